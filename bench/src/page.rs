@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_were_not_measured_again_stay_and_tell_when_they_were() {
+    fn unmeasured_parts_stay_with_their_date() {
         let mut page = Page::default();
         page.put(Part::Runs, &measured(Part::Runs, Some("runs: slow")), &stamp("aaa"), Duration::from_secs(5));
         page.put(Part::Load, &measured(Part::Load, None), &stamp("aaa"), Duration::from_secs(65));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_missed_is_said() {
+    fn met_targets_are_stated() {
         let mut page = Page::default();
         page.put(Part::Runs, &measured(Part::Runs, None), &stamp("aaa"), Duration::ZERO);
         assert!(page.text(&stamp("aaa")).contains("\nAll targets are met.\n"));

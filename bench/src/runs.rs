@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use skillrun_engine::Engines;
-use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 use crate::capture::{median, wall};
@@ -186,7 +186,7 @@ fn results(data: &Path) -> Result<u32, Problem> {
 /// The runtime of a server: the hosts are the program that is measured, the owner is this process.
 fn runtime(program: &Program, place: &Place) -> Runtime {
     let host = program.path().to_owned();
-    let setup = Setup {
+    let setup = RuntimeSetup {
         data: DataFolder::new(place.data()),
         clock: Arc::new(SystemClock),
         engines: Engines::load(Some(&place.0.join("engines"))),

@@ -11,7 +11,7 @@ use crate::problem::Miss;
 use crate::stop::Stop;
 
 /// How often it is looked.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// More than this of what a command printed is not read.
 const PRINTED_MAX: u64 = 4 * 1024 * 1024;
@@ -95,7 +95,7 @@ impl Running {
                 self.child.wait()?;
                 return Err(deadline.miss("a command of skillrun", begin));
             }
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 }
@@ -122,7 +122,7 @@ pub(crate) fn until<T>(deadline: &Deadline, what: &str, mut look: impl FnMut() -
         if deadline.is_past() {
             return Err(deadline.miss(what, begin));
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use skillrun_engine::{Descriptor, Disk, Found, Surroundings, find};
+use skillrun_engine::{Descriptor, Disk, EngineProgram, FindContext, find};
 
 use crate::bounded::{Deadline, Running};
 use crate::problem::Problem;
@@ -36,9 +36,9 @@ impl Clis {
     }
 
     /// The program of an engine, if it is there; what else is installed on this machine does not count.
-    pub(crate) fn program(&self, descriptor: &Descriptor) -> Option<Found> {
+    pub(crate) fn program(&self, descriptor: &Descriptor) -> Option<EngineProgram> {
         let nowhere = Path::new("/");
-        let surroundings = Surroundings {
+        let surroundings = FindContext {
             own: nowhere,
             cwd: nowhere,
             path: None,

@@ -14,7 +14,7 @@ use crate::stop::Stop;
 const WAYS: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
 
 /// How often it is looked for its end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What came of trying to get there.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ fn waited_for(mut child: Child, stop: &Stop) -> std::io::Result<ExitStatus> {
                 kill_process(pid, Signal::TERM).ok();
             }
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
 }
 

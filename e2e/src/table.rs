@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_tells_what_works_on_an_engine() {
+    fn a_column_shows_the_results_of_an_engine() {
         let tried = example();
         let table = Table::of(Group::Clis, &tried).expect("a table").markdown();
         let expected = "\
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_and_what_was_left_out_is_told() {
+    fn failures_and_skipped_trials_are_listed() {
         let tried = example();
         assert_eq!(failures(&tried), ["some cut: it did not end (see folder)"]);
         assert_eq!(left_out(&tried, Skip::NoTime), ["other (denied)"]);

@@ -107,7 +107,7 @@ def play(words: Words) -> int:
         if not disk.is_small:
             say("Mounting is not possible here, so the full disk is not tested.")
         if not processes.become_reaper():
-            raise law.CannotLook("this system has no subreapers, so remaining processes cannot be found")
+            raise law.CheckFailed("this system has no subreapers, so remaining processes cannot be found")
         driver = Driver(words, root, disk)
         return driver.run()
     finally:
@@ -127,7 +127,7 @@ def main(given: list[str]) -> int:
     say(f"seed {words.seed}; the same plan again: {words.repeat()}")
     try:
         code = play(words)
-    except law.CannotLook as problem:
+    except law.CheckFailed as problem:
         say(f"chaos: {problem}")
         code = 2
     except KeyboardInterrupt:

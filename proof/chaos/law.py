@@ -13,7 +13,7 @@ ORACLE = 300
 HOLDS, BROKEN = 0, 1
 
 
-class CannotLook(Exception):
+class CheckFailed(Exception):
     """One sentence: why nothing could be tried or checked."""
 
 
@@ -23,9 +23,9 @@ def oracle(data: Path, ledger: Path) -> tuple[list[str], list[str]]:
     try:
         asked = subprocess.run(words, cwd=PROOF, capture_output=True, text=True, timeout=ORACLE)
     except subprocess.TimeoutExpired as error:
-        raise CannotLook(f"the oracle did not finish within {ORACLE} s") from error
+        raise CheckFailed(f"the oracle did not finish within {ORACLE} s") from error
     if asked.returncode not in (HOLDS, BROKEN):
-        raise CannotLook(f"the oracle failed: {asked.stderr.strip()[-2000:]}")
+        raise CheckFailed(f"the oracle failed: {asked.stderr.strip()[-2000:]}")
     return _read(asked.stdout)
 
 
@@ -35,7 +35,7 @@ def _read(told: str) -> tuple[list[str], list[str]]:
         laws = [_law(name, law["broken"], law["counts"]) for name, law in report["laws"].items()]
         breaches = [_breach(breach) for breach in report["breaches"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise CannotLook(f"failed to read the report of the oracle: {error!r}") from error
+        raise CheckFailed(f"failed to read the report of the oracle: {error!r}") from error
     return laws, breaches or ([] if report["holds"] else ["a law is broken, and the oracle does not say which"])
 
 

@@ -75,7 +75,7 @@ class Play:
 
     def _bring_up(self) -> None:
         if not self.stage.start_server(patience=120):
-            raise law.CannotLook("the server cannot be started, although nothing is broken")
+            raise law.CheckFailed("the server cannot be started, although nothing is broken")
 
     def _strike(self) -> None:
         begin = time.monotonic()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 # Seconds without a byte until a connection counts as broken. A stream says something every 15 seconds.
-PATIENCE = 60.0
+REQUEST_TIMEOUT = 60.0
 BODY_MAX = 64 << 20
 
 OVER = ("succeeded", "failed", "canceled")
@@ -57,7 +57,7 @@ class Event:
 class Client:
     """A client with this address and this token."""
 
-    def __init__(self, address: tuple[str, int], token: str, patience: float = PATIENCE) -> None:
+    def __init__(self, address: tuple[str, int], token: str, patience: float = REQUEST_TIMEOUT) -> None:
         self.address = address
         self.token = token
         self.patience = patience

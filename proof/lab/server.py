@@ -11,7 +11,7 @@ from lab.client import Broken, Client
 from lab.place import Place
 
 # Seconds until it must be there, or gone after it was asked to stop.
-PATIENCE = 120.0
+SERVER_TIMEOUT = 120.0
 
 
 class NotThere(Exception):
@@ -21,7 +21,7 @@ class NotThere(Exception):
 class Server:
     """One process. What it says goes to `said`, after what those before it have said."""
 
-    def __init__(self, place: Place, said: Path, words: tuple[str, ...] = (), patience: float = PATIENCE) -> None:
+    def __init__(self, place: Place, said: Path, words: tuple[str, ...] = (), patience: float = SERVER_TIMEOUT) -> None:
         self.place = place
         self.said = said
         self._is_asked = False
@@ -44,7 +44,7 @@ class Server:
     def client(self) -> Client:
         return Client(self.address, self.token)
 
-    def wait_ready(self, patience: float = PATIENCE) -> None:
+    def wait_ready(self, patience: float = SERVER_TIMEOUT) -> None:
         """Until the runs of before are found."""
         end = time.monotonic() + patience
         while True:
@@ -63,7 +63,7 @@ class Server:
             self._is_asked = True
             self.process.send_signal(signal.SIGTERM)
 
-    def stop(self, patience: float = PATIENCE) -> int:
+    def stop(self, patience: float = SERVER_TIMEOUT) -> int:
         """Asks it to stop. Gives its exit code; it is killed when it does not listen, which is an exit code too."""
         self.ask_to_stop()
         try:

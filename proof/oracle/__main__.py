@@ -8,10 +8,10 @@ import sys
 import traceback
 from pathlib import Path
 
-from .check import CannotLook, check
+from .check import CheckFailed, check
 
 
-HOLDS, BROKEN, CANNOT_LOOK = 0, 1, 2
+HOLDS, BROKEN, CHECK_FAILED = 0, 1, 2
 
 
 def arguments() -> argparse.Namespace:
@@ -27,13 +27,13 @@ def main() -> int:
     words = arguments()
     try:
         report = check(words.data, words.ledger, is_settled=words.settled)
-    except CannotLook as error:
+    except CheckFailed as error:
         print(f"oracle: {error}", file=sys.stderr)
-        return CANNOT_LOOK
+        return CHECK_FAILED
     except Exception:
         # Python would leave with 1, which says that a law is broken.
         traceback.print_exc()
-        return CANNOT_LOOK
+        return CHECK_FAILED
     if words.json:
         print(json.dumps(report.as_json(), indent=2))
     else:

@@ -30,7 +30,7 @@ RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ANOTHER_KIND = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError)
 
 
-class CannotLook(Exception):
+class CheckFailed(Exception):
     """The folder or the ledger is not there, or not what it should be."""
 
 
@@ -50,7 +50,7 @@ def check(data: Path, ledger: Path | None = None, *, is_settled: bool = False) -
     try:
         promised = promises.read(ledger)
         if not data.is_dir():
-            raise CannotLook(f"{data} is not a folder")
+            raise CheckFailed(f"{data} is not a folder")
         # Before the Logs: it may lag behind them and must not seem to lead.
         rows = catalog.read(data)
         for folder in _folders(data):
@@ -62,7 +62,7 @@ def check(data: Path, ledger: Path | None = None, *, is_settled: bool = False) -
         if is_settled:
             processes.check(data, found.done, found.living, report)
     except (OSError, promises.ledger.LedgerError) as error:
-        raise CannotLook(str(error)) from error
+        raise CheckFailed(str(error)) from error
     if rows.problem:
         report.count(Law.STATUS, f"catalog that cannot be read ({rows.problem})")
     return report

@@ -35,7 +35,7 @@ from soak.slope import Point
 SAMPLED = 1.0
 PROGRESS = 30.0
 # Seconds for anything that is waited for.
-PATIENCE = 180.0
+REST_TIMEOUT = 180.0
 # Seconds until a server has released everything: threads end after ten, conversations without a reader after a minute.
 REST = 120.0
 # Of descriptors and threads at rest, after the load against before: an open file of the catalog, a thread that lingers.
@@ -115,8 +115,8 @@ class Course:
         try:
             self._watch(server, sampler)
         finally:
-            watch.end(PATIENCE)
-            crew.end(PATIENCE)
+            watch.end(REST_TIMEOUT)
+            crew.end(REST_TIMEOUT)
             unread.close()
         return sampler.samples
 
@@ -136,10 +136,10 @@ class Course:
     def _to_rest(self, client: SoakClient, parked: Parked, living: Living) -> None:
         """All runs end, all webhooks are delivered, and nothing is in progress."""
         parked.end()
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + REST_TIMEOUT
         while any((numbers := metrics(client))[name] for name in (ACTIVE, UNTOLD)):
             if time.monotonic() > end:
-                self._book.breach(f"after {PATIENCE:.0f} s: {numbers[ACTIVE]:.0f} runs, {numbers[UNTOLD]:.0f} webhooks")
+                self._book.breach(f"after {REST_TIMEOUT:.0f} s: {numbers[ACTIVE]:.0f} runs, {numbers[UNTOLD]:.0f} webhooks")
                 break
             time.sleep(0.5)
         if numbers[TROUBLE]:
@@ -163,7 +163,7 @@ class Course:
         code = server.stop()
         if code != 0:
             self._book.breach(f"after SIGTERM the server ended with {code}")
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + REST_TIMEOUT
         while left := [process for process in processes.below(os.getpid()) if process.is_alive]:
             if time.monotonic() > end:
                 words = "; ".join(" ".join(process.words())[:80] for process in left[:5])
@@ -179,7 +179,7 @@ class Course:
         self._place.settings.write_text(settings.few() + "".join(lines))
         server = Server(self._place, self._said)
         server.wait_ready()
-        end, runs = time.monotonic() + PATIENCE, self._place.data / "runs"
+        end, runs = time.monotonic() + REST_TIMEOUT, self._place.data / "runs"
         while left := too_many(look(runs), settings.FEW):
             if time.monotonic() > end:
                 self._book.breach(f"retention: the server itself does not remove {len(left)} runs, such as {left[0]}")

@@ -33,7 +33,7 @@ queued = 20
 """
 
 # Seconds for anything that is waited for, other than the tries themselves.
-PATIENCE = 60
+WAIT_TIMEOUT = 60
 # Seconds for the tries; schemathesis has bounds of its own, and this is for when they fail.
 TRIES = 300
 
@@ -82,7 +82,7 @@ class Server:
         self.url, self.token = told["serving"], Path(told["token"]).read_text().strip()
 
     def wait_for(self, find, complaint: str):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + WAIT_TIMEOUT
         while not (found := find()):
             if self.process.poll() is not None or time.monotonic() > end:
                 raise CannotTry(f"{complaint}\n{self.said.read_text()}")
@@ -92,7 +92,7 @@ class Server:
     def ask(self, path: str, method: str = "GET"):
         request = urllib.request.Request(self.url + path, method=method)
         request.add_header("Authorization", f"Bearer {self.token}")
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(request, timeout=WAIT_TIMEOUT) as answer:
             return json.load(answer)
 
     def runs(self) -> dict[str, list[str]]:
@@ -116,7 +116,7 @@ class Server:
             print(f"processes of runs may be left: {error}", file=sys.stderr)
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(WAIT_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Nothing in a test takes longer.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const HTTP_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -39,10 +39,10 @@ impl Answer {
 
 impl Client {
     pub fn connect(&self) -> io::Result<TcpStream> {
-        let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        let stream = TcpStream::connect_timeout(&self.address, HTTP_TIMEOUT)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(HTTP_TIMEOUT))?;
+        stream.set_write_timeout(Some(HTTP_TIMEOUT))?;
         Ok(stream)
     }
 

@@ -11,7 +11,7 @@ use super::sizes::Sizes;
 use super::usage;
 use crate::problem::Problem;
 use crate::program::Program;
-use crate::service::place::{Engine, PATIENCE, Place, Server};
+use crate::service::place::{Engine, Place, SERVER_TIMEOUT, Server};
 use crate::service::spread::{mb, ms};
 use crate::table::Table;
 
@@ -89,7 +89,7 @@ pub(super) fn all_alive(place: &Place, runs: &[String]) -> Result<(), Problem> {
         if silent.is_empty() {
             return Ok(());
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > SERVER_TIMEOUT {
             return Err(Problem(format!("load: {} of {} engines did not start", silent.len(), runs.len())));
         }
         sleep(Duration::from_millis(10));

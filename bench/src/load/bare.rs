@@ -10,7 +10,7 @@ use super::gate::Gate;
 use super::usage;
 use crate::problem::Problem;
 use crate::service::children::Kept;
-use crate::service::place::PATIENCE;
+use crate::service::place::SERVER_TIMEOUT;
 
 /// What as many bare engines took.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ fn engines_in(folder: &Path, count: usize, lines: u64, sink: Sink) -> Result<Bar
     }
     let is_alive = |file: &PathBuf| fs::metadata(file).is_ok_and(|data| data.len() > 0);
     while !files.iter().all(is_alive) {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > SERVER_TIMEOUT {
             return Err(Problem(format!("load: failed to start {count} bare engines")));
         }
         sleep(Duration::from_millis(5));

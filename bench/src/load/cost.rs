@@ -15,7 +15,7 @@ use super::usage;
 use crate::capture::wall;
 use crate::problem::Problem;
 use crate::program::{Program, cost_of};
-use crate::service::place::{Engine, PATIENCE, Place, succeeded};
+use crate::service::place::{Engine, Place, SERVER_TIMEOUT, succeeded};
 use crate::service::spread::{ms, us};
 use crate::table::Table;
 
@@ -104,7 +104,7 @@ fn events(program: &Program, sizes: Sizes, readers: Readers) -> Result<Used, Pro
     thread::scope(|scope| {
         let reading = match readers {
             Readers::None => None,
-            Readers::One => Some(scope.spawn(|| reader::follow(&server.client, &path, PATIENCE, &so_far))),
+            Readers::One => Some(scope.spawn(|| reader::follow(&server.client, &path, SERVER_TIMEOUT, &so_far))),
         };
         succeeded(&server.wait(&run)?)?;
         match reading {

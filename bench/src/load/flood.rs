@@ -19,7 +19,7 @@ use crate::problem::Problem;
 use crate::program::Program;
 use crate::service::children::Kept;
 use crate::service::crowd::{Crowd, Member};
-use crate::service::place::{Engine, PATIENCE, Place, Server, succeeded};
+use crate::service::place::{Engine, Place, SERVER_TIMEOUT, Server, succeeded};
 use crate::service::spread::{Spread, mb, ms};
 use crate::table::Table;
 
@@ -130,7 +130,7 @@ fn flooded(server: &Server, run: &str, gate: Gate, lines: u64) -> Result<Flooded
         let of_events = scope.spawn(|| reader::follow(client, &events, LONG, &first));
         let of_chat = scope.spawn(|| reader::follow(client, &chat, LONG, &second));
         let begin = Instant::now();
-        while first.load(Ordering::Relaxed) == 0 && begin.elapsed() < PATIENCE && !of_events.is_finished() {
+        while first.load(Ordering::Relaxed) == 0 && begin.elapsed() < SERVER_TIMEOUT && !of_events.is_finished() {
             sleep(PAUSE);
         }
         let (begin, cpu) = (Instant::now(), server.cpu()?);
@@ -216,7 +216,7 @@ fn relayed(lines: u64) -> Result<Duration, Problem> {
         }
         let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
         let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", READERS)?;
-        crowd.read_until(PATIENCE, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+        crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
         let begin = Instant::now();
         gate.open();
         crowd.read_until(LONG, |crowd| crowd.all(Member::is_done))?;

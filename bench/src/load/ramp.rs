@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::program::Program;
 use crate::service::children::Kept;
 use crate::service::crowd::{Crowd, Member};
-use crate::service::place::{Engine, PATIENCE, Place, succeeded};
+use crate::service::place::{Engine, Place, SERVER_TIMEOUT, succeeded};
 use crate::service::spread::{Spread, ms};
 use crate::table::Table;
 
@@ -137,7 +137,7 @@ fn served(program: &Program, rate: u64, runs: u64, window: Duration) -> Result<S
     let head = |run: &String| server.client.head("GET", &format!("/v1/runs/{run}/events"), &[]);
     let requests: Vec<_> = started.iter().map(head).collect();
     let mut crowd = Crowd::join_each(server.client.address, requests.iter().map(String::as_str))?;
-    crowd.read_until(PATIENCE, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+    crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
     gate.open();
     let shares = thread::scope(|scope| {
         let looking = scope.spawn(|| looked(&place, &server, window));
@@ -179,7 +179,7 @@ fn relayed_in(folder: &Path, rate: u64, window: Duration) -> Result<Step, Proble
     }
     let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
     let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", 1)?;
-    crowd.read_until(PATIENCE, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+    crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
     gate.open();
     crowd.read_until(window + LONG, |crowd| crowd.all(Member::is_done))?;
     Ok(Step { rate, lag: whole(&crowd, lines)?, shares: None })

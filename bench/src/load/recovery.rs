@@ -14,13 +14,13 @@ use super::sizes::Sizes;
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::service::clock;
-use crate::service::place::{Engine, PATIENCE, Place};
+use crate::service::place::{Engine, Place, SERVER_TIMEOUT};
 use crate::service::spread::ms;
 use crate::table::Table;
 
 const READY_TARGET: Duration = Duration::from_secs(1);
 const FOLLOWED_TARGET: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Long enough for a few lines of each engine.
 const ALIVE: Duration = Duration::from_secs(1);
@@ -45,20 +45,20 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let (begin, moment) = (Instant::now(), clock::now());
     let server = place.serve()?;
     while server.client.get("/readyz")?.status != 200 {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > SERVER_TIMEOUT {
             return Err(Problem("load: the server is not ready after it was killed".to_owned()));
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
     let ready = begin.elapsed();
     let mut waiting: Vec<PathBuf> =
         runs.iter().map(|run| place.data().join("runs").join(run).join("events.jsonl")).collect();
     loop {
         waiting.retain(|log| !has_line_after(log, moment));
-        if waiting.is_empty() || begin.elapsed() > PATIENCE {
+        if waiting.is_empty() || begin.elapsed() > SERVER_TIMEOUT {
             break;
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
     let followed = begin.elapsed();
     let alive = place.hosts().len();
@@ -92,8 +92,8 @@ fn without_hosts(program: &Program) -> Result<Duration, Problem> {
     let place = Place::new(program, "recovery-floor", &[])?;
     let begin = Instant::now();
     let server = place.serve()?;
-    while server.client.get("/readyz")?.status != 200 && begin.elapsed() < PATIENCE {
-        sleep(LOOK);
+    while server.client.get("/readyz")?.status != 200 && begin.elapsed() < SERVER_TIMEOUT {
+        sleep(POLL_INTERVAL);
     }
     let ready = begin.elapsed();
     server.stop()?;

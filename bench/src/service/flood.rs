@@ -17,12 +17,12 @@ use crate::table::Table;
 const TARGETS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(100)];
 
 /// The whole flood is through by then.
-const PATIENCE: Duration = Duration::from_secs(90);
+const FLOOD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The pause between two requests, so that the requests are not a load themselves.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Between two looks whether it is over.
-const LOOK: Duration = Duration::from_millis(100);
+const REQUEST_INTERVAL: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(2);
 
 const PATHS: [&str; 2] = ["/healthz", "/v1/runs?limit=20"];
@@ -38,11 +38,11 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let (begin, before) = (Instant::now(), server.cpu()?);
     let run = server.start("floods")?;
     let busy = asked(&server, || {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > FLOOD_TIMEOUT {
             server.client.post(&format!("/v1/runs/{run}/cancel?wait=20"), &serde_json::json!({}))?;
             return Err(Problem(format!(
                 "service: a flood of {bytes} bytes is not through in {} s",
-                PATIENCE.as_secs()
+                FLOOD_TIMEOUT.as_secs()
             )));
         }
         Ok(is_over(&server.get(&format!("/v1/runs/{run}"))?))
@@ -80,7 +80,7 @@ fn asked(server: &Server, is_done: impl Fn() -> Result<bool, Problem>) -> Result
         });
         let done = loop {
             match is_done() {
-                Ok(false) => sleep(LOOK),
+                Ok(false) => sleep(REQUEST_INTERVAL),
                 Ok(true) => break Ok(()),
                 Err(problem) => break Err(problem),
             }

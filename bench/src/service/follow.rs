@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::children::Kept;
 use super::crowd::Crowd;
-use super::place::{Engine, PATIENCE, Place, cpu_of, succeeded};
+use super::place::{Engine, Place, SERVER_TIMEOUT, cpu_of, succeeded};
 use super::sizes::Sizes;
 use super::spread::{Spread, ms, us};
 use crate::problem::Problem;
@@ -92,7 +92,7 @@ impl Work {
     }
 
     fn patience(&self) -> Duration {
-        PATIENCE + Duration::from_secs(self.lines / self.rate)
+        SERVER_TIMEOUT + Duration::from_secs(self.lines / self.rate)
     }
 
     fn served(&self, program: &Program) -> Result<Followed, Problem> {
@@ -107,7 +107,7 @@ impl Work {
         let run = server.start("lines")?;
         let request = server.client.head("GET", &format!("/v1/runs/{run}/events"), &[]);
         let mut crowd = Crowd::join(server.client.address, &request, self.clients)?;
-        crowd.read_until(PATIENCE, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+        crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
         let cpu = server.cpu()?;
         fs::write(&go, "")?;
         crowd.read_until(self.patience(), |crowd| crowd.all(super::crowd::Member::is_done))?;
@@ -139,7 +139,7 @@ impl Work {
         }
         let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
         let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", self.clients)?;
-        crowd.read_until(PATIENCE, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+        crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
         let cpu = cpu_of(relay.id())?;
         fs::write(&go, "")?;
         // Two lines open and two close.

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::crowd::Crowd;
-use super::place::{Engine, PATIENCE, Place, succeeded};
+use super::place::{Engine, Place, SERVER_TIMEOUT, succeeded};
 use super::sizes::Sizes;
 use super::spread::mb;
 use crate::problem::Problem;
@@ -45,11 +45,11 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let request = server.client.head("GET", &format!("/v1/runs/{run}/events"), &[]);
     let has_begun = |crowd: &Crowd| crowd.all(|member| member.is_open() && member.events > 0);
     // The first stream brings what all of them share.
-    Crowd::join(server.client.address, &request, 1)?.read_until(PATIENCE, has_begun)?;
+    Crowd::join(server.client.address, &request, 1)?.read_until(SERVER_TIMEOUT, has_begun)?;
     sleep(CALM);
     let before = server.memory()?;
     let mut crowd = Crowd::join(server.client.address, &request, sizes.idle_streams)?;
-    crowd.read_until(PATIENCE, has_begun)?;
+    crowd.read_until(SERVER_TIMEOUT, has_begun)?;
     sleep(CALM);
     let more = server.memory()?.saturating_sub(before);
     let each = more / sizes.idle_streams.max(1) as u64 / 1024;
@@ -59,7 +59,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         table.missed(format!("service: silent streams hold {}", mb(more)));
     }
     fs::write(&go, "")?;
-    crowd.read_until(PATIENCE, |crowd| crowd.all(super::crowd::Member::is_done))?;
+    crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(super::crowd::Member::is_done))?;
     if !crowd.all(|member| member.jumps == 0 && !member.is_cut) {
         return Err(Problem("service: a silent stream lost an event".to_owned()));
     }

@@ -21,7 +21,7 @@ use crate::program::Program;
 const TOKEN: &str = "a-token-for-measuring-only";
 
 /// Longest time for a start, a stop or a run.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const SERVER_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Place {
     root: PathBuf,
@@ -223,7 +223,7 @@ impl Server {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| Problem("service: the server has no process id".to_owned()))?;
         kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
-        while begin.elapsed() < PATIENCE {
+        while begin.elapsed() < SERVER_TIMEOUT {
             if let Some(status) = self.child.try_wait()? {
                 let is_well = status.success();
                 return if is_well {
@@ -297,7 +297,7 @@ impl Server {
             if is_over(&view) {
                 return Ok(view);
             }
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > SERVER_TIMEOUT {
                 return Err(Problem(format!("service: {run} does not end: {}", view["status"])));
             }
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use testkit::http::{self, Client};
 
 use super::children::Kept;
-use super::place::{Engine, PATIENCE, Place, Server, succeeded};
+use super::place::{Engine, Place, SERVER_TIMEOUT, Server, succeeded};
 use super::sizes::Sizes;
 use super::spread::{Spread, ms};
 use crate::capture::wall;
@@ -102,7 +102,7 @@ fn cold(place: &Place, lost: &mut Lost) -> Result<(Duration, Duration), Problem>
     let mut server = Server::of(Kept::spawn(command.stdout(Stdio::null()))?, client.clone());
     let mut early: Vec<JoinHandle<bool>> = Vec::new();
     let ready = loop {
-        if begin.elapsed() > PATIENCE || server.has_ended() {
+        if begin.elapsed() > SERVER_TIMEOUT || server.has_ended() {
             let why = fs::read_to_string(place.path("server.err")).unwrap_or_default();
             return Err(Problem(format!("service: failed to start: {}", why.trim())));
         }
@@ -136,7 +136,7 @@ fn cold(place: &Place, lost: &mut Lost) -> Result<(Duration, Duration), Problem>
 
 fn ask(mut stream: TcpStream, client: &Client, path: &str) -> io::Result<u16> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(SERVER_TIMEOUT))?;
     stream.write_all(client.head("GET", path, &[("Connection", "close")]).as_bytes())?;
     Ok(http::answer(stream)?.status)
 }

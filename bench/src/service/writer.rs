@@ -27,7 +27,7 @@ const OPENING: &str = "{\"type\":\"thread.started\",\"thread_id\":\"bench\"}\n{\
 const CLOSING: &str = "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}\n";
 
 /// The maximum time to wait.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
     let number = |at: usize| -> Result<u64, Problem> {
@@ -78,7 +78,7 @@ fn wait_for(go: &Path) -> Result<(), Problem> {
     let begin = Instant::now();
     while !go.exists() {
         // If the folder is gone, the measuring process is gone too.
-        if begin.elapsed() > PATIENCE || !go.parent().is_some_and(Path::exists) {
+        if begin.elapsed() > START_TIMEOUT || !go.parent().is_some_and(Path::exists) {
             return Err(Problem("write: the start signal did not arrive".to_owned()));
         }
         sleep(Duration::from_millis(1));

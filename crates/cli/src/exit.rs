@@ -10,7 +10,7 @@ use skillrun_model::verdict::RunError;
 
 /// What became of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RunOutcome {
     Succeeded,
     Failed,
     TimedOut,
@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-impl Outcome {
+impl RunOutcome {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Succeeded => 0,
@@ -84,8 +84,8 @@ impl Outcome {
     }
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
+impl From<RunOutcome> for ExitCode {
+    fn from(outcome: RunOutcome) -> Self {
         Self::from(outcome.code())
     }
 }

@@ -1,4 +1,5 @@
-//! How a command reports a failure: one clear sentence on stderr, and an exit code.
+//! How a command reports a failure: one clear sentence on stderr, and an exit code, which follows from the class of the
+//! error. The error stays behind the sentence; `--log debug` shows its sources.
 //!
 //! ```text
 //! 1  something went wrong on the way
@@ -6,18 +7,22 @@
 //! 4  not found: a skill, an engine, a setting
 //! ```
 
+use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use skillrun_engine::GetError;
+use skillrun_evidence::EvidenceError;
+use skillrun_log::LogError;
 use skillrun_log::catalog::CatalogError;
-use skillrun_log::{LogError, LogErrorKind};
-use skillrun_runtime::owners::Kind;
+use skillrun_model::error_class::source_texts;
+use skillrun_model::{Classified, ErrorClass};
 use skillrun_runtime::{AcceptError, RecordError, RuntimeError};
+use skillrun_server::ServeError;
 use skillrun_server::auth::AuthError;
 use skillrun_skill::archive::ArchiveErrorKind;
 use skillrun_skill::search::FindError;
-use skillrun_skill::{ArchiveError, SkillError, SkillErrorKind};
+use skillrun_skill::{ArchiveError, SchemaError, SkillError};
 
 use crate::nearest::nearest;
 use crate::output::plain;
@@ -36,17 +41,23 @@ pub(crate) enum Failure {
     /// Nothing has the given name.
     #[error("{0}")]
     NotFound(String),
-    #[error(transparent)]
-    Evidence(#[from] skillrun_evidence::EvidenceError),
-    #[error(transparent)]
-    Serve(#[from] skillrun_server::ServeError),
-    #[error(transparent)]
-    Schema(#[from] skillrun_skill::SchemaError),
-    /// A run that cannot be worked on.
+    /// Something went wrong on the way, and there is no error value for it.
     #[error("{0}")]
-    Owner(String),
+    Failed(String),
+    /// An error, and the sentence for it.
+    #[error("{sentence}")]
+    Caused {
+        class: ErrorClass,
+        sentence: String,
+        #[source]
+        error: Box<dyn Error + Send + Sync>,
+    },
     #[error("{path}: cannot be written ({})", reason(error))]
-    Write { path: String, error: io::Error },
+    Write {
+        path: String,
+        #[source]
+        error: io::Error,
+    },
 }
 
 /// Why something cannot be written; replaces messages of the operating system that do not help.
@@ -68,194 +79,213 @@ fn reader_left(error: &io::Error) -> bool {
 }
 
 impl Failure {
+    /// An error in its own words.
+    pub(crate) fn of(error: impl Classified + Send + Sync + 'static) -> Self {
+        Self::of_class(error.class(), error)
+    }
+
+    /// An error in its own words that has no class of its own.
+    pub(crate) fn of_class(class: ErrorClass, error: impl Error + Send + Sync + 'static) -> Self {
+        Self::caused(class, error.to_string(), error)
+    }
+
+    /// An error in other words.
+    pub(crate) fn caused(class: ErrorClass, sentence: String, error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Caused { class, sentence, error: error.into() }
+    }
+
+    /// An error on the way, in other words.
+    pub(crate) fn internal(sentence: String, error: impl Error + Send + Sync + 'static) -> Self {
+        Self::caused(ErrorClass::Internal, sentence, error)
+    }
+
     pub(crate) fn report(&self) -> ExitCode {
         if let Self::Write { error, .. } = self
             && reader_left(error)
         {
             return ExitCode::SUCCESS;
         }
+        let sources = || source_texts(self).iter().map(|text| plain(text)).collect::<Vec<_>>();
+        tracing::debug!(class = ?self.class(), sources = ?sources(), "the command failed");
         // If stderr is gone too, there is nothing left to do.
         let _ = writeln!(io::stderr(), "error: {}", plain(&self.to_string()));
-        ExitCode::from(self.exit_code())
+        ExitCode::from(exit_code(self.class()))
     }
 
-    fn exit_code(&self) -> u8 {
+    fn class(&self) -> ErrorClass {
         match self {
-            Self::NotFound(_) => NOT_FOUND,
-            Self::Owner(_) | Self::Serve(_) => FAILED,
-            Self::Input(_) | Self::Evidence(_) | Self::Schema(_) | Self::Write { .. } => BAD_INPUT,
+            Self::NotFound(_) => ErrorClass::NotFound,
+            Self::Failed(_) => ErrorClass::Internal,
+            Self::Caused { class, .. } => *class,
+            // The caller names the place that is written to.
+            Self::Input(_) | Self::Write { .. } => ErrorClass::Usage,
         }
     }
 }
 
-impl From<SettingsError> for Failure {
-    fn from(error: SettingsError) -> Self {
-        match error {
-            SettingsError::UnknownKey(_) | SettingsError::NotSet { .. } => Self::NotFound(error.to_string()),
-            SettingsError::NoCurrentFolder(_)
-            | SettingsError::NoHome { .. }
-            | SettingsError::Missing { .. }
-            | SettingsError::Read { .. }
-            | SettingsError::Write { .. }
-            | SettingsError::Unusable { .. }
-            | SettingsError::InFile { .. }
-            | SettingsError::Value(_) => Self::Input(error.to_string()),
-        }
+fn exit_code(class: ErrorClass) -> u8 {
+    match class {
+        ErrorClass::Busy | ErrorClass::StorageFull | ErrorClass::Internal => FAILED,
+        ErrorClass::Usage | ErrorClass::Conflict => BAD_INPUT,
+        ErrorClass::NotFound | ErrorClass::Gone => NOT_FOUND,
     }
 }
 
-impl From<GetError> for Failure {
-    fn from(error: GetError) -> Self {
-        match error {
-            GetError::Unknown { .. } => Self::NotFound(error.to_string()),
-            GetError::Broken { .. } => Self::Input(error.to_string()),
-        }
-    }
+/// Errors that are reported in their own words.
+macro_rules! in_own_words {
+    ($($error:ty),+ $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::of(error)
+            }
+        })+
+    };
 }
 
-impl From<SkillError> for Failure {
-    fn from(error: SkillError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
+in_own_words!(
+    AcceptError,
+    AuthError,
+    CatalogError,
+    EvidenceError,
+    GetError,
+    LogError,
+    RecordError,
+    RuntimeError,
+    SchemaError,
+    ServeError,
+    SettingsError,
+    SkillError,
+);
 
 impl From<FindError> for Failure {
     fn from(error: FindError) -> Self {
-        match &error {
-            FindError::NotFound { name, known, .. } => {
-                let suggestion = nearest(name, known.iter().map(String::as_str));
-                let offer = |known: &str| format!("there is no skill \"{name}\"; did you mean \"{known}\"?");
-                Self::NotFound(suggestion.map_or_else(|| error.to_string(), offer))
-            }
-            FindError::Unusable(SkillError { kind: SkillErrorKind::NoFolder, .. }) => Self::NotFound(error.to_string()),
-            FindError::Unusable(_) => Self::Input(error.to_string()),
+        if let FindError::NotFound { name, known, .. } = &error
+            && let Some(known) = nearest(name, known.iter().map(String::as_str))
+        {
+            let sentence = format!("there is no skill \"{name}\"; did you mean \"{known}\"?");
+            return Self::caused(error.class(), sentence, error);
         }
+        Self::of(error)
     }
 }
 
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
-        match &error.kind {
-            ArchiveErrorKind::Exists(_) => Self::Input(format!("{error}; give --replace to replace it")),
-            ArchiveErrorKind::NotInstalled(_) => Self::NotFound(error.to_string()),
-            ArchiveErrorKind::Io(_)
-            | ArchiveErrorKind::NotZip(_)
-            | ArchiveErrorKind::Zip64
-            | ArchiveErrorKind::TooManyEntries
-            | ArchiveErrorKind::Entry { .. }
-            | ArchiveErrorKind::SameName
-            | ArchiveErrorKind::TooLarge
-            | ArchiveErrorKind::Overlap
-            | ArchiveErrorKind::Layout
-            | ArchiveErrorKind::BadSkill(_)
-            | ArchiveErrorKind::NoName
-            | ArchiveErrorKind::InTheWay(_)
-            | ArchiveErrorKind::IsLink(_) => Self::Input(error.to_string()),
+        if matches!(error.kind, ArchiveErrorKind::Exists(_)) {
+            return Self::caused(error.class(), format!("{error}; give --replace to replace it"), error);
         }
+        Self::of(error)
     }
 }
 
-impl From<AcceptError> for Failure {
-    fn from(error: AcceptError) -> Self {
-        match error {
-            AcceptError::Engine(error) => error.into(),
-            AcceptError::Runtime(error) => error.into(),
-            AcceptError::NotInstalled(_) => Self::NotFound(error.to_string()),
-            AcceptError::Skill(SkillError { kind: SkillErrorKind::Io(_), .. })
-            | AcceptError::Write { .. }
-            | AcceptError::QueueFull { .. } => Self::Owner(error.to_string()),
-            AcceptError::Skill(_)
-            | AcceptError::Input(_)
-            | AcceptError::EngineNotSupported { .. }
-            | AcceptError::ModeNotAllowed { .. }
-            | AcceptError::NotInteractive { .. }
-            | AcceptError::NoConsent { .. }
-            | AcceptError::File { .. }
-            | AcceptError::NoFile { .. }
-            | AcceptError::NoFolder { .. }
-            | AcceptError::FileTooLarge { .. }
-            | AcceptError::NoScript { .. }
-            | AcceptError::WorkspaceInUse { .. }
-            | AcceptError::Option { .. }
-            | AcceptError::Pattern(_) => Self::Input(error.to_string()),
+#[cfg(test)]
+mod tests {
+    use skillrun_log::LogErrorKind;
+    use skillrun_model::RunId;
+    use skillrun_runtime::owners::{OwnerError, OwnerErrorKind as Refused};
+    use skillrun_skill::SkillErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn exit_codes_follow_from_the_class() {
+        let codes = ErrorClass::ALL.iter().map(|class| (*class, exit_code(*class)));
+        let expected = [
+            (ErrorClass::Usage, 2),
+            (ErrorClass::NotFound, 4),
+            (ErrorClass::Gone, 4),
+            (ErrorClass::Conflict, 2),
+            (ErrorClass::Busy, 1),
+            (ErrorClass::StorageFull, 1),
+            (ErrorClass::Internal, 1),
+        ];
+        assert_eq!(codes.collect::<Vec<_>>(), expected);
+    }
+
+    fn io(kind: io::ErrorKind) -> io::Error {
+        kind.into()
+    }
+
+    fn skill(kind: SkillErrorKind) -> SkillError {
+        SkillError { path: "skill".into(), kind }
+    }
+
+    fn archive(kind: ArchiveErrorKind) -> ArchiveError {
+        ArchiveError { path: "skill.zip".into(), kind }
+    }
+
+    fn owner(kind: Refused) -> RuntimeError {
+        RuntimeError::Owner(OwnerError { kind, message: "refused".to_owned() })
+    }
+
+    fn log(kind: LogErrorKind) -> LogError {
+        LogError { run: RunId::new(1, [1; 10]), kind }
+    }
+
+    /// The same kind of cause has another exit code where another person can do something about it.
+    #[test]
+    fn every_error_has_its_exit_code() {
+        let denied = || io(io::ErrorKind::PermissionDenied);
+        let missing = || FindError::NotFound { name: "x".to_owned(), known: Vec::new(), searched: Vec::new() };
+        let file = || RuntimeError::File { path: "x".into(), doing: "read", error: denied() };
+        let table: [(u8, Failure); 35] = [
+            (2, Failure::Input("x".to_owned())),
+            (4, Failure::NotFound("x".to_owned())),
+            (1, Failure::Failed("x".to_owned())),
+            (2, Failure::Write { path: "x".to_owned(), error: io(io::ErrorKind::StorageFull) }),
+            (4, log(LogErrorKind::NotFound).into()),
+            (4, log(LogErrorKind::Gone).into()),
+            (1, log(LogErrorKind::Held { pid: None }).into()),
+            (1, log(LogErrorKind::Failed).into()),
+            (1, log(LogErrorKind::NoSpace { place: "x".to_owned(), source: denied() }).into()),
+            (4, RecordError::Missing { path: "x".into() }.into()),
+            (1, RecordError::Newer { path: "x".into(), found: 9 }.into()),
+            (1, CatalogError::Runs { place: "x".to_owned(), source: denied() }.into()),
+            (4, owner(Refused::NotFound).into()),
+            (1, owner(Refused::Held).into()),
+            (2, owner(Refused::Stale).into()),
+            (2, owner(Refused::Repeated).into()),
+            (2, owner(Refused::Over).into()),
+            (2, owner(Refused::OtherVariables).into()),
+            (2, owner(Refused::Version).into()),
+            (2, owner(Refused::Other).into()),
+            (1, file().into()),
+            (2, skill(denied().into()).into()),
+            (2, skill(SkillErrorKind::NoFolder).into()),
+            (4, missing().into()),
+            (4, FindError::from(skill(SkillErrorKind::NoFolder)).into()),
+            (2, FindError::from(skill(denied().into())).into()),
+            (1, AcceptError::from(skill(denied().into())).into()),
+            (2, AcceptError::from(skill(SkillErrorKind::NoFolder)).into()),
+            (1, AcceptError::QueueFull { queued: 1 }.into()),
+            (2, AcceptError::NoFolder { path: "x".into() }.into()),
+            (1, AcceptError::from(file()).into()),
+            (2, archive(ArchiveErrorKind::Exists("x".to_owned())).into()),
+            (4, archive(ArchiveErrorKind::NotInstalled("x".to_owned())).into()),
+            (1, ServeError::Another { pid: 1, url: "x".to_owned() }.into()),
+            (1, ServeError::from(RuntimeError::from(log(LogErrorKind::NotFound))).into()),
+        ];
+        for (code, failure) in table {
+            assert_eq!(exit_code(failure.class()), code, "{failure:?}");
         }
     }
-}
 
-impl From<RuntimeError> for Failure {
-    fn from(error: RuntimeError) -> Self {
-        match error {
-            RuntimeError::Log(error) => error.into(),
-            RuntimeError::Record(error) => error.into(),
-            RuntimeError::Owner(trouble) => match trouble.kind {
-                Kind::NotFound => Self::NotFound(trouble.message),
-                Kind::Held => Self::Owner(trouble.message),
-                Kind::Stale | Kind::Repeated | Kind::Over | Kind::OtherVariables | Kind::Version | Kind::Other => {
-                    Self::Input(trouble.message)
-                }
-            },
-            RuntimeError::Refused { .. } | RuntimeError::ReplyTooLong { .. } | RuntimeError::OtherVariables { .. } => {
-                Self::Input(error.to_string())
-            }
-            RuntimeError::Catalog(_)
-            | RuntimeError::Host(_)
-            | RuntimeError::Evidence(_)
-            | RuntimeError::OwnerSilent { .. }
-            | RuntimeError::File { .. } => Self::Owner(error.to_string()),
-        }
-    }
-}
-
-impl From<LogError> for Failure {
-    fn from(error: LogError) -> Self {
-        match error.kind {
-            LogErrorKind::NotFound | LogErrorKind::Gone => Self::NotFound(error.to_string()),
-            LogErrorKind::Exists
-            | LogErrorKind::NotOpen
-            | LogErrorKind::Held { .. }
-            | LogErrorKind::Stale { .. }
-            | LogErrorKind::WrongSeq { .. }
-            | LogErrorKind::WrongRun { .. }
-            | LogErrorKind::BatchTooLarge { .. }
-            | LogErrorKind::Damaged(_)
-            | LogErrorKind::NoSpace { .. }
-            | LogErrorKind::ReadOnly { .. }
-            | LogErrorKind::Failed
-            | LogErrorKind::Io { .. } => Self::Owner(error.to_string()),
-        }
-    }
-}
-
-impl From<RecordError> for Failure {
-    fn from(error: RecordError) -> Self {
-        match error {
-            RecordError::Missing { .. } => Self::NotFound(error.to_string()),
-            RecordError::Newer { .. } | RecordError::Unreadable { .. } | RecordError::Io { .. } => {
-                Self::Owner(error.to_string())
-            }
-        }
-    }
-}
-
-impl From<AuthError> for Failure {
-    fn from(error: AuthError) -> Self {
-        match error {
-            AuthError::NoSuchToken(_) => Self::NotFound(error.to_string()),
-            AuthError::NameTaken(_) | AuthError::TooManyTokens { .. } => Self::Input(error.to_string()),
-            AuthError::File { .. }
-            | AuthError::NotAFile { .. }
-            | AuthError::NotPrivate { .. }
-            | AuthError::TooLarge { .. }
-            | AuthError::Content { .. }
-            | AuthError::Busy { .. }
-            | AuthError::TooManyLinks { .. }
-            | AuthError::NoRandom(_) => Self::Owner(error.to_string()),
-        }
-    }
-}
-
-impl From<CatalogError> for Failure {
-    fn from(error: CatalogError) -> Self {
-        Self::Owner(error.to_string())
+    #[test]
+    fn the_error_stays_behind_its_sentence() {
+        let failure = Failure::from(archive(ArchiveErrorKind::Exists("x".to_owned())));
+        assert_eq!(failure.to_string(), "skill.zip: the skill \"x\" already exists; give --replace to replace it");
+        let source = failure.source().expect("a source");
+        assert!(source.downcast_ref::<ArchiveError>().is_some(), "{source:?}");
+        let known = vec!["count-words".to_owned()];
+        let error = FindError::NotFound { name: "count-wrods".to_owned(), known, searched: Vec::new() };
+        let failure = Failure::from(error);
+        assert_eq!(failure.to_string(), "there is no skill \"count-wrods\"; did you mean \"count-words\"?");
+        let failure = Failure::from(RuntimeError::from(log(LogErrorKind::Io {
+            place: "events.jsonl".to_owned(),
+            source: io::Error::other("the cable"),
+        })));
+        let run = RunId::new(1, [1; 10]);
+        assert_eq!(failure.to_string(), format!("the Log of run {run}: events.jsonl: the cable"));
+        assert_eq!(source_texts(&failure), ["events.jsonl: the cable", "the cable"]);
     }
 }

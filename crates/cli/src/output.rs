@@ -10,7 +10,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::args::Color;
 use crate::failure::Failure;
-use crate::settings::Surroundings;
+use crate::settings::ProcessContext;
 use crate::visible::{is_hidden, visible};
 
 /// Between two columns of a table.
@@ -66,7 +66,7 @@ impl Ink {
 }
 
 impl Output {
-    pub(crate) fn new(color: Color, surroundings: &Surroundings) -> Self {
+    pub(crate) fn new(color: Color, surroundings: &ProcessContext) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let wanted = match color {
             Color::Always => true,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_go_on_below_themselves() {
+    fn long_texts_wrap_below_themselves() {
         let rows = [
             (Ink::Bold, "a".to_owned(), "one two three four five six".to_owned()),
             (Ink::Bold, String::new(), "/a/path/that/is/longer/than/a/line".to_owned()),

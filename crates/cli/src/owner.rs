@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use skillrun_model::RunId;
-use skillrun_runtime::owners::{Ask, Asked, Kind, Listening, ask, crashed};
+use skillrun_runtime::owners::{Listening, OwnerErrorKind, OwnerReply, OwnerRequest, ask, crashed};
 use skillrun_runtime::record::Snapshot;
-use skillrun_runtime::{Options, OwnerRole, Reply, Runtime, Setup, SystemClock};
+use skillrun_runtime::{Options, OwnerRole, Reply, Runtime, RuntimeSetup, SystemClock};
 use skillrun_server::auth::{Server, ServerNote};
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use crate::settings::Settings;
 pub(crate) const READY: &str = "ready";
 
 /// A runtime that other processes can send requests to.
-pub(crate) struct Owner {
+pub(crate) struct OwnerProcess {
     pub(crate) runtime: Arc<Runtime>,
     listening: Listening,
     settings: Settings,
@@ -36,7 +36,7 @@ enum Leaving {
     Leave,
 }
 
-impl Drop for Owner {
+impl Drop for OwnerProcess {
     /// No run is left without an owner, whatever the reason to exit: unfinished runs continue in the background, and if
     /// that fails, the socket of this process stays, so that the next process finds the runs.
     fn drop(&mut self) {
@@ -58,7 +58,7 @@ impl Drop for Owner {
     }
 }
 
-impl Owner {
+impl OwnerProcess {
     /// For the user of a command.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
         Self::with_role(settings, OwnerRole::Caller)
@@ -71,7 +71,7 @@ impl Owner {
 
     fn with_role(settings: &Settings, role: OwnerRole) -> Result<Self, Failure> {
         let around = &settings.surroundings;
-        let setup = Setup {
+        let setup = RuntimeSetup {
             role,
             data: settings.data.clone(),
             clock: Arc::new(SystemClock),
@@ -105,7 +105,7 @@ impl Owner {
     }
 }
 
-impl Owner {
+impl OwnerProcess {
     /// Leaves unfinished runs without an owner for now: their hosts keep running, and the next owner process takes the
     /// runs up.
     pub(crate) fn leave_runs(mut self) {
@@ -145,45 +145,45 @@ fn background(settings: &Settings, take: Take) -> Command {
 
 /// Starts an owner process in the background. When this returns, it has taken over.
 pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failure> {
-    let failed = |why: String| Failure::Owner(format!("failed to hand the run over to a background process: {why}"));
-    let mut child =
-        background(settings, take).stdout(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))?;
+    let words = |why: &str| format!("failed to hand the run over to a background process: {why}");
+    let failed = |error: std::io::Error| Failure::internal(words(&error.to_string()), error);
+    let mut child = background(settings, take).stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut word = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout).read_line(&mut word).map_err(|error| failed(error.to_string()))?;
+        BufReader::new(stdout).read_line(&mut word).map_err(failed)?;
     }
-    if word.trim() == READY { Ok(()) } else { Err(failed(word.trim().to_owned())) }
+    if word.trim() == READY { Ok(()) } else { Err(Failure::Failed(words(word.trim()))) }
 }
 
 /// The server that has this data folder, if there is one and it answers.
 pub(crate) fn server(settings: &Settings) -> Option<u32> {
     match ServerNote::read(&settings.data) {
-        Ok(Server::Running(note)) => ask(&settings.data, note.pid, Ask::Hello).is_ok().then_some(note.pid),
+        Ok(Server::Running(note)) => ask(&settings.data, note.pid, OwnerRequest::Hello).is_ok().then_some(note.pid),
         Ok(Server::None | Server::Gone(_)) | Err(_) => None,
     }
 }
 
 /// Hands a run without an owner over to the server, if there is one and it accepts the run.
-pub(crate) fn give_to_server(settings: &Settings, run: RunId) -> Given {
-    let taken = server(settings).map(|pid| ask(&settings.data, pid, Ask::TakeUp { run }));
+pub(crate) fn hand_to_server(settings: &Settings, run: RunId) -> Given {
+    let taken = server(settings).map(|pid| ask(&settings.data, pid, OwnerRequest::TakeUp { run }));
     match taken {
-        Some(Ok(Asked::Done { .. })) => Given::Taken,
-        Some(Ok(Asked::Failed { error })) if error.kind == Kind::OtherVariables => {
+        Some(Ok(OwnerReply::Done { .. })) => Given::Taken,
+        Some(Ok(OwnerReply::Failed { error })) if error.kind == OwnerErrorKind::OtherVariables => {
             note(
                 "the running server has other environment variables, so the run stays with this command and its variables",
             );
             Given::Refused
         }
-        Some(Ok(Asked::Failed { .. }) | Err(_)) | None => Given::Refused,
+        Some(Ok(OwnerReply::Failed { .. }) | Err(_)) | None => Given::Refused,
     }
 }
 
 /// Sends an answer to the server, which may have the variables that this process lacks. True if the server accepted it.
 pub(crate) fn reply_by_server(settings: &Settings, run: RunId, reply: Reply) -> bool {
-    let asked = server(settings).map(|pid| ask(&settings.data, pid, Ask::Reply { run, reply }));
+    let asked = server(settings).map(|pid| ask(&settings.data, pid, OwnerRequest::Reply { run, reply }));
     match asked {
-        Some(Ok(Asked::Done { .. })) => true,
-        Some(Ok(Asked::Failed { error })) => error.kind == Kind::Repeated,
+        Some(Ok(OwnerReply::Done { .. })) => true,
+        Some(Ok(OwnerReply::Failed { error })) => error.kind == OwnerErrorKind::Repeated,
         Some(Err(_)) | None => false,
     }
 }

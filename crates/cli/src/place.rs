@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use skillrun_lifecycle::run::State;
 use skillrun_log::catalog::{Catalog, Opened};
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, LogErrorKind};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogErrorKind, LogRead};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
-use skillrun_runtime::owners::{Ask, ask};
+use skillrun_runtime::owners::{OwnerRequest, ask};
 use skillrun_runtime::{RunFolder, RunRecord};
 
 use crate::args::Global;
@@ -20,12 +20,12 @@ use crate::settings::Settings;
 const CANDIDATES: usize = 5;
 
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct CommandContext {
     pub(crate) settings: Settings,
     pub(crate) log: FileLog,
 }
 
-impl Place {
+impl CommandContext {
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
         let settings = Settings::load(global)?;
         let log = FileLog::new(settings.data.runs());
@@ -73,7 +73,7 @@ impl Place {
     /// The process that works on a run, if one does and answers.
     pub(crate) fn owner(&self, run: RunId) -> Option<u32> {
         let pid = self.log.last_writer(run)?;
-        ask(&self.settings.data, pid, Ask::Hello).is_ok().then_some(pid)
+        ask(&self.settings.data, pid, OwnerRequest::Hello).is_ok().then_some(pid)
     }
 
     /// Whether this is the complete id of a run that existed.
@@ -103,14 +103,14 @@ impl Place {
         let mut cursor = Cursor::BEGINNING;
         loop {
             match self.log.read(run, cursor, Limits::default())? {
-                Answer::Page(page) if page.is_empty() => return Ok(()),
-                Answer::Page(page) => {
+                LogRead::Page(page) if page.is_empty() => return Ok(()),
+                LogRead::Page(page) => {
                     for line in page.lines() {
                         take(line.event()?)?;
                     }
                     cursor = page.cursor();
                 }
-                Answer::Reset(_) => cursor = Cursor::BEGINNING,
+                LogRead::Reset(_) => cursor = Cursor::BEGINNING,
             }
         }
     }

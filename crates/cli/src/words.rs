@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_from_now() {
+    fn moments_are_shown_relative_to_now() {
         let at = |text: &str| -> Timestamp { text.parse().expect("a moment") };
         let now = at("2026-01-02T03:04:05Z");
         let cases = [

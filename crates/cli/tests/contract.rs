@@ -105,7 +105,8 @@ fn references(text: &str) -> Vec<String> {
 
 #[test]
 fn references_are_found() {
-    let text = "// see contract R4.3, contract R10 and [x](contract.md#rule-8b).\n/// contract\n/// rule 3c; contract rules";
+    let text =
+        "// see contract R4.3, contract R10 and [x](contract.md#rule-8b).\n/// contract\n/// rule 3c; contract rules";
     assert_eq!(references(text), ["r4-3", "r10", "rule-3c", "rule-8b"]);
     assert_eq!(references("the contract. R4 contract Rx contract rule x"), Vec::<String>::new());
 }
@@ -318,7 +319,8 @@ fn a_run_exits_as_the_contract_says() {
     };
     for (script, words, code) in EXITS {
         let output = run(&skill, script, words);
-        assert_eq!(output.status.code(), Some(*code), "{script}{}", String::from_utf8_lossy(&output.stderr));
+        let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        assert_eq!(output.status.code(), Some(*code), "{script}{said:?}");
     }
     let output = run(Path::new("a-skill-that-is-not-there"), "- - end\n", &[]);
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));

@@ -156,7 +156,7 @@ fn a_login_that_is_refused_must_not_look_like_success() {
 }
 
 #[test]
-fn an_engine_that_forgets_its_session_is_told() {
+fn an_engine_that_forgets_its_session_is_reported() {
     let lab = Lab::new("[ \"$scenario\" = interactive ] && [ \"$1\" = 2 ] && exit 3");
     let (code, report) = lab.verify(&[]);
     assert_eq!(code, Some(1));
@@ -166,7 +166,7 @@ fn an_engine_that_forgets_its_session_is_told() {
 }
 
 #[test]
-fn events_that_are_new_or_gone_are_told_and_no_failure() {
+fn new_or_missing_events_are_reported_not_failures() {
     let lab = Lab::new(
         "cat() { echo '{\"type\":\"turn.dreamed\",\"of\":\"sheep\"}'; /bin/cat \"$@\" | grep -v '\"turn.started\"'; }",
     );
@@ -198,7 +198,7 @@ fn an_engine_that_is_not_there_is_not_tried() {
 }
 
 #[test]
-fn a_recording_has_nothing_of_the_machine_and_is_read_like_the_run() {
+fn a_recording_is_anonymous_and_parses_like_the_run() {
     let lab = Lab::new("");
     let record = ["engines", "record", "fake", "interactive", "--to", "out", "--json"];
     let output = lab.run(&record);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ASKS: &str = r"
 - - say: Let me think.
@@ -125,7 +125,7 @@ fn a_question_is_no_end_and_the_end_is_always_shown() {
 }
 
 #[test]
-fn whoever_looks_can_leave() {
+fn logs_can_be_interrupted_without_harm() {
     let lab = Lab::new(HANGS);
     let run = lab.run("auto");
     for how in [&[][..], &["--raw"], &["--rasp"]] {
@@ -140,7 +140,7 @@ fn whoever_looks_can_leave() {
 }
 
 #[test]
-fn an_owner_that_died_is_told_by_everybody_who_looks() {
+fn a_dead_owner_is_reported_by_every_command() {
     let lab = Lab::new(HANGS);
     let run = lab.run("auto");
     let (mut child, mut stdout) = lab.follow(&run, &[]);
@@ -153,13 +153,16 @@ fn an_owner_that_died_is_told_by_everybody_who_looks() {
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("killed");
     let begin = Instant::now();
     while owner(&lab.text(&["show", &run])).is_some_and(|owner| owner.starts_with("process")) {
-        assert!(begin.elapsed() < PATIENCE, "it still has an owner");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "it still has an owner");
         std::thread::sleep(Duration::from_millis(5));
     }
     let doctor = lab.output(&["doctor"]);
     let told = String::from_utf8(doctor.stdout).expect("text");
     assert_eq!(doctor.status.code(), Some(1), "{told}");
-    assert!(told.contains("1 owner process died with unfinished runs") && told.contains("no process works on 1 run"), "{told}");
+    assert!(
+        told.contains("1 owner process died with unfinished runs") && told.contains("no process works on 1 run"),
+        "{told}"
+    );
     assert!(lab.text(&["ls"]).contains("`skillrun recover` resumes them"));
     let (mut child, stdout) = lab.follow(&run, &[]);
     let note = read_until(&mut BufReader::new(child.stderr.take().expect("a pipe")), "note:");
@@ -174,7 +177,7 @@ fn an_owner_that_died_is_told_by_everybody_who_looks() {
 /// Regression: the command left as soon as the Log had the end, and the conversation on disk stayed without it (found by
 /// the scenarios in `proof/verdicts`, on all five engines).
 #[test]
-fn a_run_that_its_policy_ends_has_its_whole_conversation_on_disk() {
+fn a_run_ended_by_policy_has_its_conversation_on_disk() {
     let lab = Lab::new(ASKS);
     let words = ["--engine", "scripted", "--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2"];
     let ended = lab.output(&[&["run", "./paint"], &words[..], &["--decide", "abort"]].concat());

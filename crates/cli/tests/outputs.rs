@@ -103,7 +103,7 @@ fn several_attempts_end_with_a_line_about_the_run() {
 }
 
 /// Codes of the diagnostics of each attempt, and the types of the events that are not evidence, in order.
-fn told(case: &str) -> (Vec<(u64, String)>, Vec<String>) {
+fn reported(case: &str) -> (Vec<(u64, String)>, Vec<String>) {
     let events = json_lines(&normalize(case, &["--format", "rasp"]));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let diagnostics = events.iter().filter(|event| event["event"]["category"] == "diagnostic");
@@ -113,8 +113,8 @@ fn told(case: &str) -> (Vec<(u64, String)>, Vec<String>) {
 }
 
 #[test]
-fn an_attempt_that_is_missing_is_told_where_it_is_missed() {
-    let (diagnostics, _) = told("attempt-2-missing");
+fn a_missing_attempt_is_reported_in_its_place() {
+    let (diagnostics, _) = reported("attempt-2-missing");
     assert_eq!(diagnostics, [(3, "ATTEMPT_MISSING".to_owned())]);
     let alone = normalize("attempt-2-missing", &["--attempt", "3", "--format", "diagnostics"]);
     assert!(alone.is_empty(), "asked for alone, nothing is missing");
@@ -122,7 +122,7 @@ fn an_attempt_that_is_missing_is_told_where_it_is_missed() {
 
 #[test]
 fn an_attempt_after_the_end_is_read_and_not_settled() {
-    let (diagnostics, control) = told("attempt-after-the-end");
+    let (diagnostics, control) = reported("attempt-after-the-end");
     assert_eq!(diagnostics, [(2, "AFTER_TERMINAL".to_owned())]);
     assert_eq!(
         control,
@@ -172,9 +172,10 @@ fn an_echo_is_left_out_of_the_conversation_alone() {
     assert_eq!(raw("rasp", |event| &event["event"]["type"]), 4);
     assert_eq!(raw("fcmp", |event| &event["type"]), 1);
     let fcmp = json_lines(&normalize(case, &["--format", "fcmp"]));
-    let told: Vec<&Value> = fcmp.iter().filter(|event| event["data"]["code"] == "RAW_DUPLICATE_SUPPRESSED").collect();
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0]["data"]["count"], 3);
+    let reported: Vec<&Value> =
+        fcmp.iter().filter(|event| event["data"]["code"] == "RAW_DUPLICATE_SUPPRESSED").collect();
+    assert_eq!(reported.len(), 1);
+    assert_eq!(reported[0]["data"]["count"], 3);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn the_corpus_is_judged_as_expected() {
 }
 
 #[test]
-fn every_folder_and_attempt_of_the_corpus_is_expected_something_of() {
+fn every_attempt_of_the_corpus_has_an_expectation() {
     let cases = recorded::cases(&paths::corpus());
     let expected: BTreeSet<String> = cases
         .iter()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Lab {
     root: tempfile::TempDir,
@@ -62,7 +62,7 @@ fn runs(data: &Path) -> Vec<PathBuf> {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -137,7 +137,7 @@ fn many_at_once_are_all_there_and_in_order() {
 /// Regression: a skill that waits for quota left an owner behind each test, which asked the engine hours later. And a
 /// case that expects a failure passed, because there was no quota.
 #[test]
-fn an_engine_without_quota_is_neither_waited_for_nor_a_failure_of_the_skill() {
+fn an_exhausted_quota_is_not_a_failure_of_the_skill() {
     let script = "- - fail: Rate limit reached. Please try again in 1 hour.\n";
     let lab = Lab::new("- {name: one, expect: {status: failed}}\n", script);
     lab.write("probe/assets/runner.json", r#"{"runtime_options": {"retry": {"quota": "wait"}}}"#);

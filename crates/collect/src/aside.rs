@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_interrupted_goes_on_in_the_same_place() {
+    fn an_interrupted_move_resumes_in_the_same_folder() {
         let audit = tempfile::tempdir().expect("a folder");
         let at = |name: &str| audit.path().join(name);
         fs::create_dir(at("aside.2")).expect("a folder");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_else_could_have_comes_back() {
+    fn files_of_an_untaken_attempt_are_restored() {
         let audit = tempfile::tempdir().expect("a folder");
         let at = |name: &str| audit.path().join(name);
         let its_own = ["claim.2", "stdout.2.log", "host.2.json"];

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_evidence::{OsText, names};
 use skillrun_model::{AttemptNumber, RunId};
 
-use crate::plan::Plan;
+use crate::plan::HostPlan;
 use crate::process::list::{self, Process};
 
 /// Whether the host of any attempt in a folder is alive.
@@ -60,7 +60,7 @@ pub(crate) enum Claimed {
 
 impl Claim {
     /// A claim of this process.
-    pub(crate) fn new(plan: &Plan, temporary: &Path) -> io::Result<Self> {
+    pub(crate) fn new(plan: &HostPlan, temporary: &Path) -> io::Result<Self> {
         let pid = std::process::id();
         let me = Process::read(pid).ok_or_else(|| io::Error::other("failed to read /proc"))?;
         Ok(Self {
@@ -113,7 +113,7 @@ impl Claim {
     }
 
     /// Releases a claim of an attempt that did not begin.
-    pub(crate) fn give_back(&self, audit: &Path) {
+    pub(crate) fn release(&self, audit: &Path) {
         fs::remove_file(audit.join(names::claim(self.attempt))).ok();
     }
 

@@ -49,7 +49,7 @@ mod tests {
         "host_began":1,"boot_id":"b","temporary":"/tmp/x"MARKS}"#;
 
     #[test]
-    fn nothing_was_given_only_where_a_host_that_marks_has_made_no_mark() {
+    fn only_a_missing_mark_of_a_marking_host_proves_no_input() {
         let audit = tempfile::tempdir().expect("a folder");
         let given = || input_given(audit.path(), AttemptNumber(2));
         let claim =

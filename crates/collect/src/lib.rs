@@ -24,7 +24,6 @@
 
 mod aside;
 mod claim;
-mod deaf;
 pub mod environment;
 pub mod error;
 mod given;
@@ -43,16 +42,17 @@ mod spawn;
 pub mod start;
 mod temporary;
 pub mod tree;
+mod unresponsive;
 mod wiring;
 mod withdraw;
 
 pub use aside::{put_aside, take_back};
 pub use claim::host_is_alive;
-pub use deaf::end_host;
 pub use error::CollectError;
 pub use given::{InputGiven, input_given};
-pub use owner::{Attached, Hears, Owner, attach, attach_within, hears};
-pub use plan::Plan;
+pub use owner::{Attached, HostConnection, HostResponse, attach, attach_within, host_responds};
+pub use plan::HostPlan;
 pub use secrets::Secrets;
 pub use start::start;
+pub use unresponsive::end_host;
 pub use withdraw::withdraw;

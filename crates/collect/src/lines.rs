@@ -15,7 +15,7 @@ pub(crate) struct Lines {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<T> {
+pub(crate) enum MessageLine<T> {
     Read(T),
     /// It is not a message of the protocol, or longer than any.
     Unreadable,
@@ -32,16 +32,20 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    pub(crate) fn next<T: DeserializeOwned>(&mut self) -> Line<T> {
+    pub(crate) fn next<T: DeserializeOwned>(&mut self) -> MessageLine<T> {
         let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) else {
             self.searched = self.bytes.len();
-            return if self.bytes.len() - self.start > LINE_MAX { Line::Unreadable } else { Line::Missing };
+            return if self.bytes.len() - self.start > LINE_MAX {
+                MessageLine::Unreadable
+            } else {
+                MessageLine::Missing
+            };
         };
         let end = self.searched + end;
         let read = serde_json::from_slice(&self.bytes[self.start..end]);
         self.start = end + 1;
         self.searched = self.start;
-        read.map_or(Line::Unreadable, Line::Read)
+        read.map_or(MessageLine::Unreadable, MessageLine::Read)
     }
 }
 
@@ -53,18 +57,18 @@ mod tests {
     fn lines_come_whole_whatever_the_reads_were() {
         let mut lines = Lines::default();
         lines.push(b"1");
-        assert_eq!(lines.next::<u32>(), Line::Missing);
+        assert_eq!(lines.next::<u32>(), MessageLine::Missing);
         lines.push(b"2\n3\nx\n");
-        assert_eq!(lines.next::<u32>(), Line::Read(12));
-        assert_eq!(lines.next::<u32>(), Line::Read(3));
-        assert_eq!(lines.next::<u32>(), Line::Unreadable);
-        assert_eq!(lines.next::<u32>(), Line::Missing);
+        assert_eq!(lines.next::<u32>(), MessageLine::Read(12));
+        assert_eq!(lines.next::<u32>(), MessageLine::Read(3));
+        assert_eq!(lines.next::<u32>(), MessageLine::Unreadable);
+        assert_eq!(lines.next::<u32>(), MessageLine::Missing);
     }
 
     #[test]
     fn a_line_that_never_ends_is_refused() {
         let mut lines = Lines::default();
         lines.push(&vec![b'1'; LINE_MAX + 1]);
-        assert_eq!(lines.next::<u32>(), Line::Unreadable);
+        assert_eq!(lines.next::<u32>(), MessageLine::Unreadable);
     }
 }

@@ -16,7 +16,7 @@ const HEAPS: libc::c_int = 2;
 /// keeps such blocks from then on, in each of its heaps, of which it creates eight for each processor: a server with 2
 /// MB in use held 110 after two minutes of work. Setting the size ends the raising. Other C libraries have no such
 /// rule, and there is nothing to do.
-pub fn give_back_freed() {
+pub fn return_freed_memory() {
     #[cfg(target_env = "gnu")]
     for (option, value) in
         [(libc::M_MMAP_THRESHOLD, ALONE), (libc::M_TRIM_THRESHOLD, ALONE), (libc::M_ARENA_MAX, HEAPS)]
@@ -36,7 +36,7 @@ mod tests {
     /// Found by `make soak`: memory that grew by 100 KB with every run, none of it in use.
     #[test]
     fn a_large_block_is_never_kept_for_later() {
-        give_back_freed();
+        return_freed_memory();
         drop(vec![1_u8; 8 << 20]);
         // A directly allocated block begins at a page, after the 16 bytes that the allocator keeps for itself.
         let blocks: Vec<Vec<u8>> = (1..=8).map(|number| vec![1; (256 << 10) + 1000 * number]).collect();

@@ -18,8 +18,8 @@ use skillrun_model::AttemptNumber;
 
 use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
-use crate::lines::{Line, Lines};
-use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, ProcessState, Request, VERSION};
+use crate::lines::{Lines, MessageLine};
+use crate::protocol::{CloseReason, HostHello, HostRequest, Notice, OwnerHello, ProcessState, VERSION};
 use crate::recover::{recover, tidy};
 
 /// The state of an attempt.
@@ -28,7 +28,7 @@ pub enum Attached {
     /// It has not begun.
     NotBegun,
     /// Its host is alive, and this process is its owner.
-    Live(Box<Owner>),
+    Live(Box<HostConnection>),
     /// It is over.
     Ended(Box<HostRecord>),
     /// Its host is gone and left no record. The rest of the engine was terminated.
@@ -36,23 +36,23 @@ pub enum Attached {
 }
 
 /// Time limit for a living host to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HOST_REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for retries.
-const LONG_PATIENCE: Duration = Duration::from_secs(60);
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Attaches to an attempt, or returns its state.
 pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectError> {
-    attach_within(audit, attempt, LONG_PATIENCE)
+    attach_within(audit, attempt, ATTACH_TIMEOUT)
 }
 
 /// The same with a shorter timeout, for callers that check again later: an unresponsive living host is not waited for
 /// much longer than this.
-pub fn attach_within(audit: &Path, attempt: AttemptNumber, patience: Duration) -> Result<Attached, CollectError> {
+pub fn attach_within(audit: &Path, attempt: AttemptNumber, timeout: Duration) -> Result<Attached, CollectError> {
     let begin = Instant::now();
     // The host itself is asked first: its engine may be able to write where the files are.
     let mut answer = match Connection::open(audit) {
-        Ok((connection, hello)) if hello.attempt == attempt => match Owner::greet(connection, hello) {
+        Ok((connection, hello)) if hello.attempt == attempt => match HostConnection::greet(connection, hello) {
             Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
             Err(CollectError::Owned) => return Err(CollectError::Owned),
             Err(error) => Some(Err(error)),
@@ -85,10 +85,10 @@ pub fn attach_within(audit: &Path, attempt: AttemptNumber, patience: Duration) -
             }
             return Ok(Attached::Lost { survivors: recover(audit, attempt, claim.as_ref())? });
         }
-        match answer.take().unwrap_or_else(|| Owner::connect(audit)) {
+        match answer.take().unwrap_or_else(|| HostConnection::connect(audit)) {
             Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
             // Just begun, just over, or syncing much data: check again.
-            Err(CollectError::Silent(_)) if begin.elapsed() < patience => {
+            Err(CollectError::Silent(_)) if begin.elapsed() < timeout => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error),
@@ -111,7 +111,7 @@ fn tidy_after(audit: &Path, attempt: AttemptNumber) {
 
 /// Whether a host responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
+pub enum HostResponse {
     Yes,
     /// The host exists but accepts no connection.
     No,
@@ -120,15 +120,15 @@ pub enum Hears {
 }
 
 /// Checks whether a host responds, whichever owner is attached to it. It greets every connection, whatever it is doing.
-pub fn hears(audit: &Path) -> Hears {
+pub fn host_responds(audit: &Path) -> HostResponse {
     match Connection::open(audit) {
-        Ok(_) | Err(CollectError::Version(_)) => Hears::Yes,
+        Ok(_) | Err(CollectError::Version(_)) => HostResponse::Yes,
         Err(CollectError::Silent(error))
             if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
         {
-            Hears::No
+            HostResponse::No
         }
-        Err(_) => Hears::NoSocket,
+        Err(_) => HostResponse::NoSocket,
     }
 }
 
@@ -155,7 +155,7 @@ impl SocketPlace {
 
 /// The owner's side of a conversation with a living host.
 #[derive(Debug)]
-pub struct Owner {
+pub struct HostConnection {
     stream: UnixStream,
     lines: Lines,
     hello: HostHello,
@@ -165,7 +165,7 @@ pub struct Owner {
 
 /// A message from the host.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum HostMessage {
     Notice(Notice),
     /// Nothing within the time.
     Nothing,
@@ -173,7 +173,7 @@ pub enum Heard {
     Gone,
 }
 
-impl Owner {
+impl HostConnection {
     fn connect(audit: &Path) -> Result<Self, CollectError> {
         let (connection, hello) = Connection::open(audit)?;
         Self::greet(connection, hello)
@@ -184,13 +184,13 @@ impl Owner {
         // A host that has an owner reports that and closes the connection, perhaps before it reads this greeting.
         let greeted = owner.write(&OwnerHello { skillrun_owner: VERSION });
         // A host that accepts this owner sends its progress; one that does not sends the reason.
-        match owner.hear(PATIENCE)? {
-            Heard::Notice(Notice::Closed { reason: CloseReason::Withdrawn, .. }) => {
+        match owner.receive(HOST_REPLY_TIMEOUT)? {
+            HostMessage::Notice(Notice::Closed { reason: CloseReason::Withdrawn, .. }) => {
                 return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into()));
             }
-            Heard::Notice(notice) => owner.first = Some(notice),
-            Heard::Nothing => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
-            Heard::Gone => {
+            HostMessage::Notice(notice) => owner.first = Some(notice),
+            HostMessage::Nothing => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
+            HostMessage::Gone => {
                 let why = greeted.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
                 return Err(CollectError::Silent(why));
             }
@@ -212,7 +212,7 @@ impl Owner {
         self.hello.process
     }
 
-    pub fn send(&mut self, request: &Request) -> Result<(), CollectError> {
+    pub fn send(&mut self, request: &HostRequest) -> Result<(), CollectError> {
         self.write(request).map_err(CollectError::Silent)
     }
 
@@ -225,7 +225,8 @@ impl Owner {
             match self.stream.write(rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let waited = wait_for(&self.stream, PollFlags::OUT, PATIENCE.saturating_sub(begin.elapsed()));
+                    let waited =
+                        wait_for(&self.stream, PollFlags::OUT, HOST_REPLY_TIMEOUT.saturating_sub(begin.elapsed()));
                     if let Err(error) = waited {
                         if rest.len() < line.len() {
                             // Bytes after half a line would not be a message. A new connection starts from scratch.
@@ -242,48 +243,50 @@ impl Owner {
     }
 
     /// The next notice that has arrived or arrives within the time.
-    pub fn hear(&mut self, within: Duration) -> Result<Heard, CollectError> {
+    pub fn receive(&mut self, within: Duration) -> Result<HostMessage, CollectError> {
         if let Some(notice) = self.first.take() {
-            return Ok(Heard::Notice(notice));
+            return Ok(HostMessage::Notice(notice));
         }
         let begin = Instant::now();
         loop {
             match self.lines.next() {
-                Line::Read(Notice::Closed { reason: CloseReason::Owned, .. }) => return Err(CollectError::Owned),
-                Line::Read(Notice::Closed { reason: CloseReason::Version, version }) => {
+                MessageLine::Read(Notice::Closed { reason: CloseReason::Owned, .. }) => {
+                    return Err(CollectError::Owned);
+                }
+                MessageLine::Read(Notice::Closed { reason: CloseReason::Version, version }) => {
                     return Err(CollectError::Version(version));
                 }
-                Line::Read(notice) => return Ok(Heard::Notice(notice)),
-                Line::Unreadable => {
+                MessageLine::Read(notice) => return Ok(HostMessage::Notice(notice)),
+                MessageLine::Unreadable => {
                     let error = io::Error::new(io::ErrorKind::InvalidData, "it sent a line that is not a message");
                     return Err(CollectError::Silent(error));
                 }
-                Line::Missing => {}
+                MessageLine::Missing => {}
             }
             let mut buffer = [0; 16 * 1024];
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Ok(Heard::Gone),
+                Ok(0) => return Ok(HostMessage::Gone),
                 Ok(read) => self.lines.push(&buffer[..read]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let left = within.saturating_sub(begin.elapsed());
                     if left.is_zero() {
-                        return Ok(Heard::Nothing);
+                        return Ok(HostMessage::Nothing);
                     }
                     match wait_for(&self.stream, PollFlags::IN, left) {
                         Ok(()) => {}
-                        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Ok(Heard::Nothing),
+                        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Ok(HostMessage::Nothing),
                         Err(error) => return Err(CollectError::Silent(error)),
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(Heard::Gone),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(HostMessage::Gone),
                 Err(error) => return Err(CollectError::Silent(error)),
             }
         }
     }
 }
 
-impl AsFd for Owner {
+impl AsFd for HostConnection {
     /// Readable when a notice is available.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
@@ -309,16 +312,16 @@ impl Connection {
         let begin = Instant::now();
         loop {
             match self.lines.next::<serde_json::Value>() {
-                Line::Read(hello) => return understood(hello),
-                Line::Unreadable => return Err(no_greeting()),
-                Line::Missing => {}
+                MessageLine::Read(hello) => return understood(hello),
+                MessageLine::Unreadable => return Err(no_greeting()),
+                MessageLine::Missing => {}
             }
             let mut buffer = [0; 4096];
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => self.lines.push(&buffer[..read]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    wait_for(&self.stream, PollFlags::IN, PATIENCE.saturating_sub(begin.elapsed()))
+                    wait_for(&self.stream, PollFlags::IN, HOST_REPLY_TIMEOUT.saturating_sub(begin.elapsed()))
                         .map_err(CollectError::Silent)?;
                 }
                 Err(error) => return Err(CollectError::Silent(error)),

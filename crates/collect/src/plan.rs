@@ -14,7 +14,7 @@ use crate::signals::SignalName;
 
 /// Everything a host needs to know.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Plan {
+pub struct HostPlan {
     pub run_id: RunId,
     pub attempt: AttemptNumber,
     /// Random, so that processes of this attempt can be distinguished from all others.
@@ -47,12 +47,12 @@ pub struct Plan {
 pub enum StartWhen {
     #[default]
     AtOnce,
-    /// When the owner sends [`crate::protocol::Request::Start`], so that it can first record that it will. If no owner
+    /// When the owner sends [`crate::protocol::HostRequest::Start`], so that it can first record that it will. If no owner
     /// sends it in time, counted from the claim, the host withdraws: nothing was begun, and nothing is left.
     Told { within: Duration },
 }
 
-impl Plan {
+impl HostPlan {
     /// What must be masked.
     pub(crate) fn secrets(&self) -> Secrets {
         let marked = self.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
@@ -150,7 +150,7 @@ pub struct Rung {
     pub pause: Duration,
 }
 
-/// The signals that terminate a process, with the pause after each.
+/// Default pause after each signal of a ladder.
 pub const GRACE: Duration = Duration::from_secs(5);
 
 /// Requests the exit twice, then kills.

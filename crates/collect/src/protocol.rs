@@ -46,7 +46,7 @@ pub struct HostHello {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessState {
-    /// It starts when an owner sends [`Request::Start`].
+    /// It starts when an owner sends [`HostRequest::Start`].
     Held,
     /// It was started, or is about to be without a request.
     #[default]
@@ -62,7 +62,7 @@ pub struct OwnerHello {
 /// A request of an owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Request {
+pub enum HostRequest {
     /// Starts the process, if the plan holds it back until requested. A repeated request, or one for a process that is
     /// not held back, does nothing.
     Start,
@@ -93,7 +93,7 @@ pub enum Request {
     },
     /// The turn has not ended after all.
     TurnGoesOn,
-    /// A user is asked; deadlines are suspended until [`Request::GoOn`].
+    /// A user is asked; deadlines are suspended until [`HostRequest::GoOn`].
     Wait {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Duration>,
@@ -108,13 +108,13 @@ pub enum Request {
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Notice {
     /// How far each stream can be read.
-    Progress(Progress),
+    Progress(RecordedSizes),
     Input {
         id: String,
         answer: InputAnswer,
     },
     /// The attempt began; the sizes are those of the one before, which is settled from exactly these bytes.
-    NextAttempt(Progress),
+    NextAttempt(RecordedSizes),
     /// The main process is over; its streams may not be.
     Exited {
         exit_code: Option<i32>,
@@ -136,7 +136,7 @@ pub enum Notice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct RecordedSizes {
     pub attempt: AttemptNumber,
     pub stdout: u64,
     pub stderr: u64,
@@ -168,6 +168,6 @@ pub enum CloseReason {
     Owned,
     Unreadable,
     Detached,
-    /// No owner sent [`Request::Start`] in time; the attempt can be begun again.
+    /// No owner sent [`HostRequest::Start`] in time; the attempt can be begun again.
     Withdrawn,
 }

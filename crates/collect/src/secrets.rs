@@ -137,8 +137,8 @@ impl Scanner {
     }
 
     /// Continues with the same stream, but counts from here: of a partial match only the rest will be in its ranges.
-    pub(crate) fn go_on(&self) -> Self {
-        Self { exact: self.exact.go_on(), pieces: self.pieces.go_on() }
+    pub(crate) fn continued(&self) -> Self {
+        Self { exact: self.exact.continued(), pieces: self.pieces.continued() }
     }
 
     /// At the end of the stream everything may be announced.
@@ -173,7 +173,7 @@ impl Exact {
         for (spelling, begun) in secrets.spellings.iter().zip(&mut self.begun) {
             *begun = spelling.follow(*begun, bytes, |end| {
                 let end = self.offset + end as u64;
-                // It may have begun before the first byte: see `go_on`.
+                // It may have begun before the first byte: see `continued`.
                 join(fresh, end.saturating_sub(spelling.len() as u64)..end);
             });
             held = held.max(*begun);
@@ -186,7 +186,7 @@ impl Exact {
         self.offset.saturating_sub(self.held as u64)
     }
 
-    fn go_on(&self) -> Self {
+    fn continued(&self) -> Self {
         Self { offset: 0, held: self.held, begun: self.begun.clone() }
     }
 }

@@ -16,7 +16,7 @@ use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
 
 use crate::error::CollectError;
-use crate::plan::Plan;
+use crate::plan::HostPlan;
 use crate::spawn::inherit_nothing;
 
 /// The answer of a host to its starter, once, on standard output.
@@ -67,7 +67,7 @@ pub(crate) fn recorded(audit: &Path) -> io::Result<BTreeSet<AttemptNumber>> {
 /// Starts a host with `command`, which runs [`crate::host::main`], and hands it the plan. When this returns, the host
 /// has the attempt and can be attached to. It need not be reaped, except by a long-lived starter that must not
 /// accumulate zombies.
-pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
+pub fn start(mut command: Command, plan: &HostPlan) -> Result<Child, CollectError> {
     let plan = serde_json::to_vec(plan).map_err(|error| CollectError::NoHost(error.into()))?;
     // A host lives longer than its starter: a process that waits for the end of a pipe of the starter must not wait for
     // the host.
@@ -108,14 +108,14 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
 
 /// Time limit for a host to claim an attempt. It does little before; only a hanging file system delays it, or a stop
 /// signal.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HOST_CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum size of an answer.
 const ANSWER_MAX: usize = 64 * 1024;
 
 /// Sends the plan and reads the complete answer.
 fn converse(host: &mut Child, plan: &[u8]) -> io::Result<Vec<u8>> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + HOST_CLAIM_TIMEOUT;
     match host.stdin.take().map(|stdin| write_all(&stdin, plan, until)) {
         Some(Err(error)) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
         // A host that exits at once reports the reason below; that it did not read the plan does not matter then.
@@ -162,7 +162,7 @@ fn wait_for(pipe: &impl AsFd, what: PollFlags, until: Instant) -> io::Result<()>
     }
 }
 
-/// Random, for [`Plan::nonce`].
+/// Random, for [`HostPlan::nonce`].
 pub fn random_nonce() -> io::Result<String> {
     let mut bytes = [0; 12];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;

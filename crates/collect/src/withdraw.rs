@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_claimed_is_not_ours() {
+    fn an_unclaimed_attempt_is_refused() {
         let dir = folder(&["stdout.2.log", "meta.2.json"]);
         let refused = withdraw(dir.path(), TWO).expect_err("it has evidence").to_string();
         assert_eq!((refused.as_str(), left(&dir).len()), ("attempt 2 was recorded without a claim", 2));

@@ -10,14 +10,14 @@ use skillrun_model::status::Continuation;
 pub use skillrun_model::status::{Permission, Posture};
 use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring};
 
-use crate::template::{Part, Placeholder, Template};
+use crate::template::{ArgvPart, Placeholder, Template};
 
 /// One engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
     pub name: EngineName,
     pub title: String,
-    pub origin: Origin,
+    pub origin: DescriptorOrigin,
     pub profile: ProfileId,
     pub continuation: Continuation,
     pub wiring: Wiring,
@@ -64,14 +64,14 @@ impl Descriptor {
 
 /// Where a descriptor comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum DescriptorOrigin {
     /// In the binary, under this file name.
     Shipped(&'static str),
     /// A file of the operator.
     File(PathBuf),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for DescriptorOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shipped(name) => write!(f, "{name} (shipped)"),
@@ -85,7 +85,7 @@ impl fmt::Display for Origin {
 pub enum Executable {
     /// skillrun's own executable.
     Own,
-    Installed(Installed),
+    Installed(InstalledProgram),
 }
 
 impl Executable {
@@ -99,7 +99,7 @@ impl Executable {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Installed {
+pub struct InstalledProgram {
     /// File names, looked for in PATH.
     pub names: Vec<String>,
     /// The only place to look, if it is given.
@@ -126,13 +126,13 @@ pub struct VersionRule {
 /// The words after the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    pub argv: Vec<Part>,
+    pub argv: Vec<ArgvPart>,
     /// Where interactive mode differs.
-    pub interactive: Option<Vec<Part>>,
+    pub interactive: Option<Vec<ArgvPart>>,
 }
 
 impl Command {
-    pub fn argv(&self, mode: ExecutionMode) -> &[Part] {
+    pub fn argv(&self, mode: ExecutionMode) -> &[ArgvPart] {
         match mode {
             ExecutionMode::Auto => &self.argv,
             ExecutionMode::Interactive => self.interactive.as_ref().unwrap_or(&self.argv),

@@ -1,13 +1,16 @@
 //! Why an engine's file cannot be used, and why there is no engine with a given name.
 
+use std::error::Error;
 use std::fmt;
 
-use crate::descriptor::Origin;
+use skillrun_model::{Classified, ErrorClass};
+
+use crate::descriptor::DescriptorOrigin;
 
 /// One sentence: the file, the line, the key, and what is wrong there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
-    pub origin: Origin,
+    pub origin: DescriptorOrigin,
     /// From 1; none when the file as a whole is wrong.
     pub line: Option<usize>,
     /// With the tables it stands in: `permission.workspace.flags`.
@@ -38,7 +41,11 @@ fn short(words: &str) -> String {
     }
 }
 
-impl std::error::Error for LoadError {}
+impl Error for LoadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.kind)
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadErrorKind {
@@ -85,7 +92,20 @@ pub enum GetError {
     #[error("there is no engine \"{given}\"{}", hint(suggestion, known))]
     Unknown { given: String, suggestion: Option<String>, known: Vec<String> },
     #[error("the engine \"{name}\" cannot be used: {error}")]
-    Broken { name: String, error: Box<LoadError> },
+    Broken {
+        name: String,
+        #[source]
+        error: Box<LoadError>,
+    },
+}
+
+impl Classified for GetError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Unknown { .. } => ErrorClass::NotFound,
+            Self::Broken { .. } => ErrorClass::Usage,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -94,10 +114,10 @@ mod tests {
 
     /// Found by fuzzing: the message was as long as the faulty text in the file.
     #[test]
-    fn what_is_wrong_is_told_in_a_sentence_that_can_be_read() {
+    fn an_error_message_has_a_bounded_length() {
         let kind = LoadErrorKind::UnknownWord { given: "é".repeat(100_000), suggestion: None, known: Vec::new() };
         let key = Some("k".repeat(100_000));
-        let error = LoadError { origin: Origin::Shipped("x.toml"), line: Some(1), key, kind };
+        let error = LoadError { origin: DescriptorOrigin::Shipped("x.toml"), line: Some(1), key, kind };
         let words = error.to_string();
         assert!(words.chars().count() < 1_100, "{}", words.chars().count());
         assert!(words.contains("kk…\": \"é"), "{words}");

@@ -14,13 +14,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::descriptor::{Descriptor, Executable, Installed};
+use crate::descriptor::{Descriptor, Executable, InstalledProgram};
 use crate::install::{MARK, NODE, Programs, chosen, highest};
 use crate::template::Placeholder;
 
 /// What the caller knows about the user's surroundings.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct FindContext<'a> {
     /// The path of this program.
     pub own: &'a Path,
     /// Where relative paths begin; absolute.
@@ -73,7 +73,7 @@ impl Probe for Disk {
 
 /// The program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct EngineProgram {
     /// Absolute.
     pub program: PathBuf,
     /// What would have started it.
@@ -84,9 +84,9 @@ pub struct Found {
     pub version: Option<String>,
 }
 
-impl Found {
+impl EngineProgram {
     /// The program to start for an existing file: the native program behind it, if there is one.
-    pub fn behind(file: PathBuf, installed: &Installed, probe: &impl Probe) -> Self {
+    pub fn behind(file: PathBuf, installed: &InstalledProgram, probe: &impl Probe) -> Self {
         let real = probe.real(&file);
         let folder = real.parent().unwrap_or(Path::new("/"));
         let mut native = installed.instead.iter().map(|path| probe.real(&folder.join(path)));
@@ -143,17 +143,26 @@ fn advice(install: &Option<String>, variable: &Option<String>) -> String {
     }
 }
 
-pub fn find(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &impl Probe) -> Result<Found, FindError> {
+pub fn find(
+    descriptor: &Descriptor,
+    surroundings: &FindContext<'_>,
+    probe: &impl Probe,
+) -> Result<EngineProgram, FindError> {
     let installed = match &descriptor.executable {
         Executable::Own => {
-            return Ok(Found { program: surroundings.own.to_owned(), wrapper: None, interpreter: None, version: None });
+            return Ok(EngineProgram {
+                program: surroundings.own.to_owned(),
+                wrapper: None,
+                interpreter: None,
+                version: None,
+            });
         }
         Executable::Installed(installed) => installed,
     };
     let Named { file, node, version } = named(descriptor, installed, surroundings, probe)?;
-    let found = Found { version, ..Found::behind(file, installed, probe) };
+    let found = EngineProgram { version, ..EngineProgram::behind(file, installed, probe) };
     match node {
-        Node::Own(node) if found.is_script(probe) => Ok(Found { interpreter: Some(node), ..found }),
+        Node::Own(node) if found.is_script(probe) => Ok(EngineProgram { interpreter: Some(node), ..found }),
         Node::Gone(node) if found.is_script(probe) => Err(FindError::NoNode {
             engine: descriptor.name.to_string(),
             node,
@@ -187,7 +196,7 @@ impl From<PathBuf> for Named {
 }
 
 /// A program that was installed for skillrun alone, with its Node.
-fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &impl Probe) -> Option<Named> {
+fn private(descriptor: &Descriptor, surroundings: &FindContext<'_>, probe: &impl Probe) -> Option<Named> {
     let programs = Programs { root: surroundings.programs? };
     let install = descriptor.install.as_ref()?;
     let name = install.folder(descriptor.name.as_str());
@@ -210,8 +219,8 @@ fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &imp
 /// The first file that exists.
 fn named(
     descriptor: &Descriptor,
-    installed: &Installed,
-    surroundings: &Surroundings<'_>,
+    installed: &InstalledProgram,
+    surroundings: &FindContext<'_>,
     probe: &impl Probe,
 ) -> Result<Named, FindError> {
     let engine = || descriptor.name.to_string();
@@ -255,7 +264,7 @@ fn named(
 }
 
 /// The folders of PATH, absolute, because the engine is started in another folder. An empty one is the current folder.
-fn path_folders<'a>(surroundings: &Surroundings<'a>) -> impl Iterator<Item = PathBuf> + 'a {
+fn path_folders<'a>(surroundings: &FindContext<'a>) -> impl Iterator<Item = PathBuf> + 'a {
     let cwd = surroundings.cwd;
     let folders =
         surroundings.path.filter(|path| !path.is_empty()).map(|path| path.as_bytes().split(|byte| *byte == b':'));

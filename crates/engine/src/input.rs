@@ -8,7 +8,7 @@ use crate::acp;
 
 /// The user's message for a turn.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct UserMessage<'a> {
     pub text: &'a str,
     /// The session, where the engine has reported its id.
     pub session: Option<&'a str>,
@@ -18,17 +18,17 @@ pub struct Said<'a> {
 
 /// A question inside a turn, as it was asked.
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
+pub struct CallQuestion<'a> {
     /// The engine's id for it.
     pub call_id: &'a str,
     /// The input of the call that the engine wants to make.
     pub input: Option<&'a Value>,
     /// What an agent offers or wants filled in, in formats that carry it.
-    pub asked: Option<acp::Asked<'a>>,
+    pub asked: Option<acp::ExpectedAnswer<'a>>,
 }
 
 /// The line that passes a message to an engine of this format.
-pub fn line(profile: ProfileId, said: Said<'_>) -> String {
+pub fn line(profile: ProfileId, said: UserMessage<'_>) -> String {
     let text = said.text;
     match profile {
         ProfileId::AcpJsonrpc => acp::lines::prompt(said.session.unwrap_or_default(), said.attempt, text),
@@ -55,7 +55,7 @@ pub fn line(profile: ProfileId, said: Said<'_>) -> String {
 ///
 /// Words of consent allow the call; any other text refuses it and is what the engine passes to its model. An empty text
 /// is a no.
-pub fn answer(profile: ProfileId, question: &Question<'_>, text: &str) -> Option<String> {
+pub fn answer(profile: ProfileId, question: &CallQuestion<'_>, text: &str) -> Option<String> {
     match profile {
         ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => {
             let decision = match (Word::of(text), question.input) {
@@ -110,8 +110,8 @@ impl Word {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Said<'_> {
-        Said { text, session: Some("s1"), attempt: AttemptNumber(2) }
+    fn said(text: &str) -> UserMessage<'_> {
+        UserMessage { text, session: Some("s1"), attempt: AttemptNumber(2) }
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let input = json!({ "command": "rm -rf build", "a": 1 });
         let [told, other] = BOTH.map(|profile| {
             [Some(&input), None].map(|input| {
-                let line = answer(profile, &Question { call_id: "r1", input, asked: None }, text).expect("a line");
+                let line = answer(profile, &CallQuestion { call_id: "r1", input, asked: None }, text).expect("a line");
                 assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line:?}");
                 let value: Value = serde_json::from_str(&line).expect("JSON");
                 let expected = json!({ "subtype": "success", "request_id": "r1", "response": null });
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn words_of_consent_allow_the_call_as_it_was_shown() {
         let input = json!({ "command": "rm -rf build" });
-        let question = Question { call_id: "r1", input: Some(&input), asked: None };
+        let question = CallQuestion { call_id: "r1", input: Some(&input), asked: None };
         let line = answer(ProfileId::ClaudeStreamJson, &question, "allow").expect("a line");
         let expected = concat!(
             r#"{"type":"control_response","response":{"subtype":"success","request_id":"r1","#,
@@ -185,9 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_never_asks_is_told_nothing() {
+    fn an_engine_that_never_asks_gets_no_answer() {
         let input = json!({});
-        let question = Question { call_id: "r1", input: Some(&input), asked: None };
+        let question = CallQuestion { call_id: "r1", input: Some(&input), asked: None };
         for profile in ProfileId::ALL.iter().filter(|profile| !BOTH.contains(profile)) {
             assert_eq!(answer(*profile, &question, "yes"), None, "{profile}");
         }

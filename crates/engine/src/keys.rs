@@ -13,13 +13,13 @@ use crate::suggest::closest;
 
 /// What is wrong, and where in the text.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct KeyProblem {
     pub(crate) at: Option<usize>,
     pub(crate) key: Option<String>,
     pub(crate) kind: LoadErrorKind,
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Problem>;
+pub(crate) type KeyResult<T> = std::result::Result<T, KeyProblem>;
 
 /// A table and the keys it may have.
 #[derive(Debug)]
@@ -45,26 +45,30 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// The whole file.
-pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>> {
+pub(crate) fn parse(text: &str) -> KeyResult<Spanned<DeTable<'_>>> {
     DeTable::parse(text).map_err(|error| {
         // The parser has hints of several lines for people in front of an editor; one sentence is enough here.
         let message = error.message().lines().next().unwrap_or_default().to_owned();
-        Problem { at: error.span().map(|Range { start, .. }| start), key: None, kind: LoadErrorKind::Syntax(message) }
+        KeyProblem {
+            at: error.span().map(|Range { start, .. }| start),
+            key: None,
+            kind: LoadErrorKind::Syntax(message),
+        }
     })
 }
 
 impl<'a> Section<'a> {
-    pub(crate) fn root(table: &'a DeTable<'a>, known: &[&str]) -> Result<Self> {
+    pub(crate) fn root(table: &'a DeTable<'a>, known: &[&str]) -> KeyResult<Self> {
         Self { key: String::new(), at: 0, table }.with_known(known)
     }
 
-    fn with_known(self, known: &[&str]) -> Result<Self> {
+    fn with_known(self, known: &[&str]) -> KeyResult<Self> {
         // In the order of the text, so that the first mistake is reported first.
         let mut keys: Vec<_> = self.table.keys().collect();
         keys.sort_by_key(|key| key.span().start);
         match keys.into_iter().find(|key| !known.contains(&key.get_ref().as_ref())) {
             None => Ok(self),
-            Some(key) => Err(Problem {
+            Some(key) => Err(KeyProblem {
                 at: Some(key.span().start),
                 key: Some(self.key_of(key.get_ref())),
                 kind: LoadErrorKind::UnknownKey {
@@ -84,38 +88,38 @@ impl<'a> Section<'a> {
         Some(Value { key: self.key_of(key), at: value.span().start, value: value.get_ref() })
     }
 
-    pub(crate) fn required(&self, key: &str) -> Result<Value<'a>> {
+    pub(crate) fn required(&self, key: &str) -> KeyResult<Value<'a>> {
         self.get(key).ok_or_else(|| self.missing(key))
     }
 
-    pub(crate) fn missing(&self, key: &str) -> Problem {
-        Problem { at: Some(self.at), key: Some(self.key_of(key)), kind: LoadErrorKind::Missing }
+    pub(crate) fn missing(&self, key: &str) -> KeyProblem {
+        KeyProblem { at: Some(self.at), key: Some(self.key_of(key)), kind: LoadErrorKind::Missing }
     }
 
     /// The strings of a key that may be left out.
-    pub(crate) fn strings(&self, key: &str) -> Result<Vec<(String, Value<'a>)>> {
+    pub(crate) fn strings(&self, key: &str) -> KeyResult<Vec<(String, Value<'a>)>> {
         self.get(key).map_or_else(|| Ok(Vec::new()), |value| value.strings())
     }
 
-    pub(crate) fn plain_strings(&self, key: &str) -> Result<Vec<String>> {
+    pub(crate) fn plain_strings(&self, key: &str) -> KeyResult<Vec<String>> {
         Ok(self.strings(key)?.into_iter().map(|(text, _)| text).collect())
     }
 
-    pub(crate) fn string(&self, key: &str) -> Result<Option<String>> {
+    pub(crate) fn string(&self, key: &str) -> KeyResult<Option<String>> {
         self.get(key).map(|value| value.string()).transpose()
     }
 }
 
 impl<'a> Value<'a> {
-    pub(crate) fn problem(&self, kind: LoadErrorKind) -> Problem {
-        Problem { at: Some(self.at), key: Some(self.key.clone()), kind }
+    pub(crate) fn problem(&self, kind: LoadErrorKind) -> KeyProblem {
+        KeyProblem { at: Some(self.at), key: Some(self.key.clone()), kind }
     }
 
-    pub(crate) fn unusable(&self, message: impl Into<String>) -> Problem {
+    pub(crate) fn unusable(&self, message: impl Into<String>) -> KeyProblem {
         self.problem(LoadErrorKind::Unusable(message.into()))
     }
 
-    fn wrong_type(&self, expected: &'static str) -> Problem {
+    fn wrong_type(&self, expected: &'static str) -> KeyProblem {
         let found = match self.value {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "an integer",
@@ -132,27 +136,27 @@ impl<'a> Value<'a> {
         self.value.is_array()
     }
 
-    pub(crate) fn string_or(&self, expected: &'static str) -> Result<String> {
+    pub(crate) fn string_or(&self, expected: &'static str) -> KeyResult<String> {
         self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong_type(expected))
     }
 
-    pub(crate) fn string(&self) -> Result<String> {
+    pub(crate) fn string(&self) -> KeyResult<String> {
         self.string_or("a string")
     }
 
     /// A string that is not blank.
-    pub(crate) fn text(&self) -> Result<String> {
+    pub(crate) fn text(&self) -> KeyResult<String> {
         let text = self.string()?;
         if text.trim().is_empty() { Err(self.unusable("is empty")) } else { Ok(text) }
     }
 
-    pub(crate) fn number(&self) -> Result<u64> {
+    pub(crate) fn number(&self) -> KeyResult<u64> {
         let number = self.value.as_integer().ok_or_else(|| self.wrong_type("an integer"))?;
         let parsed = u64::from_str_radix(number.as_str(), number.radix());
         parsed.map_err(|_| self.unusable(format!("{number} is out of range")))
     }
 
-    pub(crate) fn list(&self) -> Result<Vec<Value<'a>>> {
+    pub(crate) fn list(&self) -> KeyResult<Vec<Value<'a>>> {
         let array = self.value.as_array().ok_or_else(|| self.wrong_type("a list"))?;
         let element = |value: &'a Spanned<DeValue<'a>>| Value {
             key: self.key.clone(),
@@ -162,16 +166,16 @@ impl<'a> Value<'a> {
         Ok(array.iter().map(element).collect())
     }
 
-    pub(crate) fn strings(&self) -> Result<Vec<(String, Value<'a>)>> {
+    pub(crate) fn strings(&self) -> KeyResult<Vec<(String, Value<'a>)>> {
         self.list()?.into_iter().map(|value| Ok((value.string()?, value))).collect()
     }
 
-    pub(crate) fn section(&self, known: &[&str]) -> Result<Section<'a>> {
+    pub(crate) fn section(&self, known: &[&str]) -> KeyResult<Section<'a>> {
         self.table()?.with_known(known)
     }
 
     /// The values of a table whose keys are free, in the order of the text.
-    pub(crate) fn entries(&self) -> Result<Vec<(String, Value<'a>)>> {
+    pub(crate) fn entries(&self) -> KeyResult<Vec<(String, Value<'a>)>> {
         let section = self.table()?;
         let mut entries: Vec<_> = section.table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
@@ -183,13 +187,13 @@ impl<'a> Value<'a> {
         Ok(entries.into_iter().map(entry).collect())
     }
 
-    fn table(&self) -> Result<Section<'a>> {
+    fn table(&self) -> KeyResult<Section<'a>> {
         let table = self.value.as_table().ok_or_else(|| self.wrong_type("a table"))?;
         Ok(Section { key: self.key.clone(), at: self.at, table })
     }
 
     /// One of a closed list of words.
-    pub(crate) fn one_of<T: Copy>(&self, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T> {
+    pub(crate) fn one_of<T: Copy>(&self, all: &[T], word: impl Fn(T) -> &'static str) -> KeyResult<T> {
         let given = self.string()?;
         all.iter().copied().find(|choice| word(*choice) == given).ok_or_else(|| {
             let words: Vec<_> = all.iter().map(|choice| word(*choice)).collect();

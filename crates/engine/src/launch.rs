@@ -20,7 +20,7 @@ use crate::acp::{self, Opening, Session};
 use crate::descriptor::{Command, Descriptor, FileBase, Permission, Posture, Protocol};
 use crate::files::{Existing, FileToWrite};
 use crate::login::LoginFound;
-use crate::template::{FillError, Part, Placeholder, Template};
+use crate::template::{ArgvPart, FillError, Placeholder, Template};
 
 /// The most bytes the kernel takes in one argument: 128 KiB with the zero at its end.
 pub const MAX_ARGUMENT: usize = 128 * 1024 - 1;
@@ -433,14 +433,14 @@ impl<'a> Rendering<'a> {
         let mut argv: Vec<OsString> = program.map(|path| path.as_os_str().to_owned()).collect();
         for part in command.argv(self.request.mode) {
             match part {
-                Part::Word(word) => argv.push(self.filled(word)?),
-                Part::Group(words) => {
+                ArgvPart::Word(word) => argv.push(self.filled(word)?),
+                ArgvPart::Group(words) => {
                     let filled = words.iter().map(|word| self.optional(word)).collect::<Result<Option<Vec<_>>, _>>()?;
                     argv.extend(filled.into_iter().flatten());
                 }
-                Part::PromptFlags => argv.extend_from_slice(prompt.words()),
-                Part::PermissionFlags => argv.extend(permission.iter().map(OsString::from)),
-                Part::NetworkFlags => argv.extend(self.descriptor.network.flags.iter().map(OsString::from)),
+                ArgvPart::PromptFlags => argv.extend_from_slice(prompt.words()),
+                ArgvPart::PermissionFlags => argv.extend(permission.iter().map(OsString::from)),
+                ArgvPart::NetworkFlags => argv.extend(self.descriptor.network.flags.iter().map(OsString::from)),
             }
         }
         for (number, word) in argv.iter().enumerate() {
@@ -521,9 +521,9 @@ impl<'a> Rendering<'a> {
         let mut used: BTreeSet<Placeholder> = BTreeSet::new();
         for part in command.argv(self.request.mode) {
             match part {
-                Part::Word(word) => used.extend(word.placeholders()),
-                Part::Group(words) => used.extend(words.iter().flat_map(Template::placeholders)),
-                Part::PromptFlags | Part::PermissionFlags | Part::NetworkFlags => {}
+                ArgvPart::Word(word) => used.extend(word.placeholders()),
+                ArgvPart::Group(words) => used.extend(words.iter().flat_map(Template::placeholders)),
+                ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags => {}
             }
         }
         used.extend(self.descriptor.environment.set.iter().flat_map(|(_, template)| template.placeholders()));

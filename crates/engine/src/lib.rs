@@ -39,9 +39,9 @@ mod suggest;
 pub mod template;
 pub mod version;
 
-pub use descriptor::{Descriptor, Origin, Permission, Posture};
+pub use descriptor::{Descriptor, DescriptorOrigin, Permission, Posture};
 pub use error::{GetError, LoadError, LoadErrorKind};
-pub use find::{Disk, FindError, Found, Probe, Surroundings, find};
+pub use find::{Disk, EngineProgram, FindContext, FindError, Probe, find};
 pub use launch::{Home, Launch, LaunchError, StartRequest, resume, start};
 pub use load::Engines;
 pub use login::LoginFound;

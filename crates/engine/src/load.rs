@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::descriptor::{Descriptor, Origin};
+use crate::descriptor::{Descriptor, DescriptorOrigin};
 use crate::error::{GetError, LoadError, LoadErrorKind};
 use crate::read::{is_engine_name, read};
 use crate::suggest::closest;
@@ -51,7 +51,7 @@ impl Engines {
     /// The engines in the binary.
     pub fn shipped() -> Self {
         let one = |&(name, file, text): &(&str, &'static str, &str)| {
-            (name.to_owned(), read(text, name, &Origin::Shipped(file)))
+            (name.to_owned(), read(text, name, &DescriptorOrigin::Shipped(file)))
         };
         Self { by_name: SHIPPED.iter().map(one).collect(), stray: Vec::new() }
     }
@@ -111,12 +111,12 @@ impl Engines {
 }
 
 fn whole_file(path: &Path, kind: LoadErrorKind) -> LoadError {
-    LoadError { origin: Origin::File(path.to_owned()), line: None, key: None, kind }
+    LoadError { origin: DescriptorOrigin::File(path.to_owned()), line: None, key: None, kind }
 }
 
 fn read_file(path: &Path, name: &str) -> Result<Descriptor, Box<LoadError>> {
     let text = read_text(path).map_err(|kind| Box::new(whole_file(path, kind)))?;
-    read(&text, name, &Origin::File(path.to_owned()))
+    read(&text, name, &DescriptorOrigin::File(path.to_owned()))
 }
 
 fn read_text(path: &Path) -> Result<String, LoadErrorKind> {

@@ -9,11 +9,11 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ProfileId, StdinKind, Wiring};
 
 use crate::descriptor::{
-    Calls, Descriptor, Environment, Login, Network, Origin, Permission, PermissionRule, Permissions, Posture, Protocol,
-    SkillFolders, VersionRule,
+    Calls, Descriptor, DescriptorOrigin, Environment, Login, Network, Permission, PermissionRule, Permissions, Posture,
+    Protocol, SkillFolders, VersionRule,
 };
 use crate::error::LoadError;
-use crate::keys::{self, Result, Section, Value};
+use crate::keys::{self, KeyResult, Section, Value};
 
 mod account;
 mod argv;
@@ -25,14 +25,18 @@ use argv::{HasFlags, Turn};
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// Reads the file of the engine `name`.
-pub(crate) fn read(text: &str, name: &str, origin: &Origin) -> std::result::Result<Descriptor, Box<LoadError>> {
+pub(crate) fn read(
+    text: &str,
+    name: &str,
+    origin: &DescriptorOrigin,
+) -> std::result::Result<Descriptor, Box<LoadError>> {
     document(text, name, origin).map_err(|problem| {
         let line = problem.at.map(|at| keys::line_of(text, at));
         Box::new(LoadError { origin: origin.clone(), line, key: problem.key, kind: problem.kind })
     })
 }
 
-fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> {
+fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult<Descriptor> {
     let document = keys::parse(text)?;
     let root = Section::root(
         document.get_ref(),
@@ -127,7 +131,7 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
         network,
         files: match root.get("files") {
             None => Vec::new(),
-            Some(value) => value.list()?.iter().map(surroundings::file).collect::<Result<_>>()?,
+            Some(value) => value.list()?.iter().map(surroundings::file).collect::<KeyResult<_>>()?,
         },
         skills: match root.get("skills") {
             None => SkillFolders::default(),
@@ -156,7 +160,7 @@ pub(crate) fn is_engine_name(name: &str) -> bool {
         && name != EngineName::UNKNOWN
 }
 
-fn name(root: &Section<'_>, file_name: &str) -> Result<String> {
+fn name(root: &Section<'_>, file_name: &str) -> KeyResult<String> {
     let value = root.required("name")?;
     let name = value.string()?;
     if !is_engine_name(&name) {
@@ -169,7 +173,7 @@ fn name(root: &Section<'_>, file_name: &str) -> Result<String> {
     Ok(name)
 }
 
-fn profile(root: &Section<'_>, by: Option<Protocol>) -> Result<ProfileId> {
+fn profile(root: &Section<'_>, by: Option<Protocol>) -> KeyResult<ProfileId> {
     let value = root.required("profile")?;
     let profile = value.one_of(ProfileId::ALL, ProfileId::as_str)?;
     let spoken = Protocol::ALL.iter().find(|protocol| protocol.profile() == profile).copied();
@@ -186,14 +190,14 @@ fn profile(root: &Section<'_>, by: Option<Protocol>) -> Result<ProfileId> {
     }
 }
 
-fn continuation(word: &Value<'_>) -> Result<Continuation> {
+fn continuation(word: &Value<'_>) -> KeyResult<Continuation> {
     if word.string()? == Continuation::STICKY_ALIAS {
         return Ok(Continuation::Sticky);
     }
     word.one_of(Continuation::ALL, Continuation::as_str)
 }
 
-fn stdin(root: &Section<'_>, wiring: Wiring, continuation: Continuation) -> Result<StdinKind> {
+fn stdin(root: &Section<'_>, wiring: Wiring, continuation: Continuation) -> KeyResult<StdinKind> {
     const KINDS: &[StdinKind] = &[StdinKind::Null, StdinKind::Pipe, StdinKind::Tty];
     let Some(value) = root.get("stdin") else {
         return Ok(match continuation {
@@ -211,7 +215,7 @@ fn stdin(root: &Section<'_>, wiring: Wiring, continuation: Continuation) -> Resu
     }
 }
 
-fn version(value: &Value<'_>) -> Result<VersionRule> {
+fn version(value: &Value<'_>) -> KeyResult<VersionRule> {
     let section = value.section(&["argv", "after", "tested"])?;
     section.required("argv")?;
     let tested = match section.get("tested") {
@@ -227,7 +231,7 @@ fn version(value: &Value<'_>) -> Result<VersionRule> {
     Ok(VersionRule { argv: section.plain_strings("argv")?, after: section.string("after")?, tested })
 }
 
-fn permissions(value: &Value<'_>) -> Result<Permissions> {
+fn permissions(value: &Value<'_>) -> KeyResult<Permissions> {
     let known: Vec<_> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
     let section = value.section(&known)?;
     let rule = |permission: Permission| permission_rule(&section.required(permission.as_str())?, permission);
@@ -238,7 +242,7 @@ fn permissions(value: &Value<'_>) -> Result<Permissions> {
     })
 }
 
-fn permission_rule(value: &Value<'_>, permission: Permission) -> Result<PermissionRule> {
+fn permission_rule(value: &Value<'_>, permission: Permission) -> KeyResult<PermissionRule> {
     let section = value.section(&["posture", "flags", "resume_flags", "text", "mode", "calls"])?;
     Ok(PermissionRule {
         posture: section.required("posture")?.one_of(Posture::ALL, Posture::as_str)?,
@@ -261,12 +265,12 @@ fn permission_rule(value: &Value<'_>, permission: Permission) -> Result<Permissi
     })
 }
 
-fn pause(value: &Value<'_>) -> Result<Duration> {
+fn pause(value: &Value<'_>) -> KeyResult<Duration> {
     let pause = Duration::from_millis(value.number()?);
     if pause > LONGEST_PAUSE { Err(value.unusable("is longer than an hour")) } else { Ok(pause) }
 }
 
-fn rungs(value: &Value<'_>) -> Result<Vec<Rung>> {
+fn rungs(value: &Value<'_>) -> KeyResult<Vec<Rung>> {
     let mut rungs = Vec::new();
     for rung in value.list()? {
         let section = rung.section(&["signal", "pause_ms"])?;

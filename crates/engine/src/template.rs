@@ -71,7 +71,7 @@ impl Placeholder {
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ValueForm {
     Plain,
     /// As a JSON string, so that no value can break out of a JSON document.
     Json,
@@ -79,7 +79,7 @@ pub enum Form {
     Listed,
 }
 
-impl Form {
+impl ValueForm {
     /// The name of a placeholder, and the format written after it.
     fn split(given: &str) -> (&str, Self) {
         let forms = [(":json", Self::Json), (":list", Self::Listed)];
@@ -91,7 +91,7 @@ impl Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    Value(Placeholder, Form),
+    Value(Placeholder, ValueForm),
 }
 
 /// A text with placeholders.
@@ -130,7 +130,7 @@ impl Template {
                 pieces.push(Piece::Text(rest[..open].to_owned()));
             }
             let given = inside[..stop].trim();
-            let (name, form) = Form::split(given);
+            let (name, form) = ValueForm::split(given);
             let placeholder = Placeholder::parse(name).ok_or_else(|| TemplateProblem::Unknown(given.to_owned()))?;
             pieces.push(Piece::Value(placeholder, form));
             rest = &inside[stop + 2..];
@@ -151,7 +151,7 @@ impl Template {
     /// The placeholder, if the text is nothing else.
     pub(crate) fn alone(&self) -> Option<Placeholder> {
         match self.0.as_slice() {
-            [Piece::Value(placeholder, Form::Plain)] => Some(*placeholder),
+            [Piece::Value(placeholder, ValueForm::Plain)] => Some(*placeholder),
             _ => None,
         }
     }
@@ -164,12 +164,12 @@ impl Template {
                 Piece::Value(placeholder, form) => {
                     let value = value(*placeholder).ok_or(FillError::NoValue(*placeholder))?;
                     match form {
-                        Form::Plain => filled.push(value),
-                        Form::Listed if value.as_encoded_bytes().contains(&b',') => {
+                        ValueForm::Plain => filled.push(value),
+                        ValueForm::Listed if value.as_encoded_bytes().contains(&b',') => {
                             return Err(FillError::HasComma(*placeholder));
                         }
-                        Form::Listed => filled.push(value),
-                        Form::Json => {
+                        ValueForm::Listed => filled.push(value),
+                        ValueForm::Json => {
                             let text = value.to_str().ok_or(FillError::NotUtf8(*placeholder))?;
                             filled.push(serde_json::Value::from(text).to_string());
                         }
@@ -183,7 +183,7 @@ impl Template {
 
 /// One entry of an `argv`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ArgvPart {
     Word(Template),
     /// Left out as a whole when one of its placeholders has no value.
     Group(Vec<Template>),

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use skillrun_engine::{Descriptor, Disk, Engines, FindError, Found, Surroundings, find};
+use skillrun_engine::{Descriptor, Disk, EngineProgram, Engines, FindContext, FindError, find};
 
 fn shipped(name: &str) -> Descriptor {
     Engines::shipped().get(name).expect("an engine").clone()
@@ -34,11 +34,11 @@ impl Lab {
         path
     }
 
-    fn find(&self, engine: &str, path: &str, variable: Option<&str>) -> Result<Found, FindError> {
+    fn find(&self, engine: &str, path: &str, variable: Option<&str>) -> Result<EngineProgram, FindError> {
         let cwd = self.path("");
         let home = self.path("me");
         let programs = self.path("programs");
-        let surroundings = Surroundings {
+        let surroundings = FindContext {
             own: Path::new("/opt/skillrun"),
             cwd: &cwd,
             path: Some(OsStr::new(path)),
@@ -50,12 +50,12 @@ impl Lab {
     }
 }
 
-fn plain(program: PathBuf) -> Result<Found, FindError> {
-    Ok(Found { program, wrapper: None, interpreter: None, version: None })
+fn plain(program: PathBuf) -> Result<EngineProgram, FindError> {
+    Ok(EngineProgram { program, wrapper: None, interpreter: None, version: None })
 }
 
-fn native_of(program: PathBuf, wrapper: PathBuf) -> Result<Found, FindError> {
-    Ok(Found { program, wrapper: Some(wrapper), interpreter: None, version: None })
+fn native_of(program: PathBuf, wrapper: PathBuf) -> Result<EngineProgram, FindError> {
+    Ok(EngineProgram { program, wrapper: Some(wrapper), interpreter: None, version: None })
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn the_operators_path_is_taken_or_refused() {
     fs::write(lab.path("engines/gemini.toml"), text).expect("a file");
     let engines = Engines::load(Some(&lab.path("engines")));
     let gemini = engines.get("gemini").expect("gemini");
-    let surroundings = Surroundings {
+    let surroundings = FindContext {
         own: Path::new("/x"),
         cwd: Path::new("/"),
         path: None,
@@ -164,7 +164,7 @@ fn the_operators_path_is_taken_or_refused() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_a_next_step() {
+fn a_missing_program_is_reported_with_a_next_step() {
     let lab = Lab::new();
     let said = |engine: &str| lab.find(engine, "bin", None).expect_err("not there").to_string();
     assert_eq!(
@@ -188,8 +188,8 @@ fn scripted_is_always_there() {
     assert_eq!(Lab::new().find("scripted", "", None), plain("/opt/skillrun".into()));
 }
 
-fn of_version(program: PathBuf, version: &str) -> Result<Found, FindError> {
-    Ok(Found { program, wrapper: None, interpreter: None, version: Some(version.to_owned()) })
+fn of_version(program: PathBuf, version: &str) -> Result<EngineProgram, FindError> {
+    Ok(EngineProgram { program, wrapper: None, interpreter: None, version: Some(version.to_owned()) })
 }
 
 /// A complete private install of an engine, whose program has this content.
@@ -215,7 +215,7 @@ fn a_private_install_comes_before_path_once_it_is_complete() {
 }
 
 #[test]
-fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
+fn a_script_starts_with_its_node_and_a_native_program_alone() {
     let lab = Lab::new();
     let script = private(&lab, "qwen", "0.24.4", "#!/usr/bin/env node\n");
     // Regression: it was started with any Node in PATH, which the private install is there to avoid.
@@ -226,8 +226,12 @@ fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
     let node = lab.file("programs/node/22/node_modules/node/bin/node", 0o755);
     assert_eq!(said(), gone, "a Node that is not complete does not count");
     lab.file("programs/node/22/installed.json", 0o600);
-    let expected =
-        Found { program: script, wrapper: None, interpreter: Some(node.clone()), version: Some("0.24.4".into()) };
+    let expected = EngineProgram {
+        program: script,
+        wrapper: None,
+        interpreter: Some(node.clone()),
+        version: Some("0.24.4".into()),
+    };
     assert_eq!(expected.command().collect::<Vec<_>>(), [node.as_path(), expected.program.as_path()]);
     assert_eq!(lab.find("qwen", "", None), Ok(expected));
     let native = private(&lab, "claude", "2.1.325", "\u{7f}ELF and more");
@@ -261,5 +265,5 @@ fn the_native_program_is_found_beside_a_private_install() {
     let native = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
     let native = lab.file(&format!("{modules}/{native}"), 0o755);
     let expected = native_of(native, lab.path(&format!("{modules}/.bin/codex")));
-    assert_eq!(lab.find("codex", "", None).map(|found| Found { version: None, ..found }), expected);
+    assert_eq!(lab.find("codex", "", None).map(|found| EngineProgram { version: None, ..found }), expected);
 }

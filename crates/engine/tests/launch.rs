@@ -87,7 +87,7 @@ fn a_long_prompt_goes_another_way() {
 
 /// Found by an attack: every user of the machine saw the prompt and the input in the list of processes.
 #[test]
-fn no_prompt_stands_in_an_argument_of_an_engine_that_reads_stdin() {
+fn engines_that_read_stdin_get_no_prompt_argument() {
     const SECRET: &str = "the input of a run";
     let request = StartRequest { prompt: SECRET, ..request(&[]) };
     for name in ["codex", "opencode", "claude", "gemini", "qwen", "scripted"] {
@@ -253,7 +253,7 @@ fn values_cannot_become_flags() {
 }
 
 #[test]
-fn a_wish_that_is_not_granted_is_told() {
+fn ignored_settings_are_reported() {
     let wishes = StartRequest { model: Some("m"), effort: Some("low"), ..request(&[]) };
     let ignored = |name: &str| start(&shipped(name), &wishes).expect("a launch").ignored;
     assert_eq!(ignored("iflow"), [Placeholder::Model, Placeholder::Effort]);
@@ -263,7 +263,7 @@ fn a_wish_that_is_not_granted_is_told() {
 }
 
 #[test]
-fn variables_of_the_request_win_and_the_hosts_own_are_not_passed_on() {
+fn request_variables_win_and_host_variables_stay_out() {
     let user: Vec<(OsString, OsString)> =
         [("TMPDIR", "/t"), ("SKILLRUN_ATTEMPT", "x"), ("LC_ALL", "C"), ("NO_COLOR", "0")]
             .map(|(name, value)| (name.into(), value.into()))
@@ -298,7 +298,7 @@ fn paths_that_are_not_text_stay_as_they_are() {
 }
 
 #[test]
-fn what_the_host_is_told_beside_the_words() {
+fn the_launch_has_more_than_arguments() {
     let text = format!(
         "{}\n[snapshot]\nignore = [\"/.mine/\"]\n[process]\nlinger_ms = 2500\nladder = [{{ signal = \"SIGTERM\", \
          pause_ms = 10 }}, \

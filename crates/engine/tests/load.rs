@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use skillrun_engine::load::REFERENCE;
-use skillrun_engine::{Engines, Origin, resume, start};
+use skillrun_engine::{DescriptorOrigin, Engines, resume, start};
 use skillrun_model::status::Continuation;
 
 mod support;
@@ -113,7 +113,7 @@ fn a_new_name_adds() {
     let (folder, engines) = load(&[("mine.toml", GOOD), ("README.md", "not an engine")]);
     assert_eq!(engines.broken().count(), 0);
     assert_eq!(engines.iter().count(), SHIPPED + 1);
-    assert_eq!(engines.get("mine").expect("mine").origin, Origin::File(folder.path().join("mine.toml")));
+    assert_eq!(engines.get("mine").expect("mine").origin, DescriptorOrigin::File(folder.path().join("mine.toml")));
     assert_eq!(engines.get("codex").expect("codex").origin.to_string(), "codex.toml (shipped)");
 }
 
@@ -435,7 +435,7 @@ fn an_install_asks_npm_for_nothing_but_a_package() {
 
 /// A variable that the engine never receives would not be a login, an address or a probe.
 #[test]
-fn variables_of_login_gateway_and_probe_are_ones_that_the_engine_gets() {
+fn login_gateway_and_probe_variables_reach_the_engine() {
     for section in [
         "[login]\nvariables = [\"NOT_PASSED\"]",
         "[gateway]\nvariable = \"NOT_PASSED\"",

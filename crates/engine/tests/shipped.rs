@@ -230,7 +230,7 @@ fn opencode() {
 }
 
 #[test]
-fn opencode_gets_a_configuration_that_is_json_at_every_permission() {
+fn opencode_configuration_is_json_at_every_permission() {
     let engines = Engines::shipped();
     for permission in Permission::ALL {
         let request = StartRequest { permission: *permission, ..request(&[]) };
@@ -530,7 +530,7 @@ fn settings_choose_the_kind_of_login_that_was_found() {
 }
 
 #[test]
-fn every_engine_that_can_be_installed_can_be_probed_and_logged_in_to() {
+fn every_installable_engine_has_a_probe_and_a_login() {
     for engine in Engines::shipped().iter() {
         let Some(install) = &engine.install else { continue };
         assert!(!engine.version_is_untested(&install.version), "{}", engine.name);

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_behind_a_line_that_is_no_record() {
+    fn nothing_is_read_after_a_line_that_is_not_a_record() {
         let good = "{\"t_ns\":1,\"stream\":\"stdout\",\"from\":0,\"to\":1}\n";
         let long = format!("{{\"t_ns\":1,\"x\":\"{}\",\"eof\":\"stdout\"}}\n", "x".repeat(LINE_BUDGET as usize));
         let bad_lines: [&[u8]; 10] = [
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn no_index_is_no_error() {
+    fn a_missing_index_is_not_an_error() {
         let recording = Recording::new(&[]);
         assert!(ChunkReader::open(&recording.path().join("chunks.1.jsonl")).expect("no error").is_none());
         assert!(

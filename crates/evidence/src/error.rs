@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use skillrun_model::{Classified, ErrorClass};
+
 use crate::patterns::PatternError;
 
 /// A file or folder that could not be read, and what is wrong with it.
@@ -24,9 +26,23 @@ pub enum EvidenceErrorKind {
     #[error("has no attempt {0}; its attempts: {1}")]
     NoSuchAttempt(u32, String),
     #[error("is not a run record ({0})")]
-    BadRunRecord(String),
+    BadRunRecord(#[source] serde_json::Error),
     #[error(transparent)]
     Pattern(#[from] PatternError),
+}
+
+impl Classified for EvidenceError {
+    fn class(&self) -> ErrorClass {
+        match &self.kind {
+            // The caller names the folder, so that a file in it that cannot be read is input too.
+            EvidenceErrorKind::Io(_)
+            | EvidenceErrorKind::NoFolder
+            | EvidenceErrorKind::NoAttempt
+            | EvidenceErrorKind::NoSuchAttempt(..)
+            | EvidenceErrorKind::BadRunRecord(_)
+            | EvidenceErrorKind::Pattern(_) => ErrorClass::Usage,
+        }
+    }
 }
 
 impl EvidenceError {

@@ -21,7 +21,7 @@ const PIECE: usize = 64 * 1024;
 
 /// What happened next. `t_ns` counts from the start of the attempt.
 #[derive(Debug)]
-pub struct Step<'a> {
+pub struct FeedStep<'a> {
     pub t_ns: u64,
     pub kind: StepKind<'a>,
 }
@@ -179,7 +179,7 @@ impl Feed {
     }
 
     /// The next step, or none when everything was given out. Each stream that exists ends exactly once.
-    pub fn next_step(&mut self) -> Result<Option<Step<'_>>, EvidenceError> {
+    pub fn next_step(&mut self) -> Result<Option<FeedStep<'_>>, EvidenceError> {
         self.next_within(Reach::All)
     }
 
@@ -195,10 +195,10 @@ impl Feed {
     }
 
     /// The next step, or none when there is none within reach.
-    pub(crate) fn next_within(&mut self, reach: Reach) -> Result<Option<Step<'_>>, EvidenceError> {
+    pub(crate) fn next_within(&mut self, reach: Reach) -> Result<Option<FeedStep<'_>>, EvidenceError> {
         loop {
             if let Some(stream) = self.over.take() {
-                return Ok(Some(Step { t_ns: self.now, kind: StepKind::Eof(stream) }));
+                return Ok(Some(FeedStep { t_ns: self.now, kind: StepKind::Eof(stream) }));
             }
             if let Some((stream, left)) = self.pending.take() {
                 let piece = left.min(PIECE as u64) as usize;
@@ -213,7 +213,7 @@ impl Feed {
                     return Ok(Some(self.lines_given(stream)));
                 }
                 let bytes = &self.buffer[..piece];
-                return Ok(Some(Step { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }));
+                return Ok(Some(FeedStep { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }));
             }
             let kind = if self.chunks.is_some() { self.next_of_index(reach)? } else { self.next_of_queue() };
             match kind {
@@ -221,7 +221,7 @@ impl Feed {
                     self.over = Some(stream);
                     return Ok(Some(self.lines_given(stream)));
                 }
-                Progress::Step(kind) => return Ok(Some(Step { t_ns: self.now, kind })),
+                Progress::Step(kind) => return Ok(Some(FeedStep { t_ns: self.now, kind })),
                 Progress::GoOn => {}
                 Progress::Done => return Ok(None),
             }
@@ -236,9 +236,9 @@ impl Feed {
         !bytes.is_empty()
     }
 
-    fn lines_given(&self, stream: Stream) -> Step<'_> {
+    fn lines_given(&self, stream: Stream) -> FeedStep<'_> {
         let bytes = self.lines.as_ref().map_or(&[][..], Lines::last);
-        Step { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }
+        FeedStep { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }
     }
 
     fn next_of_index(&mut self, reach: Reach) -> Result<Progress, EvidenceError> {
@@ -456,14 +456,14 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_a_file_that_is_not_there_is_no_step() {
+    fn a_record_of_a_missing_file_gives_no_step() {
         let index = [chunk("stderr", 0, 3), chunk("stdout", 0, 3)].concat();
         let recording = Recording::new(&[("stdout.1.log", b"abc"), ("chunks.1.jsonl", index.as_bytes())]);
         assert_eq!(recording.steps().0, ["10 stdout abc", "10 stdout over"]);
     }
 
     #[test]
-    fn a_torn_index_is_told_of() {
+    fn a_torn_index_is_reported() {
         let (steps, problems) =
             recording(&[&chunk("stdout", 0, 6), "{\"t_ns\":1,\n", &chunk("stderr", 0, 3)].concat()).steps();
         assert_eq!(steps, ["10 stdout abcdef", "10 stdout over", "10 stderr over"]);
@@ -514,7 +514,7 @@ mod tests {
 
     /// A mask that a power cut had emptied was trusted, and the secret was shown.
     #[test]
-    fn bytes_are_withheld_where_the_mask_has_fewer_lines_than_the_index_counts() {
+    fn bytes_are_withheld_where_the_mask_lacks_lines() {
         let counted = |stream: &str, from: u64, to: u64, masks: u64| {
             chunk(stream, from, to).replace("}\n", &format!(",\"masks\":{masks}}}\n"))
         };

@@ -62,10 +62,10 @@ impl Folder {
             let Some((what, number)) = name.to_str().and_then(attempt_file) else { continue };
             let files = attempts.entry(number).or_default();
             match what {
-                Says::Log(stream) => files.streams[stream.index()] = true,
-                Says::Meta => files.meta = true,
+                FileRole::Log(stream) => files.streams[stream.index()] = true,
+                FileRole::Meta => files.meta = true,
                 // On a full disk the record may be the only file.
-                Says::Record => {}
+                FileRole::Record => {}
             }
         }
         if attempts.is_empty() {
@@ -113,7 +113,7 @@ impl Folder {
         match fs::read(&record) {
             Ok(bytes) => serde_json::from_slice::<RunRecord>(&bytes)
                 .map(|r| r.run_id)
-                .map_err(|e| EvidenceError::new(record, EvidenceErrorKind::BadRunRecord(e.to_string()))),
+                .map_err(|e| EvidenceError::new(record, EvidenceErrorKind::BadRunRecord(e))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.hash().map(|hash| RunId::from_evidence_hash(&hash))
             }
@@ -149,17 +149,17 @@ impl Folder {
 
 /// What a file in `.audit` is of an attempt.
 #[derive(Debug, Clone, Copy)]
-enum Says {
+enum FileRole {
     Log(Stream),
     Meta,
     Record,
 }
 
 /// What a file name in `.audit` says, and the attempt.
-fn attempt_file(name: &str) -> Option<(Says, AttemptNumber)> {
-    let meta = names::number_in(name, names::meta).map(|number| (Says::Meta, number));
-    let record = || names::number_in(name, names::host).map(|number| (Says::Record, number));
-    let log = |stream| Some((Says::Log(stream), names::number_in(name, |number| names::log(stream, number))?));
+fn attempt_file(name: &str) -> Option<(FileRole, AttemptNumber)> {
+    let meta = names::number_in(name, names::meta).map(|number| (FileRole::Meta, number));
+    let record = || names::number_in(name, names::host).map(|number| (FileRole::Record, number));
+    let log = |stream| Some((FileRole::Log(stream), names::number_in(name, |number| names::log(stream, number))?));
     meta.or_else(record).or_else(|| Stream::ALL.into_iter().find_map(log))
 }
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_no_attempts() {
+    fn other_file_names_are_not_attempts() {
         let names = ["stdout.0.log", "stdout.01.log", "stdout.+1.log", "stdout.log", "stdout.1.txt", "xstdout.1.log"];
         let more = ["chunks.4.jsonl", "redact.4.jsonl", "meta.x.json", "stdin.4.log", "stdout.99999999999.log"];
         let files: Vec<(&str, &[u8])> = names.iter().chain(&more).map(|name| (*name, &b""[..])).collect();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn missing_files_are_reported() {
         let recording = Recording::new(&[("stdout.1.log", b""), ("stdout.3.log", b"")]);
         let error = Folder::open(&recording.path().join("nowhere")).expect_err("no folder");
         assert!(matches!(error.kind, EvidenceErrorKind::NoFolder), "{error}");

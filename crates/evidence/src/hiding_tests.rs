@@ -7,8 +7,8 @@ use proptest::sample::select;
 use regex::bytes::Regex;
 use skillrun_model::{AttemptNumber, EndedBy};
 
-use crate::feed::{Step, StepKind};
-use crate::testing::{Recording, in_words, patterns};
+use crate::feed::{FeedStep, StepKind};
+use crate::testing::{Recording, patterns, step_text};
 use crate::{Extent, LiveFeed, Patterns, Recorder, Stream, Tail};
 
 const ONE: AttemptNumber = AttemptNumber(1);
@@ -43,7 +43,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn step(&mut self, step: &Step<'_>) {
+    fn step(&mut self, step: &FeedStep<'_>) {
         match step.kind {
             StepKind::Bytes { stream, bytes } => {
                 assert!(!bytes.is_empty());
@@ -56,9 +56,9 @@ impl Seen {
             }
             StepKind::Eof(stream) => {
                 let len = self.bytes[stream.index()].len();
-                self.told.push(format!("{} at {len}", in_words(step)));
+                self.told.push(format!("{} at {len}", step_text(step)));
             }
-            StepKind::Act(_) => self.told.push(in_words(step)),
+            StepKind::Act(_) => self.told.push(step_text(step)),
         }
     }
 

@@ -38,7 +38,7 @@ mod testing;
 pub mod whole_file;
 
 pub use error::EvidenceError;
-pub use feed::{Feed, Step};
+pub use feed::{Feed, FeedStep};
 pub use folder::{Attempt, Folder};
 pub use host_record::HostRecord;
 pub use live_feed::{Extent, LiveFeed};

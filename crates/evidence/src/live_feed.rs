@@ -11,7 +11,7 @@ use skillrun_model::AttemptNumber;
 use crate::Stream;
 use crate::chunks::{ChunkReader, Writer};
 use crate::error::EvidenceError;
-use crate::feed::{Feed, Reach, Step};
+use crate::feed::{Feed, FeedStep, Reach};
 use crate::folder::{feed_of, streams_of};
 use crate::names;
 use crate::patterns::Patterns;
@@ -71,7 +71,7 @@ impl LiveFeed {
     }
 
     /// The next step; none when there is none yet. Steps beyond `extent` are returned by a later call.
-    pub fn next_step(&mut self, extent: Extent) -> Result<Option<Step<'_>>, EvidenceError> {
+    pub fn next_step(&mut self, extent: Extent) -> Result<Option<FeedStep<'_>>, EvidenceError> {
         self.look_for_record()?;
         match &mut self.state {
             State::Waiting(_) => Ok(None),
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
     use crate::Recorder;
-    use crate::testing::{Recording, in_words, steps};
+    use crate::testing::{Recording, step_text, steps};
 
     const ONE: AttemptNumber = AttemptNumber(1);
 
@@ -144,7 +144,7 @@ mod tests {
 
     fn take(feed: &mut LiveFeed, extent: Extent, given: &mut Vec<String>) {
         while let Some(step) = feed.next_step(extent).expect("readable") {
-            given.push(in_words(&step));
+            given.push(step_text(&step));
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_did_not_vouch_for_holds_back_all_that_follows() {
+    fn a_record_beyond_the_extent_holds_back_all_that_follow() {
         let recording = Recording::new(&[]);
         let mut recorder = Recorder::create(&audit(&recording), ONE, &[Stream::Stdout, Stream::Stderr]).expect("files");
         let mut feed = LiveFeed::open(&audit(&recording), ONE).expect("nothing to read");

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_range_spoils_no_other() {
+    fn an_invalid_mask_line_does_not_affect_other_lines() {
         let mask = mask(
             "{\"stream\":\"stdout\",\"from\":0,\"to\":1}\nnonsense\n\n{\"stream\":\"stdout\",\"from\":2,\"to\":3}",
         );
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_behind_one_that_is_no_range_are_not_known() {
+    fn mask_lines_after_an_invalid_one_are_not_known() {
         let line = "{\"stream\":\"stdin\",\"from\":0,\"to\":1}\n";
         for (text, lines) in [
             (String::new(), 0),

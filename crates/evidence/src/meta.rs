@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_broken_file_is_told_of_and_nothing_is_known() {
+    fn a_missing_or_broken_file_is_reported_and_has_no_facts() {
         let missing = Recording::new(&[("stdout.1.log", b"")]);
         assert!(!missing.attempt().has_meta());
         let missing = missing.attempt().meta;

@@ -74,7 +74,7 @@ pub(crate) fn recorded(audit: &Path) -> Result<Vec<String>, EvidenceError> {
     match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice::<RunRecord>(&bytes)
             .map(|record| record.redact_patterns)
-            .map_err(|error| EvidenceError::new(path, EvidenceErrorKind::BadRunRecord(error.to_string()))),
+            .map_err(|error| EvidenceError::new(path, EvidenceErrorKind::BadRunRecord(error))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(EvidenceError::new(path, error)),
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_is_no_utf8_is_one_character() {
+    fn a_byte_that_is_not_utf8_counts_as_one_character() {
         assert_eq!(hidden(&["key=.*"], b"key=\xff\xfe1 \xc3\xa4\n\xff"), r"**********\n\xff");
         assert_eq!(hidden(&["a.b"], b"a\xffb a\xc3\xa4b a\xe2\x82b"), r"*** **** a\xe2\x82b");
         assert_eq!(hidden(&[r"[\x80-\xff]"], b"a\xffb"), r"a\xffb");

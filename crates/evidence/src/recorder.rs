@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_has_no_record_until_the_stream_ends() {
+    fn bytes_that_are_not_clear_have_no_record_before_the_end() {
         let recording = Recording::new(&[]);
         let mut recorder = recorder(&recording);
         recorder.write(Stream::Stdout, b"abcdef").expect("written");
@@ -440,7 +440,7 @@ mod tests {
 
     /// An index that had a record before its mask was on the disk showed the secret after a power cut.
     #[test]
-    fn a_mask_that_cannot_be_synced_keeps_its_bytes_from_having_a_record() {
+    fn bytes_get_no_record_before_their_mask_is_synced() {
         let recording = Recording::new(&[]);
         let mut recorder = recorder(&recording);
         recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");

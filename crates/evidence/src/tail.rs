@@ -108,7 +108,7 @@ mod tests {
     use crate::testing::Recording;
 
     #[test]
-    fn what_grows_is_followed_and_masked() {
+    fn growing_evidence_is_followed_and_masked() {
         let recording = Recording::new(&[]);
         let audit = recording.path().join(".audit");
         let mut recorder = Recorder::create(&audit, AttemptNumber(1), &[Stream::Stdout]).expect("files");

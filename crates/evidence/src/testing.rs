@@ -6,7 +6,7 @@ use std::path::Path;
 use skillrun_model::AttemptNumber;
 use tempfile::TempDir;
 
-use crate::feed::{Step, StepKind};
+use crate::feed::{FeedStep, StepKind};
 use crate::{Attempt, Feed, Folder, Patterns};
 
 /// A run's folder with `.audit/` in it, removed when dropped.
@@ -54,12 +54,12 @@ impl Recording {
 pub(crate) fn steps(feed: &mut Feed) -> Vec<String> {
     let mut steps = Vec::new();
     while let Some(step) = feed.next_step().expect("a step") {
-        steps.push(in_words(&step));
+        steps.push(step_text(&step));
     }
     steps
 }
 
-pub(crate) fn in_words(step: &Step<'_>) -> String {
+pub(crate) fn step_text(step: &FeedStep<'_>) -> String {
     let what = match step.kind {
         StepKind::Bytes { stream, bytes } => format!("{} {}", stream.source(), bytes.escape_ascii()),
         StepKind::Eof(stream) => format!("{} over", stream.source()),

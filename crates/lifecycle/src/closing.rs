@@ -46,7 +46,7 @@ fn noticed(notice: &GateNotice) -> ControlEvent {
 
 /// How the process of an attempt came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct ProcessEnding {
     pub exit: ProcessExit,
     pub ended_by: Option<EndedBy>,
     pub elapsed_ms: Option<u64>,
@@ -57,7 +57,7 @@ pub struct Ending {
 }
 
 /// The events of a settled attempt: notices, usage, the turn record, and a question if there is one.
-pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &Ending) -> Vec<ControlEvent> {
+pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &ProcessEnding) -> Vec<ControlEvent> {
     let mut events = turn_record(facts, settled, ending, Vec::new());
     if let Some(pending) = &settled.verdict.pending {
         let correlation = Correlation { interaction_id: Some(pending.interaction_id), ..Correlation::default() };
@@ -72,7 +72,7 @@ pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &Ending) -> Vec<C
 pub(crate) fn turn_record(
     facts: &Facts,
     settled: &Settled,
-    ending: &Ending,
+    ending: &ProcessEnding,
     artifacts: Vec<ControlEvent>,
 ) -> Vec<ControlEvent> {
     let verdict = &settled.verdict;

@@ -22,7 +22,7 @@ pub enum Output {
 
 /// A message with its objects found.
 #[derive(Debug)]
-pub(crate) struct Read<'a> {
+pub(crate) struct MessageScan<'a> {
     text: &'a str,
     pub(crate) scan: Scan,
     /// Stretches that are a question, not output; in order.
@@ -35,13 +35,13 @@ pub(crate) struct Read<'a> {
 
 /// Which objects count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ObjectPosition {
     Anywhere,
     /// The whole answer, a fence, or lines of its own.
     Alone,
 }
 
-impl<'a> Read<'a> {
+impl<'a> MessageScan<'a> {
     pub(crate) fn new(message: &'a FinalMessage, envelopes: Vec<(usize, usize)>) -> Self {
         let (text, scan) = (message.text.as_str(), scan(&message.text));
         let whole_from = if message.truncated { end_of_cut(text, &scan) } else { 0 };
@@ -49,12 +49,12 @@ impl<'a> Read<'a> {
     }
 
     /// Objects that may be the output: not a question, and not part of a cut object.
-    fn candidates(&self, standing: Standing) -> impl DoubleEndedIterator<Item = &ScannedObject> {
+    fn candidates(&self, standing: ObjectPosition) -> impl DoubleEndedIterator<Item = &ScannedObject> {
         self.scan.objects.iter().filter(move |object| {
             let stands = match (standing, object.standing) {
-                (Standing::Anywhere, _) => true,
-                (Standing::Alone, MarkerForm::WholeMessage | MarkerForm::Fenced | MarkerForm::OwnLine) => true,
-                (Standing::Alone, MarkerForm::InProse) => false,
+                (ObjectPosition::Anywhere, _) => true,
+                (ObjectPosition::Alone, MarkerForm::WholeMessage | MarkerForm::Fenced | MarkerForm::OwnLine) => true,
+                (ObjectPosition::Alone, MarkerForm::InProse) => false,
             };
             stands && !object.after_cut && object.start >= self.whole_from && !self.is_in_envelope(object)
         })
@@ -101,10 +101,14 @@ fn judge(value: Map<String, Value>, schema: Option<&dyn OutputValidator>) -> Out
 
 /// The output of a turn with a marker: the object that carries the marker; if that is otherwise empty, the nearest
 /// object before it in the same message, else the last object of the closing messages before it.
-pub(crate) fn with_marker(carrier: &Read<'_>, before: &[Read<'_>], schema: Option<&dyn OutputValidator>) -> Output {
+pub(crate) fn with_marker(
+    carrier: &MessageScan<'_>,
+    before: &[MessageScan<'_>],
+    schema: Option<&dyn OutputValidator>,
+) -> Output {
     let Some(marker) = &carrier.scan.first else { return Output::Missing };
-    let last_of = |read: &Read<'_>, limit: usize| {
-        let mut in_front = read.candidates(Standing::Anywhere).rev().filter(|object| object.end <= limit);
+    let last_of = |read: &MessageScan<'_>, limit: usize| {
+        let mut in_front = read.candidates(ObjectPosition::Anywhere).rev().filter(|object| object.end <= limit);
         in_front.find_map(|object| read.decode(object))
     };
     let found = if marker.rest.is_empty() {
@@ -117,8 +121,8 @@ pub(crate) fn with_marker(carrier: &Read<'_>, before: &[Read<'_>], schema: Optio
 
 /// The output of a turn without a marker: the last object of these messages that matches.
 pub(crate) fn without_marker(
-    messages: &[Read<'_>],
-    standing: Standing,
+    messages: &[MessageScan<'_>],
+    standing: ObjectPosition,
     schema: Option<&dyn OutputValidator>,
 ) -> Output {
     let mut last_errors = None;
@@ -133,22 +137,23 @@ pub(crate) fn without_marker(
 }
 
 /// Most objects that are tried only to report one that does not count.
-const TOLD_TRIED: usize = 1_000;
+const NOTICE_CANDIDATES_MAX: usize = 1_000;
 
 /// The last of these messages that has a matching object.
-pub(crate) fn last_fitting(messages: &[Read<'_>], schema: &dyn OutputValidator) -> Option<usize> {
-    let mut tries = from_the_last(messages, Standing::Anywhere).take(TOLD_TRIED);
-    let fits =
-        |message: &Read<'_>, object| message.decode(object).is_some_and(|value| schema.errors(&value).is_empty());
+pub(crate) fn last_fitting(messages: &[MessageScan<'_>], schema: &dyn OutputValidator) -> Option<usize> {
+    let mut tries = from_the_last(messages, ObjectPosition::Anywhere).take(NOTICE_CANDIDATES_MAX);
+    let fits = |message: &MessageScan<'_>, object| {
+        message.decode(object).is_some_and(|value| schema.errors(&value).is_empty())
+    };
     let (found, _) = tries.find(|(message, object)| fits(message, object))?;
     messages.iter().position(|message| std::ptr::eq(message, found))
 }
 
 /// The objects of these messages from the last message to the first, in each from the last object to the first.
 fn from_the_last<'r, 'm>(
-    messages: &'r [Read<'m>],
-    standing: Standing,
-) -> impl Iterator<Item = (&'r Read<'m>, &'r ScannedObject)> {
+    messages: &'r [MessageScan<'m>],
+    standing: ObjectPosition,
+) -> impl Iterator<Item = (&'r MessageScan<'m>, &'r ScannedObject)> {
     messages
         .iter()
         .rev()
@@ -156,7 +161,7 @@ fn from_the_last<'r, 'm>(
 }
 
 /// An answer that is not JSON, as output.
-pub(crate) fn as_text(answer: &Read<'_>) -> Map<String, Value> {
+pub(crate) fn as_text(answer: &MessageScan<'_>) -> Map<String, Value> {
     let mut output = Map::new();
     output.insert("text".to_owned(), Value::String(cut_markers(answer.text, &answer.scan)));
     output

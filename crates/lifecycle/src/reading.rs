@@ -9,7 +9,7 @@ use skillrun_translate::facts::{Facts, FinalMessage};
 
 use crate::ask_user::{self, Ask, AskNote, AskUser};
 use crate::control::Control;
-use crate::output::{self, Output, Read, Standing};
+use crate::output::{self, MessageScan, ObjectPosition, Output};
 
 /// Something the gate noticed that decides nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +73,9 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
         return reading;
     }
     let ask = ask_user::find(&answer.text);
-    let in_answer = || Read::new(answer, envelopes(&ask));
+    let in_answer = || MessageScan::new(answer, envelopes(&ask));
     let (early, closing_messages) = messages.split_at(closing_start(facts));
-    let closing: Vec<Read<'_>> = match closing_messages.split_last() {
+    let closing: Vec<MessageScan<'_>> = match closing_messages.split_last() {
         Some((_, before)) => before.iter().map(read_whole).chain([in_answer()]).collect(),
         None => Vec::new(),
     };
@@ -87,9 +87,9 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
         reading.output = output::with_marker(read, &closing[..at], control.schema);
         is_cut = closing[..=at].iter().any(|read| read.is_cut);
     } else {
-        reading.output = output::without_marker(&closing, Standing::Anywhere, control.schema);
+        reading.output = output::without_marker(&closing, ObjectPosition::Anywhere, control.schema);
         let answer_alone = &closing[closing.len().saturating_sub(1)..];
-        reading.soft_output = output::without_marker(answer_alone, Standing::Alone, control.schema);
+        reading.soft_output = output::without_marker(answer_alone, ObjectPosition::Alone, control.schema);
         is_cut = closing.iter().any(|read| read.is_cut);
     }
     reading.denied = closing.iter().any(|read| read.scan.denied);
@@ -119,8 +119,8 @@ fn closing_start(facts: &Facts) -> usize {
     facts.messages.iter().rposition(|message| message.after_tool).unwrap_or(0)
 }
 
-fn read_whole(message: &FinalMessage) -> Read<'_> {
-    Read::new(message, envelopes(&ask_user::find(&message.text)))
+fn read_whole(message: &FinalMessage) -> MessageScan<'_> {
+    MessageScan::new(message, envelopes(&ask_user::find(&message.text)))
 }
 
 fn envelopes(ask: &AskUser) -> Vec<(usize, usize)> {
@@ -132,7 +132,7 @@ fn envelopes(ask: &AskUser) -> Vec<(usize, usize)> {
 
 impl Reading<'_> {
     /// Where no object is the output, the answer's text is, unless a schema requires an object.
-    fn without_object(&mut self, answer: &Read<'_>, is_cut: bool, control: &Control<'_>) {
+    fn without_object(&mut self, answer: &MessageScan<'_>, is_cut: bool, control: &Control<'_>) {
         if self.output != Output::Missing {
             return;
         }
@@ -145,9 +145,10 @@ impl Reading<'_> {
         }
     }
 
-    fn notice_markers(&mut self, messages: &[FinalMessage], closing: &[Read<'_>]) {
+    fn notice_markers(&mut self, messages: &[FinalMessage], closing: &[MessageScan<'_>]) {
         let scans = || closing.iter().map(|read| &read.scan);
-        let first = |is_it: &dyn Fn(&Read<'_>) -> bool| messages.iter().zip(closing).find(|(_, read)| is_it(read));
+        let first =
+            |is_it: &dyn Fn(&MessageScan<'_>) -> bool| messages.iter().zip(closing).find(|(_, read)| is_it(read));
         let markers: usize = scans().map(|s| s.repeated + usize::from(s.first.is_some())).sum();
         if markers > 1 {
             let message = format!("the done marker occurs {markers} times; the first one counts");
@@ -171,7 +172,7 @@ impl Reading<'_> {
     }
 
     /// Reports what would have counted if no tool call had followed it.
-    fn notice_early(&mut self, early: &[FinalMessage], closing: &[Read<'_>], control: &Control<'_>) {
+    fn notice_early(&mut self, early: &[FinalMessage], closing: &[MessageScan<'_>], control: &Control<'_>) {
         let has_marker = |message: &&FinalMessage| {
             // The key may be spelled with an escape.
             let may_have = message.text.contains(DONE_KEY) || message.text.contains("\\u");

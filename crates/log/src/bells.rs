@@ -102,7 +102,7 @@ impl<O: Outside + 'static> Bells<O> {
     }
 
     /// Starts or stops watching the changes by other processes for this run, depending on its subscribers.
-    pub(crate) fn look_outside(&self, run: RunId, has_writer_here: impl Fn() -> bool) -> io::Result<()> {
+    pub(crate) fn update_watch(&self, run: RunId, has_writer_here: impl Fn() -> bool) -> io::Result<()> {
         // Checked and done under the lock, so that a concurrent subscribe and unsubscribe do not undo each other.
         let inner = self.lock();
         if inner.runs.contains_key(&run) && !has_writer_here() {

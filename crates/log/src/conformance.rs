@@ -54,10 +54,10 @@ pub(crate) fn events(run: RunId, from: u64, to: u64) -> Vec<Event> {
     (from..to).map(|seq| event(run, seq, 1_000 + seq * 10)).collect()
 }
 
-pub(crate) fn page(answer: Answer) -> Page {
+pub(crate) fn page(answer: LogRead) -> Page {
     match answer {
-        Answer::Page(page) => page,
-        Answer::Reset(head) => panic!("a reset to {head:?}"),
+        LogRead::Page(page) => page,
+        LogRead::Reset(head) => panic!("a reset to {head:?}"),
     }
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn a_wrong_cursor_is_answered_with_a_reset<L: EventLog, K>(make: impl
     log.create(run).expect("a Log");
     let head = log.head(run).expect("a head");
     let ask = |cursor| log.read(run, cursor, MANY).expect("an answer");
-    assert_eq!(ask(Cursor::new(head.epoch, Seq(1))), Answer::Reset(head), "nothing was appended yet");
+    assert_eq!(ask(Cursor::new(head.epoch, Seq(1))), LogRead::Reset(head), "nothing was appended yet");
     assert!(page(ask(Cursor::BEGINNING)).is_empty());
     log.append(run, Seq(1), &events(run, 1, 4), Durability::Derived).expect("appended");
     for is_open in [true, false] {
@@ -238,10 +238,10 @@ pub(crate) fn a_wrong_cursor_is_answered_with_a_reset<L: EventLog, K>(make: impl
         assert!(page(ask(Cursor::new(head.epoch, Seq(3)))).is_empty(), "has everything");
         assert!(page(ask(Cursor { epoch: None, after: Seq(3) })).is_empty());
         for after in [4, 5, 1_000, u64::MAX] {
-            assert_eq!(ask(Cursor::new(head.epoch, Seq(after))), Answer::Reset(head), "beyond the end");
-            assert_eq!(ask(Cursor { epoch: None, after: Seq(after) }), Answer::Reset(head));
+            assert_eq!(ask(Cursor::new(head.epoch, Seq(after))), LogRead::Reset(head), "beyond the end");
+            assert_eq!(ask(Cursor { epoch: None, after: Seq(after) }), LogRead::Reset(head));
         }
-        assert_eq!(ask(Cursor::new(head.epoch.next(), Seq(2))), Answer::Reset(head), "of another epoch");
+        assert_eq!(ask(Cursor::new(head.epoch.next(), Seq(2))), LogRead::Reset(head), "of another epoch");
         let all = page(ask(Cursor::new(head.epoch.next(), Seq(0))));
         assert_eq!(seqs(&all), [1, 2, 3], "a reader without events has no wrong ones");
         assert_eq!(all.cursor(), Cursor::new(head.epoch, Seq(3)));
@@ -559,13 +559,13 @@ pub(crate) fn any_sequence_keeps_the_laws<L: EventLog, K>(make: impl Fn() -> (L,
                 Step::Read { after, limits } => {
                     let answer = log.read(run, Cursor::new(head.epoch, Seq(after)), limits).expect("an answer");
                     match answer {
-                        Answer::Page(page) => {
+                        LogRead::Page(page) => {
                             let rest = &model[usize::try_from(after).expect("small")..];
                             prop_assert!(page.is_empty() == rest.is_empty());
                             prop_assert!(page.len() <= limits.events.max(1));
                             prop_assert_eq!(page.events().expect("events"), &rest[..page.len()]);
                         }
-                        Answer::Reset(told) => {
+                        LogRead::Reset(told) => {
                             prop_assert!(after > model.len() as u64);
                             prop_assert_eq!(told.next_seq, next(&model));
                         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use skillrun_model::RunId;
+use skillrun_model::{Classified, ErrorClass, RunId};
 
 use crate::cursor::Seq;
 
@@ -51,6 +51,26 @@ pub enum LogErrorKind {
 
 fn writer(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(", process {pid}"))
+}
+
+impl Classified for LogError {
+    fn class(&self) -> ErrorClass {
+        match &self.kind {
+            LogErrorKind::NotFound => ErrorClass::NotFound,
+            LogErrorKind::Gone => ErrorClass::Gone,
+            LogErrorKind::Held { .. } | LogErrorKind::Stale { .. } => ErrorClass::Busy,
+            LogErrorKind::NoSpace { .. } => ErrorClass::StorageFull,
+            LogErrorKind::Exists
+            | LogErrorKind::NotOpen
+            | LogErrorKind::WrongSeq { .. }
+            | LogErrorKind::WrongRun { .. }
+            | LogErrorKind::BatchTooLarge { .. }
+            | LogErrorKind::Damaged(_)
+            | LogErrorKind::ReadOnly { .. }
+            | LogErrorKind::Failed
+            | LogErrorKind::Io { .. } => ErrorClass::Internal,
+        }
+    }
 }
 
 /// A line that is not the expected event and has valid lines after it. Nothing is appended to such a Log.

@@ -7,7 +7,7 @@ use skillrun_model::{RunId, Timestamp};
 use crate::bells::{Subscription, Wake};
 use crate::cursor::{Cursor, Head, Seq};
 use crate::error::{Damage, LogError};
-use crate::page::{Answer, Limits};
+use crate::page::{Limits, LogRead};
 
 /// When an append may return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub trait EventLog: Send + Sync {
     fn head(&self, run: RunId) -> Result<Head, LogError>;
 
     /// The events after the cursor.
-    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<Answer, LogError>;
+    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<LogRead, LogError>;
 
     /// The first event in the order of seq whose `ts` is at or after `moment`, to the microsecond, as it is written.
     ///
@@ -68,12 +68,12 @@ pub trait EventLog: Send + Sync {
         let Some(before_last) = self.next_seq(run)?.0.checked_sub(2) else { return Ok(None) };
         let cursor = Cursor { epoch: None, after: Seq(before_last) };
         match self.read(run, cursor, Limits { events: 1, bytes: 1 })? {
-            Answer::Page(page) => {
+            LogRead::Page(page) => {
                 let last = page.lines().next().filter(|line| line.prev().is_some());
                 Ok(last.map(|line| LogHead { seq: line.seq.0, hash: line.hash().to_string() }))
             }
             // It was truncated meanwhile.
-            Answer::Reset(_) => Ok(None),
+            LogRead::Reset(_) => Ok(None),
         }
     }
 }

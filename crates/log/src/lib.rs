@@ -47,5 +47,5 @@ pub use event_log::{Durability, EventLog, IndexState, Recovered, Torn};
 pub use file::FileLog;
 pub use lines::{MAX_BATCH, MAX_LINE};
 pub use memory::MemoryLog;
-pub use page::{Answer, Limits, LogLine, Page};
+pub use page::{Limits, LogLine, LogRead, Page};
 pub use tail::{Tail, Tailed};

@@ -267,7 +267,7 @@ mod tests {
 
     /// Found by fuzzing: a line with a flipped bit in its text was accepted, and then could not be parsed as an event.
     #[test]
-    fn a_line_that_is_not_utf8_is_no_event() {
+    fn a_line_that_is_not_utf8_is_not_an_event() {
         let run = run_id(1);
         let batch = Batch::new(run, Seq(7), LineHash::before_first(run), &[event(run, 7, 1_234)]).expect("a batch");
         let mut line = batch.bytes[..batch.bytes.len() - 1].to_vec();

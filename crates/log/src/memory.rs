@@ -12,7 +12,7 @@ use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, IndexState, Recovered};
 use crate::lines::{Batch, LineReader, as_written};
-use crate::page::{Answer, Limits, Page};
+use crate::page::{Limits, LogRead, Page};
 
 /// For tests and embedders.
 #[derive(Debug)]
@@ -62,10 +62,10 @@ impl Lines {
         if i == 0 { 0 } else { self.ends[i - 1] }
     }
 
-    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Answer {
+    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> LogRead {
         let head = self.head();
         if !cursor.fits(head.epoch) || cursor.after >= head.next_seq {
-            return Answer::Reset(head);
+            return LogRead::Reset(head);
         }
         // Not beyond the end, so it is the number of an existing line.
         let first = usize::try_from(cursor.after.0).unwrap_or(self.ends.len());
@@ -75,7 +75,7 @@ impl Lines {
                 break;
             }
         }
-        Answer::Page(page)
+        LogRead::Page(page)
     }
 }
 
@@ -149,7 +149,7 @@ impl EventLog for MemoryLog {
         self.with(run, |lines| Ok(lines.head()))
     }
 
-    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<Answer, LogError> {
+    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<LogRead, LogError> {
         self.with(run, |lines| Ok(lines.read(run, cursor, limits)))
     }
 

@@ -24,7 +24,7 @@ impl Default for Limits {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum LogRead {
     Page(Page),
     /// The cursor is of another epoch or beyond the end: the events of the reader do not match the Log. It must discard
     /// them and read from the beginning.
@@ -87,7 +87,7 @@ impl Page {
         })
     }
 
-    /// The parsed events; the iterator ends at the first that cannot be parsed.
+    /// The parsed events; an error if one of them cannot be parsed.
     pub fn events(&self) -> Result<Vec<Event>, LogError> {
         self.lines().map(|line| line.event()).collect()
     }

@@ -10,7 +10,7 @@ use crate::bells::Subscription;
 use crate::cursor::{Cursor, Head};
 use crate::error::{LogError, LogErrorKind};
 use crate::event_log::EventLog;
-use crate::page::{Answer, Limits, Page};
+use crate::page::{Limits, LogRead, Page};
 
 /// Follows the Log of one run.
 pub struct Tail<'l, L: ?Sized> {
@@ -25,7 +25,7 @@ pub struct Tail<'l, L: ?Sized> {
 pub enum Tailed {
     /// At least one event.
     Page(Page),
-    /// See [`Answer::Reset`]. The tail restarts from the beginning.
+    /// See [`LogRead::Reset`]. The tail restarts from the beginning.
     Reset(Head),
     TimedOut,
 }
@@ -63,12 +63,12 @@ impl<'l, L: EventLog + ?Sized> Tail<'l, L> {
             // Taken before the Log is read: what is appended after the read rings after this.
             let rung = self.bell.rung();
             match self.log.read(self.run, self.cursor, limits).map_err(lost)? {
-                Answer::Page(page) if page.is_empty() => {}
-                Answer::Page(page) => {
+                LogRead::Page(page) if page.is_empty() => {}
+                LogRead::Page(page) => {
                     self.cursor = page.cursor();
                     return Ok(Tailed::Page(page));
                 }
-                Answer::Reset(head) => {
+                LogRead::Reset(head) => {
                     self.cursor = Cursor::BEGINNING;
                     return Ok(Tailed::Reset(head));
                 }
@@ -80,7 +80,7 @@ impl<'l, L: EventLog + ?Sized> Tail<'l, L> {
     }
 }
 
-/// Whether there was a Log when the tail began.
+/// There was a Log when the tail began, so a missing one was removed.
 fn lost(error: LogError) -> LogError {
     error.kind.or_if_not_found(|| LogErrorKind::Gone).of(error.run)
 }

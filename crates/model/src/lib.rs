@@ -5,16 +5,20 @@
 //! - `status`: what a run, a turn and a completion can be, and how a process ended.
 //! - `profile`: the parser profiles and what is known about the engines they read.
 //! - `codes`: every code the program can report; each has a page in `codes/`.
+//! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
 //! - `verdict`: what the gate decided, and from which evidence.
+//! - `ignored`: errors that are ignored on purpose, with a log line.
 //! - `wire`: JSON lines as the program writes them.
 //! - `rasp`, `fcmp`: the two event protocols, with JSON Schemas made from the types.
 //!
 //! No I/O, no clock, no async runtime.
 
 pub mod codes;
+pub mod error_class;
 pub mod fcmp;
 pub mod ids;
+pub mod ignored;
 pub mod interaction;
 pub mod profile;
 pub mod rasp;
@@ -25,7 +29,9 @@ pub mod verdict;
 pub mod wire;
 
 pub use codes::Code;
+pub use error_class::{Classified, ErrorClass};
 pub use ids::{AttemptNumber, InteractionId, RunId};
+pub use ignored::IgnoredError;
 pub use profile::{EngineName, ProfileId};
 pub use status::{CompletionState, EndedBy, ExecutionMode, RunStatus, StdinKind, TurnState, Wiring};
 pub use stream::Stream;

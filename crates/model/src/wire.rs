@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_and_memory_stays_small() {
+    fn a_full_disk_is_reported_and_memory_stays_small() {
         let mut writer = LineWriter::new(Box::new(Full(4 * BUFFER)));
         writer.value(&"x".repeat(2 * BUFFER)).unwrap();
         assert!(writer.text.bytes.len() < BUFFER, "what is written is not kept");

@@ -2,7 +2,7 @@
 
 use crate::lines::LINE_BUDGET;
 use crate::record::Span;
-use crate::text::objects::lane::{Frame, Lane, Step};
+use crate::text::objects::lane::{Frame, Lane, LaneStep};
 use skillrun_model::Stream;
 
 /// A document that has begun and is not over yet.
@@ -18,7 +18,7 @@ pub(crate) struct OpenDocument {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum DocumentState {
     Open,
     /// The document closed on this line and only blanks followed.
     Complete,
@@ -34,14 +34,14 @@ impl OpenDocument {
     }
 
     /// Takes one line, with its terminator.
-    pub(crate) fn line(&mut self, line: &[u8], terminated: bool) -> Progress {
+    pub(crate) fn line(&mut self, line: &[u8], terminated: bool) -> DocumentState {
         if self.bytes.len() + line.len() + 1 > LINE_BUDGET {
-            return Progress::Failed;
+            return DocumentState::Failed;
         }
-        let mut progress = Progress::Open;
+        let mut progress = DocumentState::Open;
         for byte in line.iter().copied().chain(terminated.then_some(b'\n')) {
             progress = self.byte(byte, progress);
-            if progress == Progress::Failed {
+            if progress == DocumentState::Failed {
                 return progress;
             }
         }
@@ -52,22 +52,22 @@ impl OpenDocument {
         progress
     }
 
-    fn byte(&mut self, byte: u8, before: Progress) -> Progress {
-        if before == Progress::Complete {
-            return if byte.is_ascii_whitespace() { before } else { Progress::Failed };
+    fn byte(&mut self, byte: u8, before: DocumentState) -> DocumentState {
+        if before == DocumentState::Complete {
+            return if byte.is_ascii_whitespace() { before } else { DocumentState::Failed };
         }
         let opens = !self.lane.is_alive() || {
             match self.lane.step(byte) {
-                Step::Opens => true,
-                Step::Continues => return Progress::Open,
-                Step::Closes(_) if self.lane.is_alive() => return Progress::Open,
-                Step::Closes(_) => return Progress::Complete,
-                Step::Fails => return Progress::Failed,
+                LaneStep::Opens => true,
+                LaneStep::Continues => return DocumentState::Open,
+                LaneStep::Closes(_) if self.lane.is_alive() => return DocumentState::Open,
+                LaneStep::Closes(_) => return DocumentState::Complete,
+                LaneStep::Fails => return DocumentState::Failed,
             }
         };
         debug_assert!(opens);
         let frame = Frame { start: 0, is_object: byte == b'{', opens_key: false, taken_before: 0 };
-        if self.lane.push(frame, MAX_DEPTH).is_some() { Progress::Failed } else { Progress::Open }
+        if self.lane.push(frame, MAX_DEPTH).is_some() { DocumentState::Failed } else { DocumentState::Open }
     }
 
     pub(crate) fn span(&self) -> Span {

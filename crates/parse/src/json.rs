@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use crate::profile::Outcome;
+use crate::profile::LineOutcome;
 use crate::text::json::repair_surrogates;
 
 /// A string that borrows from the line unless it had escapes. `Option<Cow<str>>` would always copy.
@@ -46,7 +46,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
 
 /// Reads a line of a JSON format. `read` returns its result for the text, or none when the text is not of its format;
 /// it is called a second time where lone surrogate escapes had made the line invalid.
-pub(crate) fn read_event(text: &str, mut read: impl FnMut(&str) -> Option<Outcome>) -> Outcome {
+pub(crate) fn read_event(text: &str, mut read: impl FnMut(&str) -> Option<LineOutcome>) -> LineOutcome {
     if let Some(outcome) = read(text) {
         return outcome;
     }
@@ -63,13 +63,13 @@ struct Typed<'a> {
 }
 
 /// A JSON object is of the format, but unknown; anything else is only a line.
-fn unknown_or_raw(text: &str) -> Outcome {
+fn unknown_or_raw(text: &str) -> LineOutcome {
     match serde_json::from_str::<Typed<'_>>(text) {
         Ok(object) => {
             let name = object.kind.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
-            Outcome::Unknown(name.unwrap_or_else(|| "object without type".to_owned()))
+            LineOutcome::Unknown(name.unwrap_or_else(|| "object without type".to_owned()))
         }
-        Err(_) => Outcome::Raw,
+        Err(_) => LineOutcome::Raw,
     }
 }
 

@@ -33,7 +33,7 @@ pub mod types;
 /// What the driver of an agent and its parser must interpret in the same way.
 pub mod acp {
     pub use crate::profiles::acp::ours::{Name, Unusable, Wanted, Way};
-    pub use crate::profiles::acp::said::{Said, Wants, heard};
+    pub use crate::profiles::acp::said::{AgentMessage, Wants, read_agent_message};
 }
 
 pub use lines::LINE_BUDGET;

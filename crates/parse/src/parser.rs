@@ -9,10 +9,10 @@ use skillrun_model::codes::Code;
 use skillrun_model::status::Phase;
 use skillrun_model::{ProfileId, Stream};
 
-use crate::document::{OpenDocument, Progress};
+use crate::document::{DocumentState, OpenDocument};
 use crate::lines::{LINE_BUDGET, RawLine, Splitter};
 use crate::merged::Merged;
-use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles;
 use crate::raw::RawLines;
 use crate::record::{AnswerFrom, End, EndPolicy, Record, RecordKind, Span};
@@ -127,36 +127,36 @@ impl Reader {
         }
         let from = lane.blank_from.take().unwrap_or(raw.start);
         let span = Span { stream, from, to: raw.end };
-        let line = Line { span, text, terminated: raw.terminated };
+        let line = ProfileLine { span, text, terminated: raw.terminated };
         if start == DocumentStart::Allowed && self.profile.opens_document(line) {
             // A byte-order mark is covered, like a blank line before the document, but is not part of it.
             let mark = if raw.start == 0 && bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
             let mut document = OpenDocument::new(stream, from, raw.start + mark as u64);
             match document.line(&bytes[mark..], raw.terminated) {
-                Progress::Open => {
+                DocumentState::Open => {
                     self.lanes[stream.index()].document = Some(document);
                     return;
                 }
                 // Complete on one line, so the line is passed to the profile; or not JSON at all.
-                Progress::Complete | Progress::Failed => {}
+                DocumentState::Complete | DocumentState::Failed => {}
             }
         }
         self.ask(line, sink);
     }
 
     /// Passes a line to the profile and keeps it as raw if the profile does not understand it.
-    fn ask(&mut self, line: Line<'_>, sink: &mut impl FnMut(Record)) {
+    fn ask(&mut self, line: ProfileLine<'_>, sink: &mut impl FnMut(Record)) {
         let mut outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
-        if outcome == Outcome::Raw
+        if outcome == LineOutcome::Raw
             && line.text.contains('\u{1b}')
             && let Cow::Owned(stripped) = crate::ansi::strip(line.text)
         {
             // A terminal may put escape sequences around a line of JSON.
-            let line = Line { text: &stripped, ..line };
+            let line = ProfileLine { text: &stripped, ..line };
             outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
         }
         match outcome {
-            Outcome::Known => {
+            LineOutcome::Known => {
                 let covered = self.scratch.iter().any(|r| r.kind.is_event() && r.covers(line.span));
                 if !covered {
                     self.collect(line.span, |_, emit| {
@@ -166,22 +166,22 @@ impl Reader {
                 self.interrupt_raw(line.span.stream, sink);
                 self.forward(sink);
             }
-            Outcome::Unknown(name) => {
+            LineOutcome::Unknown(name) => {
                 let has_marker = mentions_marker(line.text);
                 let text = (line.text.len() <= crate::raw::RAW_TEXT_BUDGET).then(|| line.text.to_owned());
                 self.interrupt_raw(line.span.stream, sink);
                 self.forward(sink);
                 self.emit_raw(line.span, RecordKind::Unknown { name, text, has_marker }, sink);
             }
-            Outcome::Held => {
+            LineOutcome::Held => {
                 self.interrupt_raw(line.span.stream, sink);
                 self.forward(sink);
             }
-            Outcome::Noise => {
+            LineOutcome::Noise => {
                 self.forward(sink);
                 self.raw(line.span, Some(line.text), mentions_marker(line.text), NOISE_CONFIDENCE, sink);
             }
-            Outcome::Raw => {
+            LineOutcome::Raw => {
                 self.forward(sink);
                 self.raw(line.span, Some(line.text), mentions_marker(line.text), RAW_CONFIDENCE, sink);
                 if !line.terminated && line.span.stream != Stream::Stderr && self.profile.is_cut_success_end(line) {
@@ -215,8 +215,8 @@ impl Reader {
         let lane = &mut self.lanes[stream.index()];
         let Some(mut document) = lane.document.take() else { return };
         match document.line(bytes, raw.terminated) {
-            Progress::Open => lane.document = Some(document),
-            Progress::Complete => {
+            DocumentState::Open => lane.document = Some(document),
+            DocumentState::Complete => {
                 let text = document.text();
                 let known = self.collect(document.span(), |profile, emit| profile.document(&text, emit));
                 drop(text);
@@ -227,7 +227,7 @@ impl Reader {
                     self.lines_of(document, sink);
                 }
             }
-            Progress::Failed => {
+            DocumentState::Failed => {
                 self.lines_of(document, sink);
                 self.line(stream, raw, DocumentStart::Allowed, sink);
             }

@@ -6,7 +6,7 @@ use crate::record::{AnswerFrom, EndPolicy, Record, RecordKind, Span};
 
 /// A line that is passed to a profile.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct ProfileLine<'a> {
     /// Its bytes, blank lines before it included.
     pub(crate) span: Span,
     /// Without terminator, carriage return or byte-order mark; invalid UTF-8 shown as U+FFFD.
@@ -17,7 +17,7 @@ pub(crate) struct Line<'a> {
 
 /// What a profile made of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum LineOutcome {
     Known,
     /// Of the profile's format, but of an unknown type.
     Unknown(String),
@@ -80,9 +80,9 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
         self.id()
     }
 
-    /// Reads a line. After [`Outcome::Raw`] the driver may call again with escape sequences removed, so a profile must
+    /// Reads a line. After [`LineOutcome::Raw`] the driver may call again with escape sequences removed, so a profile must
     /// not remember anything of a raw line.
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome;
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome;
 
     /// Text formats need blank lines too; in the others they belong to the next event.
     fn wants_blank_lines(&self) -> bool {
@@ -90,7 +90,7 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
     }
 
     /// Whether a line that is not JSON by itself begins a document.
-    fn opens_document(&self, _line: Line<'_>) -> bool {
+    fn opens_document(&self, _line: ProfileLine<'_>) -> bool {
         false
     }
 
@@ -100,7 +100,7 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
     }
 
     /// Whether a cut last line is the beginning of an end event and already shows success.
-    fn is_cut_success_end(&self, _line: Line<'_>) -> bool {
+    fn is_cut_success_end(&self, _line: ProfileLine<'_>) -> bool {
         false
     }
 

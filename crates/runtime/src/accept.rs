@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use skillrun_engine::descriptor::Executable;
-use skillrun_engine::{Descriptor, Disk, Found, Posture, find};
+use skillrun_engine::{Descriptor, Disk, EngineProgram, Posture, find};
 use skillrun_evidence::{OsText, Patterns, whole_file};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
@@ -28,9 +28,9 @@ pub use options::Options;
 use crate::cache::{self, CacheKey};
 use crate::consent;
 use crate::data_folder::RunFolder;
-use crate::record::{EngineRecord, FORMAT, Request, RunRecord, Sharing, SkillRecord, Timeouts, Workspace};
+use crate::record::{EngineRecord, FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, Timeouts, Workspace};
 use crate::run::{Run, read_all};
-use crate::runtime::Surroundings;
+use crate::runtime::RuntimeConfig;
 use crate::variables::{self, SealedVariables};
 use crate::workspace::{self, Claim};
 
@@ -81,7 +81,7 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// The run that had the same request before and succeeded, if its result may be used again.
-    pub(crate) fn cached(&self, surroundings: &Surroundings) -> Result<Option<RunId>, AcceptError> {
+    pub(crate) fn cached(&self, surroundings: &RuntimeConfig) -> Result<Option<RunId>, AcceptError> {
         let data = &surroundings.tools.data;
         // The files are hashed as they will be stored in the run.
         let staged = data.cache().join(format!(".{}", self.record.run_id));
@@ -95,7 +95,7 @@ impl Checked {
 }
 
 /// Checks everything, and changes nothing.
-pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked, AcceptError> {
+pub(crate) fn check(surroundings: &RuntimeConfig, new: NewRun) -> Result<Checked, AcceptError> {
     let NewRun { skill, engine, .. } = &new;
     skill.check_usable()?;
     let descriptor = surroundings.engines.get(engine)?;
@@ -157,7 +157,7 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
             posture,
             login: descriptor.login.command.clone(),
         },
-        request: Request {
+        request: RunRequest {
             mode,
             files: files.iter().map(|(slot, _, name)| (slot.clone(), name.clone())).collect(),
             workspace: workspace_of(&new)?,
@@ -207,7 +207,7 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
 }
 
 /// Whether the user has agreed to an engine, by name or by the setting.
-fn is_agreed_to(surroundings: &Surroundings, engine: &str) -> Result<bool, AcceptError> {
+fn is_agreed_to(surroundings: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
     if surroundings.consents.iter().any(|name| name == engine) {
         return Ok(true);
     }
@@ -216,9 +216,9 @@ fn is_agreed_to(surroundings: &Surroundings, engine: &str) -> Result<bool, Accep
     Ok(given.contains_key(engine))
 }
 
-fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<Found, AcceptError> {
+fn find_program(surroundings: &RuntimeConfig, descriptor: &Descriptor) -> Result<EngineProgram, AcceptError> {
     let variable = descriptor.executable.variable().and_then(|name| surroundings.variable(name));
-    let around = skillrun_engine::Surroundings {
+    let around = skillrun_engine::FindContext {
         own: &surroundings.own_program,
         cwd: &surroundings.cwd,
         path: surroundings.variable("PATH"),
@@ -274,7 +274,7 @@ fn workspace_of(new: &NewRun) -> Result<Workspace, AcceptError> {
 }
 
 /// Creates the run. When this returns, the run is accepted and stored on disk, and the caller is its owner.
-pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run, AcceptError> {
+pub(crate) fn make(surroundings: &RuntimeConfig, checked: Checked) -> Result<Run, AcceptError> {
     let tools = &surroundings.tools;
     let Checked { record, variables, files, skill } = checked;
     let id = record.run_id;
@@ -305,7 +305,7 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
 }
 
 fn write(
-    surroundings: &Surroundings,
+    surroundings: &RuntimeConfig,
     mut record: RunRecord,
     variables: Option<&SealedVariables>,
     files: &[(PathBuf, String)],
@@ -342,7 +342,7 @@ fn write(
     let started = started(&record, Some(record_hash));
     let mut run = Run::new(tools, record);
     run.keep_reserve();
-    run.happens(Input::Accepted(started))?;
+    run.apply(Input::Accepted(started))?;
     Ok(run)
 }
 
@@ -373,7 +373,7 @@ pub(crate) fn copy_file(source: &Path, target: &Path) -> std::io::Result<u64> {
 }
 
 /// Whether a run needs its folder no longer.
-pub(crate) fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
+pub(crate) fn run_is_over(surroundings: &RuntimeConfig, run: RunId) -> bool {
     let mut state = State::default();
     let folded = read_all(&surroundings.tools.log, run, |event| {
         state.evolve(&event);

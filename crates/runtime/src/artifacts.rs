@@ -46,11 +46,11 @@ pub const FOLDER: &str = "artifacts";
 /// Bytes that are read here because the diff has no hash of them, for all files together.
 const HASHED_HERE: u64 = 1 << 30;
 /// Maximum number of skipped files that are reported one by one.
-const SKIPPED_TOLD: usize = 100;
+const SKIPPED_REPORTED: usize = 100;
 
 /// What an attempt leaves.
 #[derive(Debug, Default, PartialEq)]
-pub struct Found {
+pub struct AttemptArtifacts {
     /// By path. Not indexed: a file that is missing, or one whose content could not be read.
     pub artifacts: Vec<(ArtifactCreated, Option<ArtifactIndexed>)>,
     /// There were more.
@@ -99,8 +99,13 @@ struct Candidate {
 
 /// Finds the artifacts of an attempt. `diff` is its `fs-diff.N.json`; where it does not exist, because no snapshot was
 /// taken, everything below `artifacts/` counts as created.
-pub fn artifacts(workspace: &Path, diff: &Path, output: Option<&Map<String, Value>>, rules: &[ArtifactRule]) -> Found {
-    let mut search = Search { rules: Rules::new(rules), chosen: BTreeMap::new(), found: Found::default() };
+pub fn artifacts(
+    workspace: &Path,
+    diff: &Path,
+    output: Option<&Map<String, Value>>,
+    rules: &[ArtifactRule],
+) -> AttemptArtifacts {
+    let mut search = Search { rules: Rules::new(rules), chosen: BTreeMap::new(), found: AttemptArtifacts::default() };
     search.found.problems.extend(search.rules.problems());
     let root = match Root::open(workspace) {
         Ok(root) => root,
@@ -134,7 +139,7 @@ struct Search {
     rules: Rules,
     /// Best first.
     chosen: BTreeMap<(Claim, String), Candidate>,
-    found: Found,
+    found: AttemptArtifacts,
 }
 
 impl Search {
@@ -197,14 +202,14 @@ impl Search {
     }
 
     fn skip(&mut self, path: &OsText, why: Why) {
-        if self.found.skipped.len() < SKIPPED_TOLD {
+        if self.found.skipped.len() < SKIPPED_REPORTED {
             let shown = path.as_path().to_string_lossy();
             let path = shown.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
             self.found.skipped.push(Skipped { path, why });
         }
     }
 
-    fn finish(mut self, root: &Root) -> Found {
+    fn finish(mut self, root: &Root) -> AttemptArtifacts {
         let mut budget = HASHED_HERE;
         let chosen = std::mem::take(&mut self.chosen);
         let by_path: BTreeMap<String, Candidate> =
@@ -252,7 +257,7 @@ fn shown(path: &OsText) -> Result<String, Why> {
 
 /// The events, in the order of contract R6.17: per path `artifact.created`, then `artifact.indexed`, then
 /// `artifact.preview_ready` where the file can be shown; a warning at the end when there were more.
-pub fn control_events(found: &Found) -> Vec<ControlEvent> {
+pub fn control_events(found: &AttemptArtifacts) -> Vec<ControlEvent> {
     let event = |path: &str, data: Data| {
         let correlation = Correlation { artifact_id: Some(path.to_owned()), ..Correlation::default() };
         ControlEvent { level: Level::Info, data, correlation }
@@ -281,7 +286,7 @@ pub fn control_events(found: &Found) -> Vec<ControlEvent> {
 }
 
 /// Warnings about files that `runner.json` requires. For a run that ends here: one that continues may still make them.
-pub fn missing_warnings(found: &Found) -> Vec<ControlEvent> {
+pub fn missing_warnings(found: &AttemptArtifacts) -> Vec<ControlEvent> {
     let warning = |pattern: &String| {
         closing::warning(Code::ArtifactMissing, format!("no file matches \"{pattern}\", which the skill requires"))
     };

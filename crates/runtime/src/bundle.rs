@@ -35,7 +35,7 @@ use zip::result::ZipError;
 
 use crate::artifacts::{Root, is_hard_link};
 use crate::data_folder::RunFolder;
-use crate::looking::hidden::Hidden;
+use crate::inspect::hidden::Hidden;
 use crate::result::{self, RunResult};
 use pack::Packer;
 

@@ -23,9 +23,9 @@ use skillrun_model::{ExecutionMode, RunId, RunStatus};
 
 use crate::artifacts::{Root, open_plain};
 use crate::data_folder::{DataFolder, RunFolder};
-use crate::record::{EngineRecord, Request, RunRecord, SkillRecord, Workspace};
+use crate::record::{EngineRecord, RunRecord, RunRequest, SkillRecord, Workspace};
 use crate::result;
-use crate::retention::{Standing, ending};
+use crate::retention::{RetentionStatus, ending};
 
 /// Part of every key: a change of the method gives different keys.
 const VERSION: &str = "skillrun cache 1";
@@ -92,8 +92,8 @@ fn engine_part(engine: &EngineRecord) -> Value {
     })
 }
 
-fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
-    let Request {
+fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
+    let RunRequest {
         mode,
         input,
         parameter,
@@ -200,7 +200,7 @@ pub(crate) fn noted(entry: &Path) -> Option<RunId> {
 
 fn holds(folder: &RunFolder, run: RunId, key: &CacheKey) -> bool {
     // The Log decides whether it succeeded; a result is written before the last event is.
-    let succeeded = ending(folder).is_ok_and(|ending| ending.standing == Standing::Succeeded);
+    let succeeded = ending(folder).is_ok_and(|ending| ending.standing == RetentionStatus::Succeeded);
     let Ok(record) = RunRecord::read(&folder.record()) else { return false };
     let same = record.run_id == run && CacheKey::of(&record, &folder.inputs()).is_ok_and(|own| own == Some(*key));
     let Ok(Some(result)) = result::read(folder) else { return false };

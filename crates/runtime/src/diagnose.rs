@@ -6,11 +6,11 @@
 //! - `story`: a fold over the Log. `passage`: bytes that a verdict is based on. `finding`: what looks wrong. `tell`:
 //!   all of it together. `lines`: the same as labelled text.
 
+mod assemble;
 mod finding;
 mod lines;
 mod passage;
 mod story;
-mod tell;
 pub mod words;
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::verify::LogEnd;
 pub use finding::{Finding, FindingKind};
-pub use lines::Line;
+pub use lines::DiagnosisLine;
 pub use passage::{Passage, PassageKind};
 use story::Story;
 
@@ -40,7 +40,7 @@ use story::Story;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DiagnosisOwner")]
-pub enum Owner {
+pub enum RunOwner {
     Somebody { pid: Option<u32> },
     Nobody,
     Unknown,
@@ -61,12 +61,12 @@ pub struct Diagnosis {
     /// The run does not begin before this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    pub owner: Owner,
+    pub owner: RunOwner,
     pub decided: Option<Decided>,
     pub error: Option<RunError>,
     pub session_id: Option<String>,
     pub attempts: Vec<AttemptStory>,
-    pub questions: Vec<Question>,
+    pub questions: Vec<DiagnosisQuestion>,
     pub timeline: Vec<Moment>,
     pub findings: Vec<Finding>,
     pub next_actions: Vec<NextAction>,
@@ -93,7 +93,7 @@ pub struct AttemptStory {
     /// The same process continues in the next attempt.
     pub process_continues: bool,
     /// None while it is open.
-    pub ending: Option<Ending>,
+    pub ending: Option<AttemptEnding>,
     pub evidence: Vec<Passage>,
 }
 
@@ -109,7 +109,7 @@ pub struct OutputBytes {
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "AttemptEnding")]
-pub struct Ending {
+pub struct AttemptEnding {
     pub at: Timestamp,
     pub turn: TurnState,
     pub rule: Rule,
@@ -121,7 +121,7 @@ pub struct Ending {
 /// A question and how it was resolved, in short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DiagnosisQuestion")]
-pub struct Question {
+pub struct DiagnosisQuestion {
     pub interaction_id: InteractionId,
     pub kind: InteractionKind,
     /// Its beginning.
@@ -206,7 +206,7 @@ struct Material {
     /// Ends of the Log that were not events and were kept aside.
     torn: Vec<String>,
     damage: Option<String>,
-    owner: Owner,
+    owner: RunOwner,
     now: Timestamp,
 }
 
@@ -223,7 +223,7 @@ pub fn diagnose(
     data: &DataFolder,
     log: &FileLog,
     run: RunId,
-    owner: Owner,
+    owner: RunOwner,
     now: Timestamp,
 ) -> Result<Diagnosis, RuntimeError> {
     let folder = data.run(run);
@@ -263,7 +263,7 @@ pub fn diagnose(
         }
         material.hosts.extend(host.map(|host| (number, host)));
     }
-    Ok(tell::tell(&material))
+    Ok(assemble::tell(&material))
 }
 
 fn missing(audit: &Path, names: Vec<String>) -> Vec<String> {

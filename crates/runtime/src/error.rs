@@ -8,9 +8,9 @@ use skillrun_evidence::EvidenceError;
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::LogError;
 use skillrun_log::catalog::CatalogError;
-use skillrun_model::RunId;
+use skillrun_model::{Classified, ErrorClass, RunId};
 
-use crate::owners::{Kind, Trouble};
+use crate::owners::{OwnerError, OwnerErrorKind};
 use crate::record::RecordError;
 use crate::variables::{ChangedVariable, listed};
 
@@ -28,10 +28,14 @@ pub enum RuntimeError {
     Evidence(#[from] EvidenceError),
     /// The state of the run does not allow it.
     #[error("run {run}: {refusal}")]
-    Refused { run: RunId, refusal: Refusal },
+    Refused {
+        run: RunId,
+        #[source]
+        refusal: Refusal,
+    },
     /// The error of its owner, another process.
     #[error(transparent)]
-    Owner(#[from] Trouble),
+    Owner(#[from] OwnerError),
     #[error("run {run}: its owner, process {pid}, does not answer; try again, or terminate that process")]
     OwnerSilent { run: RunId, pid: u32 },
     #[error(
@@ -42,13 +46,35 @@ pub enum RuntimeError {
     #[error("run {run}: an answer has at most {limit} bytes; attach longer text as a file")]
     ReplyTooLong { run: RunId, limit: usize },
     #[error("{}: cannot be {doing} ({error})", path.display())]
-    File { path: PathBuf, doing: &'static str, error: io::Error },
+    File {
+        path: PathBuf,
+        doing: &'static str,
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl Classified for RuntimeError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Log(error) => error.class(),
+            Self::Catalog(error) => error.class(),
+            Self::Record(error) => error.class(),
+            Self::Owner(error) => error.class(),
+            // The folder is that of a run and not one that the caller names.
+            Self::Evidence(_) | Self::Host(_) => ErrorClass::Internal,
+            Self::Refused { .. } | Self::OtherVariables { .. } => ErrorClass::Conflict,
+            Self::ReplyTooLong { .. } => ErrorClass::Usage,
+            Self::OwnerSilent { .. } => ErrorClass::Busy,
+            Self::File { error, .. } => ErrorClass::of_io(error),
+        }
+    }
 }
 
 impl RuntimeError {
     /// The kind of the error, reported by this process or by the owner of the run.
-    pub fn kind(&self) -> Kind {
-        Kind::of(self)
+    pub fn kind(&self) -> OwnerErrorKind {
+        OwnerErrorKind::of(self)
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 use skillrun_evidence::Meta;
-use skillrun_lifecycle::closing::Ending;
+use skillrun_lifecycle::closing::ProcessEnding;
 use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, Settled, settle};
 use skillrun_model::{AttemptNumber, EndedBy, InteractionId};
@@ -90,7 +90,12 @@ pub(crate) fn judge(
 }
 
 /// How the process of an attempt ended, as far as its recording shows.
-pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>, host_hash: Option<String>) -> Ending {
+pub(crate) fn ending(
+    record: &RunRecord,
+    meta: &Meta,
+    elapsed_ms: Option<u64>,
+    host_hash: Option<String>,
+) -> ProcessEnding {
     let timeouts = record.request.timeouts;
     let limit = match meta.ended_by {
         Some(EndedBy::HardTimeout) => Some(timeouts.hard_sec),
@@ -108,5 +113,5 @@ pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>, h
         | None => None,
     };
     let timeout_ms = limit.and_then(|limit| u64::try_from(seconds(limit).as_millis()).ok());
-    Ending { exit: ProcessExit::of(meta), ended_by: meta.ended_by, elapsed_ms, timeout_ms, host_hash }
+    ProcessEnding { exit: ProcessExit::of(meta), ended_by: meta.ended_by, elapsed_ms, timeout_ms, host_hash }
 }

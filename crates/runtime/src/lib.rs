@@ -21,7 +21,7 @@
 //! - `retention`: what is removed.
 //! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
-//! - `looking`: other information about runs and engines, for commands and the service.
+//! - `inspect`: other information about runs and engines, for commands and the service.
 
 pub mod accept;
 pub mod artifacts;
@@ -35,10 +35,10 @@ pub mod data_folder;
 pub mod diagnose;
 pub mod error;
 pub mod evidence_views;
+pub mod inspect;
 mod judge;
 pub mod limits;
 mod login;
-pub mod looking;
 mod mailbox;
 pub mod owners;
 pub mod programs;
@@ -63,5 +63,5 @@ pub use limits::{Keep, Retention, SlotLimits};
 pub use mailbox::Reply;
 pub use record::{RecordError, RunRecord};
 pub use requests::{RequestKey, SubmitError, Submitted, WasNew};
-pub use runtime::{Heard, Runtime, Setup, Stats};
+pub use runtime::{Delivery, Runtime, RuntimeSetup, Stats};
 pub use variables::OwnerRole;

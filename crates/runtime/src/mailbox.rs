@@ -23,7 +23,7 @@ pub struct Reply {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Said {
+pub(crate) enum RunCommand {
     Reply(Reply),
     Cancel {
         by: String,
@@ -35,7 +35,7 @@ pub(crate) enum Said {
 /// A message, and the channel for the reply. A sender that gets no reply tries another way: the worker has left.
 #[derive(Debug)]
 pub(crate) struct Mail {
-    pub(crate) said: Said,
+    pub(crate) command: RunCommand,
     pub(crate) answer: Sender<Result<(), RuntimeError>>,
 }
 
@@ -62,13 +62,13 @@ impl Mailbox {
     }
 
     /// None when no worker will read it any more.
-    pub(crate) fn put(&self, said: Said) -> Option<Receiver<Result<(), RuntimeError>>> {
+    pub(crate) fn put(&self, command: RunCommand) -> Option<Receiver<Result<(), RuntimeError>>> {
         let (answer, heard) = channel();
         let mut waiting = self.lock();
         if waiting.is_closed {
             return None;
         }
-        waiting.mail.push_back(Mail { said, answer });
+        waiting.mail.push_back(Mail { command, answer });
         rustix::io::write(&self.bell, &1u64.to_ne_bytes()).ok();
         Some(heard)
     }

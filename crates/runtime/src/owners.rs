@@ -21,4 +21,4 @@ mod message;
 pub(crate) use client::pid_of;
 pub use client::{ask, crashed};
 pub use listen::Listening;
-pub use message::{Ask, Asked, Kind, Trouble};
+pub use message::{OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest};

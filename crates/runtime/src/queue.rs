@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_and_nobody_is_held_up_by_another_engine() {
+    fn limits_hold_and_one_engine_does_not_block_another() {
         let mut queue = queue(3, 2, 1);
         for n in 1..=3 {
             queue.push(run(n), demand("a", SlotKind::Turn, 0));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_begins_before_its_moment_and_others_pass() {
+    fn no_run_begins_before_its_moment_and_others_pass() {
         let mut queue = queue(1, 1, 1);
         let later = |seconds| Demand { not_before: Some(at(seconds)), ..demand("a", SlotKind::Turn, 9) };
         queue.push(run(1), later(20));
@@ -313,7 +313,7 @@ mod tests {
 
     /// Regression: a clock that was years ahead when a run failed made the next one wait for years.
     #[test]
-    fn a_moment_that_nobody_can_have_told_is_not_waited_for() {
+    fn an_implausible_moment_is_not_waited_for() {
         let mut queue = queue(9, 9, 9);
         let day = 24 * 60 * 60;
         for (n, days) in [(1, 32), (2, 33), (3, 4000)] {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_wait_for_a_moment_and_no_more() {
+    fn the_number_of_delayed_runs_is_limited() {
         let mut queue = queue(1, 1, 1);
         for n in 0..LATER_MAX as u64 {
             assert_eq!(queue.room_for_later(), Ok(()));

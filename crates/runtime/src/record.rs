@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_engine::{Permission, Posture};
-use skillrun_evidence::{OsText, Patterns, whole_file};
+use skillrun_evidence::{OsText, PatternError, Patterns, whole_file};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
-use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
+use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
 /// Version of `run.json`. A run with a later version is refused.
 pub const FORMAT: u32 = 1;
@@ -34,7 +34,7 @@ pub struct RunRecord {
     pub gate: u32,
     pub skill: SkillRecord,
     pub engine: EngineRecord,
-    pub request: Request,
+    pub request: RunRequest,
     /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub input_hashes: BTreeMap<String, String>,
@@ -91,7 +91,7 @@ pub struct EngineRecord {
 
 /// The request, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct RunRequest {
     pub mode: ExecutionMode,
     pub input: Map<String, Value>,
     pub parameter: Map<String, Value>,
@@ -123,19 +123,19 @@ pub struct Request {
     /// Higher runs first.
     pub priority: i32,
     #[serde(default)]
-    pub retry: Retry,
+    pub retry: RetryPolicy,
     pub request_id: Option<String>,
 }
 
 /// When the same request is retried automatically as a new run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retry {
+pub struct RetryPolicy {
     pub quota: OnQuota,
     /// Maximum number of consecutive retries.
     pub quota_max: u32,
 }
 
-impl Default for Retry {
+impl Default for RetryPolicy {
     /// With no reported reset time, this many waits are about a day.
     fn default() -> Self {
         Self { quota: OnQuota::Fail, quota_max: 29 }
@@ -193,9 +193,26 @@ pub enum RecordError {
     #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
-    Unreadable { path: PathBuf, why: String },
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        why: Box<dyn std::error::Error + Send + Sync>,
+    },
     #[error("{}: {error}", path.display())]
-    Io { path: PathBuf, error: io::Error },
+    Io {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl Classified for RecordError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Missing { .. } => ErrorClass::NotFound,
+            Self::Newer { .. } | Self::Unreadable { .. } | Self::Io { .. } => ErrorClass::Internal,
+        }
+    }
 }
 
 impl RunRecord {
@@ -216,9 +233,9 @@ impl RunRecord {
                 RecordError::Io { path: path.to_owned(), error }
             }
         };
-        let unreadable = |why: String| RecordError::Unreadable { path: path.to_owned(), why };
+        let unreadable = |why| RecordError::Unreadable { path: path.to_owned(), why };
         if fs::metadata(path).map_err(io)?.len() > MAX_BYTES {
-            return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
+            return Err(unreadable(format!("it has more than {MAX_BYTES} bytes").into()));
         }
         let text = fs::read(path).map_err(io)?;
         // The version is checked first: the other fields of a later version are unknown.
@@ -226,17 +243,17 @@ impl RunRecord {
         struct Version {
             format: u64,
         }
-        let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
         if version.format > u64::from(FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
-        serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))
+        serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))
     }
 
     /// What readers of its evidence hide. `path` is the place of the record, for error messages.
     pub(crate) fn patterns(&self, path: &Path) -> Result<Patterns, RecordError> {
-        let unreadable = |why: String| RecordError::Unreadable { path: path.to_owned(), why };
-        Patterns::new(&self.redact_patterns).map_err(|error| unreadable(error.to_string()))
+        let unreadable = |error: PatternError| RecordError::Unreadable { path: path.to_owned(), why: error.into() };
+        Patterns::new(&self.redact_patterns).map_err(unreadable)
     }
 
     /// The options that decide about questions.
@@ -251,7 +268,7 @@ impl RunRecord {
     }
 
     fn quota_wait(&self) -> Option<QuotaWait> {
-        let Retry { quota, quota_max: max } = self.request.retry;
+        let RetryPolicy { quota, quota_max: max } = self.request.retry;
         match quota {
             OnQuota::Fail => None,
             OnQuota::Wait => {

@@ -22,16 +22,16 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use skillrun_evidence::whole_file::sync_folder;
-use skillrun_log::{Damage, EventLog, FileLog, LogErrorKind, Seq};
-use skillrun_model::{RunId, Timestamp};
+use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind, Seq};
+use skillrun_model::{Classified, ErrorClass, RunId, Timestamp};
 
 use crate::accept::AcceptError;
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 
 /// How long another process may take to accept the same request; it may have large files.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// An entry is kept this long after its run is gone.
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
@@ -86,9 +86,19 @@ pub enum SubmitError {
     Accept(#[from] AcceptError),
 }
 
+impl Classified for SubmitError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::KeyReused { .. } => ErrorClass::Conflict,
+            Self::Busy => ErrorClass::Busy,
+            Self::Accept(error) => error.class(),
+        }
+    }
+}
+
 /// The result of looking up a key.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum RequestEntry {
     Before(RunId),
     /// No run; one may be created as long as the entry is held.
     Free(Entry),
@@ -100,15 +110,15 @@ pub(crate) fn find(
     log: &FileLog,
     key: &RequestKey,
     fingerprint: blake3::Hash,
-) -> Result<Found, SubmitError> {
+) -> Result<RequestEntry, SubmitError> {
     let mut entry = Entry::take(&key.path(data))?;
-    let Some(noted) = entry.noted()? else { return Ok(Found::Free(entry)) };
+    let Some(noted) = entry.noted()? else { return Ok(RequestEntry::Free(entry)) };
     if !was_made(log, noted.run)? {
-        return Ok(Found::Free(entry));
+        return Ok(RequestEntry::Free(entry));
     }
     entry.end = End::Stays;
     if noted.fingerprint == fingerprint {
-        Ok(Found::Before(noted.run))
+        Ok(RequestEntry::Before(noted.run))
     } else {
         Err(SubmitError::KeyReused { run: noted.run })
     }
@@ -118,23 +128,16 @@ pub(crate) fn find(
 pub(crate) fn was_made(log: &FileLog, run: RunId) -> Result<bool, AcceptError> {
     match log.head(run) {
         Ok(head) => Ok(head.next_seq > Seq(1)),
-        Err(error) => match &error.kind {
-            LogErrorKind::NotFound => Ok(false),
-            LogErrorKind::Gone => Ok(true),
-            // A damaged first event was never reported to any client.
-            LogErrorKind::Damaged(Damage { seq: Seq(1), .. }) => Ok(false),
-            LogErrorKind::Damaged(_) => Ok(true),
-            LogErrorKind::Exists
-            | LogErrorKind::NotOpen
-            | LogErrorKind::Held { .. }
-            | LogErrorKind::Stale { .. }
-            | LogErrorKind::WrongSeq { .. }
-            | LogErrorKind::WrongRun { .. }
-            | LogErrorKind::BatchTooLarge { .. }
-            | LogErrorKind::NoSpace { .. }
-            | LogErrorKind::ReadOnly { .. }
-            | LogErrorKind::Failed
-            | LogErrorKind::Io { .. } => Err(RuntimeError::from(error).into()),
+        // A damaged first event was never reported to any client.
+        Err(LogError { kind: LogErrorKind::Damaged(damage), .. }) => Ok(damage.seq != Seq(1)),
+        Err(error) => match error.class() {
+            ErrorClass::NotFound => Ok(false),
+            ErrorClass::Gone => Ok(true),
+            ErrorClass::Usage
+            | ErrorClass::Conflict
+            | ErrorClass::Busy
+            | ErrorClass::StorageFull
+            | ErrorClass::Internal => Err(RuntimeError::from(error).into()),
         },
     }
 }
@@ -188,9 +191,9 @@ impl Entry {
             match lock(&file, path).map_err(failed)? {
                 Locked::Ours => return Ok(Self { path: path.to_owned(), file, end: End::Goes }),
                 Locked::Replaced => {}
-                Locked::Held => thread::sleep(LOOK_AGAIN),
+                Locked::Held => thread::sleep(POLL_INTERVAL),
             }
-            if begin.elapsed() >= PATIENCE {
+            if begin.elapsed() >= CLAIM_TIMEOUT {
                 return Err(SubmitError::Busy);
             }
         }

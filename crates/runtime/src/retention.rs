@@ -25,9 +25,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::{RunId, Timestamp};
 
-pub use carry_out::{Outcome, Skipped, WhySkipped, carry_out};
+pub use carry_out::{RemovalReport, Skipped, WhySkipped, carry_out};
 pub(crate) use measure::ending;
-pub use measure::{Measured, Total, Unmeasured, Usage, du, measure, measure_all};
+pub use measure::{DiskUsage, Measured, Total, Unmeasured, du, measure, measure_all};
 pub use plan::plan;
 
 use crate::limits::{Keep, Retention};
@@ -47,7 +47,7 @@ impl Default for Retention {
 /// The state of a run, as far as removing it is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum RetentionStatus {
     NotOver,
     Succeeded,
     Failed,
@@ -58,7 +58,7 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunUse {
     pub run: RunId,
-    pub standing: Standing,
+    pub standing: RetentionStatus,
     pub created_at: Timestamp,
     /// None while it is not over.
     pub ended_at: Option<Timestamp>,

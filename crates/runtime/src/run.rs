@@ -12,9 +12,9 @@ use skillrun_evidence::whole_file;
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
-    self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, SessionLeft, State,
+    self as life, Decision, Effect, HostState, Input, Opening, Refusal, RunOptions, SessionLeft, State,
 };
-use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, Seq};
+use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, LogRead, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::verdict::RunError;
@@ -164,7 +164,7 @@ impl Run {
     }
 
     /// Applies an input: the decision is appended, and its effects are returned to be carried out.
-    pub(crate) fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
+    pub(crate) fn apply(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.decides_now();
         let decision = self.decide(now, input)?;
         self.write(now, decision)
@@ -172,7 +172,7 @@ impl Run {
 
     /// The same where a process may wait between two turns, which is ended by `end_process` if the run ends with this
     /// input.
-    pub(crate) fn happens_between(
+    pub(crate) fn apply_idle(
         &mut self,
         input: Input<'_>,
         end_process: impl FnOnce(),
@@ -190,7 +190,7 @@ impl Run {
     /// Resumes a run of an earlier owner. There may be a process that waits between two turns.
     pub(crate) fn recover(
         &mut self,
-        found: Found,
+        found: HostState,
         session: SessionLeft,
         end_process: impl FnOnce(),
     ) -> Result<Vec<Effect>, RuntimeError> {
@@ -226,7 +226,7 @@ impl Run {
             }
         }
         let record_hash = whole_file::hash(&self.folder.record()).ok().map(|(hash, _)| hash);
-        self.happens(Input::Accepted(accept::started(&self.record, record_hash)))?;
+        self.apply(Input::Accepted(accept::started(&self.record, record_hash)))?;
         let message = "the Log was lost before its first event ended; what is left of it is kept beside it".to_owned();
         let error = RunError {
             category: ErrorCategory::Host,
@@ -235,7 +235,7 @@ impl Run {
             details: Vec::new(),
             reset_at: None,
         };
-        self.happens(Input::CannotStart(error)).map(drop)
+        self.apply(Input::CannotStart(error)).map(drop)
     }
 
     fn decide(&self, now: Timestamp, input: Input<'_>) -> Result<Decision, RuntimeError> {
@@ -455,14 +455,14 @@ pub(crate) fn read_lines(
     let mut cursor = Cursor::BEGINNING;
     loop {
         match log.read(run, cursor, Limits::default())? {
-            Answer::Page(page) if page.is_empty() => return Ok(()),
-            Answer::Page(page) => {
+            LogRead::Page(page) if page.is_empty() => return Ok(()),
+            LogRead::Page(page) => {
                 for line in page.lines() {
                     take(line, line.event()?)?;
                 }
                 cursor = page.cursor();
             }
-            Answer::Reset(_) => return Err(changed(run)),
+            LogRead::Reset(_) => return Err(changed(run)),
         }
     }
 }

@@ -7,9 +7,9 @@
 //! - `stats`: figures.
 
 mod anywhere;
+mod deliver;
 mod desk;
 mod retries;
-mod say;
 mod stats;
 mod surroundings;
 mod take_up;
@@ -22,21 +22,21 @@ use skillrun_log::{FileLog, LogError, LogErrorKind};
 use skillrun_model::RunId;
 use skillrun_skill::Layers;
 
-pub use anywhere::Heard;
+pub use anywhere::Delivery;
 pub(crate) use stats::Counters;
 pub use stats::{EngineStats, ParseTotals, Share, Slots, Stats};
-pub use surroundings::{Setup, Surroundings};
+pub use surroundings::{RuntimeConfig, RuntimeSetup};
 pub use take_up::{Recovered, TakenUp};
 
 use crate::accept::{self, AcceptError, Checked, NewRun, Options};
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
+use crate::inspect::hidden::Hidden;
 use crate::limits::SlotLimits;
-use crate::looking::hidden::Hidden;
 use crate::record::{RecordError, RunRecord};
-use crate::requests::{self, Found, RequestKey, SubmitError, Submitted, WasNew};
+use crate::requests::{self, Entry, RequestEntry, RequestKey, SubmitError, Submitted, WasNew};
 use crate::run::{Run, check_variables};
-use desk::{Desk, Passes};
+use desk::{Passes, RunTable};
 
 /// The owner of runs in one process. Dropping it leaves them: their hosts continue, and the next owner adopts them.
 #[derive(Debug)]
@@ -46,20 +46,20 @@ pub struct Runtime {
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(crate) surroundings: Surroundings,
-    desk: Mutex<Desk>,
+    pub(crate) surroundings: RuntimeConfig,
+    desk: Mutex<RunTable>,
     changed: Condvar,
 }
 
 impl Inner {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn desk(&self) -> MutexGuard<'_, RunTable> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Runtime {
-    pub fn new(setup: Setup, slots: SlotLimits) -> Self {
-        let desk = Mutex::new(Desk::new(slots));
+    pub fn new(setup: RuntimeSetup, slots: SlotLimits) -> Self {
+        let desk = Mutex::new(RunTable::new(slots));
         Self { inner: Arc::new(Inner { surroundings: setup.into(), desk, changed: Condvar::new() }) }
     }
 
@@ -103,21 +103,19 @@ impl Runtime {
 
     /// Accepts a request under a key: the same key creates no second run, whatever happens meanwhile. Requests are
     /// distinguished by their fingerprint; `make` is called only where there is no run yet.
-    pub fn submit_once(
+    pub fn submit_once<E: From<SubmitError>>(
         &self,
         key: &RequestKey,
         fingerprint: blake3::Hash,
-        make: impl FnOnce() -> Result<NewRun, AcceptError>,
-    ) -> Result<Submitted, SubmitError> {
+        make: impl FnOnce() -> Result<NewRun, E>,
+    ) -> Result<Submitted, E> {
         let mut entry = match requests::find(self.data(), self.log(), key, fingerprint)? {
-            Found::Before(run) => return Ok(Submitted { run, was_new: WasNew::Before }),
-            Found::Free(entry) => entry,
+            RequestEntry::Before(run) => return Ok(Submitted { run, was_new: WasNew::Before }),
+            RequestEntry::Free(entry) => entry,
         };
-        self.room()?;
+        self.room().map_err(SubmitError::from)?;
         let new = NewRun { request_id: Some(key.as_str().to_owned()), ..make()? };
-        let checked = accept::check(&self.inner.surroundings, new)?;
-        entry.name(checked.record.run_id, fingerprint)?;
-        let run = self.make_checked(checked)?;
+        let run = self.make_named(new, &mut entry, fingerprint).map_err(SubmitError::from)?;
         drop(entry);
         let id = run.id;
         self.inner.enqueue(run);
@@ -137,6 +135,13 @@ impl Runtime {
     fn make(&self, new: NewRun) -> Result<Run, AcceptError> {
         self.room()?;
         let checked = accept::check(&self.inner.surroundings, new)?;
+        self.make_checked(checked)
+    }
+
+    /// Makes a run and names it in the entry of its key.
+    fn make_named(&self, new: NewRun, entry: &mut Entry, fingerprint: blake3::Hash) -> Result<Run, AcceptError> {
+        let checked = accept::check(&self.inner.surroundings, new)?;
+        entry.name(checked.record.run_id, fingerprint)?;
         self.make_checked(checked)
     }
 
@@ -200,7 +205,7 @@ impl Runtime {
 
     /// Waits until nothing is left to do at all.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
-        self.inner.wait_until(timeout, Desk::is_idle)
+        self.inner.wait_until(timeout, RunTable::is_idle)
     }
 
     /// Releases a run; its host continues.
@@ -230,7 +235,7 @@ impl Drop for Runtime {
 }
 
 impl Inner {
-    fn wait_until(&self, timeout: Duration, is_so: impl Fn(&Desk) -> bool) -> bool {
+    fn wait_until(&self, timeout: Duration, is_so: impl Fn(&RunTable) -> bool) -> bool {
         let deadline = Instant::now().checked_add(timeout);
         let mut desk = self.desk();
         while !is_so(&desk) {

@@ -21,7 +21,7 @@ use skillrun_engine::Descriptor;
 use skillrun_evidence::os_text::{from_hex, to_hex};
 use skillrun_evidence::whole_file;
 
-use crate::record::{HomeChoice, Request};
+use crate::record::{HomeChoice, RunRequest};
 
 #[cfg(test)]
 mod tests;
@@ -111,7 +111,7 @@ pub(crate) struct SealedVariables {
 
 /// The variables that an engine's descriptor and a request name. Where the engine has its login in files, HOME is one of
 /// them.
-pub(crate) fn names(descriptor: &Descriptor, request: &Request) -> BTreeSet<String> {
+pub(crate) fn names(descriptor: &Descriptor, request: &RunRequest) -> BTreeSet<String> {
     let (environment, login) = (&descriptor.environment, &descriptor.login);
     let lists = [
         &environment.pass,

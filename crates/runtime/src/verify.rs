@@ -27,7 +27,9 @@ mod views;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skillrun_log::{Answer, Cursor, Damage, EventLog, FileLog, Limits, LineHash, LogError, LogErrorKind, LogLine, Seq};
+use skillrun_log::{
+    Cursor, Damage, EventLog, FileLog, Limits, LineHash, LogError, LogErrorKind, LogLine, LogRead, Seq,
+};
 use skillrun_model::rasp::{Event, LogHead};
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
@@ -39,7 +41,7 @@ use pass::Pass;
 /// What was checked, and the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyReport")]
-pub struct Report {
+pub struct VerifyReport {
     pub run_id: RunId,
     /// As far as the Log can be read.
     pub status: Option<RunStatus>,
@@ -48,7 +50,7 @@ pub struct Report {
     pub checks: Vec<Check>,
 }
 
-impl Report {
+impl VerifyReport {
     /// No check failed. What could not be compared is not a failure.
     pub fn is_good(&self) -> bool {
         self.first_break().is_none()
@@ -65,15 +67,15 @@ impl Report {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verification {
     #[serde(flatten)]
-    pub report: Report,
+    pub report: VerifyReport,
     /// No check failed. What could not be compared is not a failure.
     pub is_good: bool,
     /// The first check that failed.
     pub first_break: Option<Check>,
 }
 
-impl From<Report> for Verification {
-    fn from(report: Report) -> Self {
+impl From<VerifyReport> for Verification {
+    fn from(report: VerifyReport) -> Self {
         let first_break = report.first_break().cloned();
         Self { is_good: first_break.is_none(), first_break, report }
     }
@@ -87,7 +89,7 @@ pub struct Check {
     /// None for a check of the whole run.
     pub attempt: Option<AttemptNumber>,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: VerifyOutcome,
 }
 
 /// What is compared with what.
@@ -154,7 +156,7 @@ impl CheckKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyOutcome")]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum VerifyOutcome {
     Same,
     Different {
         /// The first difference, and where it is.
@@ -185,7 +187,7 @@ pub enum Absence {
     NotYet,
 }
 
-impl Outcome {
+impl VerifyOutcome {
     pub fn is_good(&self) -> bool {
         match self {
             Self::Same | Self::ChangedSince { .. } | Self::NotComparable { .. } => true,
@@ -215,7 +217,7 @@ impl Outcome {
 }
 
 /// Checks a run, which another process may own, as far as it has come.
-pub fn verify(data: &DataFolder, log: &FileLog, run: RunId) -> Result<Report, RuntimeError> {
+pub fn verify(data: &DataFolder, log: &FileLog, run: RunId) -> Result<VerifyReport, RuntimeError> {
     verify_against(data, log, run, None)
 }
 
@@ -246,7 +248,7 @@ pub fn verify_against(
     log: &FileLog,
     run: RunId,
     noted: Option<NotedHead>,
-) -> Result<Report, RuntimeError> {
+) -> Result<VerifyReport, RuntimeError> {
     let folder = data.run(run);
     let record = RunRecord::read(&folder.record())?;
     // Later events are not checked: for a run that writes faster than this reads, it would never end.
@@ -275,9 +277,9 @@ pub(crate) fn read(
     let mut cursor = Cursor::BEGINNING;
     loop {
         let page = match log.read(run, cursor, Limits::default()) {
-            Ok(Answer::Page(page)) if page.is_empty() => return Ok(LogEnd::Reached),
-            Ok(Answer::Page(page)) => page,
-            Ok(Answer::Reset(_)) => return Ok(LogEnd::Changed),
+            Ok(LogRead::Page(page)) if page.is_empty() => return Ok(LogEnd::Reached),
+            Ok(LogRead::Page(page)) => page,
+            Ok(LogRead::Reset(_)) => return Ok(LogEnd::Changed),
             Err(error) => return damaged(error),
         };
         for line in page.lines() {

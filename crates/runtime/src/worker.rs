@@ -3,26 +3,26 @@
 //!
 //! A worker begins the same way whether the run is new, continues after an answer, or was left by an owner that died:
 //! it inspects the state on disk, and asks the reducer. `turn` follows a running attempt, `calls` puts the questions
-//! inside it, `between` waits with a process between two. `host` is the conversation with the host, `deaf` handles an
-//! unresponsive host, `tell` sends messages to the process, `untold` handles an answer that never reached it.
+//! inside it, `between` waits with a process between two. `host` is the conversation with the host, `unresponsive_host` handles an
+//! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it.
 
 mod between;
 mod calls;
-mod deaf;
 mod host;
+mod send;
 mod settle;
 pub(crate) mod settled_meta;
 mod start;
-mod tell;
 mod turn;
-mod untold;
+mod undelivered;
+mod unresponsive_host;
 
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use skillrun_collect::protocol::Request;
+use skillrun_collect::protocol::HostRequest;
 use skillrun_collect::{Attached, CollectError, attach_within, end_host, host_is_alive};
-use skillrun_lifecycle::run::{Effect, Found, Input, ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{Effect, HostState, Input, ProcessLeft, SessionLeft};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
@@ -32,20 +32,20 @@ use crate::attempt::opening;
 use crate::error::RuntimeError;
 use crate::judge::Rules;
 use crate::login;
-use crate::mailbox::{Mail, Mailbox, Said};
+use crate::mailbox::{Mail, Mailbox, RunCommand};
 use crate::run::Run;
-use crate::runtime::Surroundings;
+use crate::runtime::RuntimeConfig;
 use crate::views;
 
 /// A host that an owner has left may take a moment to notice.
-const OWNED_PATIENCE: Duration = Duration::from_secs(10);
+const HOST_RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an unresponsive host is waited for before the run is left for a while. Messages to the run wait as long.
-const ATTACH: Duration = Duration::from_secs(10);
+const HOST_ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a worker left a run.
 #[derive(Debug)]
-pub(crate) enum Rest {
+pub(crate) enum WorkerExit {
     Over,
     /// For the user.
     Waiting {
@@ -72,18 +72,18 @@ impl Timer {
 
 /// The next step of a worker.
 #[derive(Debug)]
-enum Next {
+enum WorkerStep {
     Start(AttemptNumber),
     Follow,
     Settle,
     Between,
     /// The run is over; its process is not.
-    SeeOut,
-    Rest(Rest),
+    AwaitExit,
+    Rest(WorkerExit),
 }
 
 pub(crate) struct Worker<'a> {
-    surroundings: &'a Surroundings,
+    surroundings: &'a RuntimeConfig,
     mail: &'a Mailbox,
     run: Run,
     rules: Rules,
@@ -94,41 +94,41 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(surroundings: &'a Surroundings, mail: &'a Mailbox, run: Run) -> Self {
+    pub(crate) fn new(surroundings: &'a RuntimeConfig, mail: &'a Mailbox, run: Run) -> Self {
         let rules = Rules::read(&run.folder);
         Self { surroundings, mail, run, rules, host: None, timer: None, begun: None }
     }
 
     /// Works until there is nothing to do for now.
-    pub(crate) fn work(mut self) -> Result<Rest, RuntimeError> {
+    pub(crate) fn work(mut self) -> Result<WorkerExit, RuntimeError> {
         let _run_span = tracing::info_span!("run", id = %self.run.id).entered();
-        let found = self.look()?;
+        let found = self.inspect_host()?;
         tracing::debug!(status = ?self.run.state.status, attempt = %self.run.state.attempt, host = ?found, "took up the run");
         let session = match found {
             // Not needed while there is a process.
-            Found::Alive => SessionLeft::Lost,
-            Found::NoClaim | Found::Ended | Found::Lost => opening::session_left(&self.run),
+            HostState::Alive => SessionLeft::Lost,
+            HostState::NoClaim | HostState::Ended | HostState::Lost => opening::session_left(&self.run),
         };
         let mut next = self.recover(found, session)?;
         loop {
             tracing::debug!(step = ?next, "next step of the worker");
             next = match next {
-                Next::Start(attempt) => self.start(attempt)?,
-                Next::Follow => self.follow()?,
-                Next::Settle => self.settle_what_is_left()?,
-                Next::Between => {
+                WorkerStep::Start(attempt) => self.start(attempt)?,
+                WorkerStep::Follow => self.follow()?,
+                WorkerStep::Settle => self.settle_what_is_left()?,
+                WorkerStep::Between => {
                     self.write_waiting_views();
                     self.wait_between()?
                 }
-                Next::SeeOut => self.see_out()?,
-                Next::Rest(rest) => {
+                WorkerStep::AwaitExit => self.await_exit()?,
+                WorkerStep::Rest(rest) => {
                     match rest {
-                        Rest::Over => {
+                        WorkerExit::Over => {
                             self.give_up_login();
                             views::write(&self.surroundings.tools, self.run.id);
                         }
-                        Rest::Waiting { .. } => self.write_waiting_views(),
-                        Rest::LetGo => {}
+                        WorkerExit::Waiting { .. } => self.write_waiting_views(),
+                        WorkerExit::LetGo => {}
                     }
                     return Ok(rest);
                 }
@@ -142,7 +142,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Finds out what is left of the last attempt.
-    fn look(&mut self) -> Result<Found, RuntimeError> {
+    fn inspect_host(&mut self) -> Result<HostState, RuntimeError> {
         let state = &self.run.state;
         let (last, is_open) = (state.attempt, state.attempt_is_open);
         let waits_between = !is_open
@@ -151,36 +151,36 @@ impl<'a> Worker<'a> {
             && self.run.record.engine.continuation == Continuation::Sticky
             && state.status != Some(RunStatus::Queued);
         if is_open {
-            self.look_at(last)
+            self.find_host(last)
         } else if waits_between {
             // Its files were switched when its turn ended.
-            self.look_at(next(last))
+            self.find_host(next(last))
         } else {
-            Ok(Found::Ended)
+            Ok(HostState::Ended)
         }
     }
 
-    fn look_at(&mut self, attempt: AttemptNumber) -> Result<Found, RuntimeError> {
+    fn find_host(&mut self, attempt: AttemptNumber) -> Result<HostState, RuntimeError> {
         let audit = self.run.folder.audit();
         let begin = Instant::now();
         loop {
-            match attach_within(&audit, attempt, ATTACH) {
+            match attach_within(&audit, attempt, HOST_ATTACH_TIMEOUT) {
                 Ok(Attached::Live(owner)) => {
                     self.host = Some(Host::new(owner, None));
-                    return Ok(Found::Alive);
+                    return Ok(HostState::Alive);
                 }
                 Ok(Attached::Ended(record)) => {
                     if record.process_continues {
                         // The earlier owner had requested the next attempt.
-                        if let Ok(Attached::Live(owner)) = attach_within(&audit, next(attempt), ATTACH) {
+                        if let Ok(Attached::Live(owner)) = attach_within(&audit, next(attempt), HOST_ATTACH_TIMEOUT) {
                             self.host = Some(Host::new(owner, None));
                         }
                     }
-                    return Ok(Found::Ended);
+                    return Ok(HostState::Ended);
                 }
-                Ok(Attached::Lost { .. }) => return Ok(Found::Lost),
-                Ok(Attached::NotBegun) => return Ok(Found::NoClaim),
-                Err(CollectError::Owned) if begin.elapsed() < OWNED_PATIENCE => {
+                Ok(Attached::Lost { .. }) => return Ok(HostState::Lost),
+                Ok(Attached::NotBegun) => return Ok(HostState::NoClaim),
+                Err(CollectError::Owned) if begin.elapsed() < HOST_RELEASE_TIMEOUT => {
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 Err(CollectError::Silent(_)) if self.is_overdue() => end_host(&audit, attempt)?,
@@ -190,26 +190,26 @@ impl<'a> Worker<'a> {
     }
 
     /// Applies an input to a run whose process may wait between two turns.
-    fn happens_between(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
+    fn apply_idle(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
         let host = self.host.as_mut();
-        self.run.happens_between(input, || host.into_iter().for_each(Host::end_now))
+        self.run.apply_idle(input, || host.into_iter().for_each(Host::end_now))
     }
 
     /// Resumes the run of an earlier owner.
-    fn recover(&mut self, found: Found, session: SessionLeft) -> Result<Next, RuntimeError> {
+    fn recover(&mut self, found: HostState, session: SessionLeft) -> Result<WorkerStep, RuntimeError> {
         let host = self.host.as_mut();
         let effects = self.run.recover(found, session, || host.into_iter().for_each(Host::end_now))?;
         self.carry_out(effects)
     }
 
     /// Carries out effects; the remaining work follows from the state.
-    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Next, RuntimeError> {
+    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<WorkerStep, RuntimeError> {
         let mut told = None;
         for effect in effects {
             match effect {
-                Effect::Enqueue { attempt } => told = Some(Next::Start(attempt)),
-                Effect::Settle { .. } => told = Some(Next::Settle),
-                Effect::WriteInput(reply) => self.give(&reply),
+                Effect::Enqueue { attempt } => told = Some(WorkerStep::Start(attempt)),
+                Effect::Settle { .. } => told = Some(WorkerStep::Settle),
+                Effect::WriteInput(reply) => self.send_answer(&reply),
                 Effect::EndProcess => self.end_process(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
                 Effect::DisarmTimer { .. } => self.timer = None,
@@ -220,19 +220,21 @@ impl<'a> Worker<'a> {
         Ok(told.unwrap_or_else(|| self.next()))
     }
 
-    fn next(&self) -> Next {
+    fn next(&self) -> WorkerStep {
         let state = &self.run.state;
         if state.is_over() {
-            return if self.host.is_some() { Next::SeeOut } else { Next::Rest(Rest::Over) };
+            return if self.host.is_some() { WorkerStep::AwaitExit } else { WorkerStep::Rest(WorkerExit::Over) };
         }
         if state.attempt_is_open {
-            return if self.host.is_some() { Next::Follow } else { Next::Settle };
+            return if self.host.is_some() { WorkerStep::Follow } else { WorkerStep::Settle };
         }
         match state.status {
-            Some(RunStatus::WaitingUser) if self.host.is_some() => Next::Between,
-            Some(RunStatus::WaitingUser) => Next::Rest(Rest::Waiting { timer: self.timer }),
-            Some(RunStatus::Queued | RunStatus::Running) => Next::Start(next(state.attempt)),
-            Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) | None => Next::Rest(Rest::Over),
+            Some(RunStatus::WaitingUser) if self.host.is_some() => WorkerStep::Between,
+            Some(RunStatus::WaitingUser) => WorkerStep::Rest(WorkerExit::Waiting { timer: self.timer }),
+            Some(RunStatus::Queued | RunStatus::Running) => WorkerStep::Start(next(state.attempt)),
+            Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) | None => {
+                WorkerStep::Rest(WorkerExit::Over)
+            }
         }
     }
 
@@ -263,10 +265,10 @@ impl<'a> Worker<'a> {
     }
 
     /// The deadline has passed without an answer. An answer may have come just now; then this does nothing.
-    fn expire(&mut self, interaction_id: InteractionId) -> Result<Next, RuntimeError> {
+    fn expire(&mut self, interaction_id: InteractionId) -> Result<WorkerStep, RuntimeError> {
         tracing::info!(interaction = interaction_id.0, "the time of the question is up");
         self.timer = None;
-        match self.happens_between(Input::Expired { interaction_id }) {
+        match self.apply_idle(Input::Expired { interaction_id }) {
             Ok(effects) => self.carry_out(effects),
             Err(RuntimeError::Refused { .. }) => Ok(self.next()),
             Err(error) => Err(error),
@@ -274,26 +276,26 @@ impl<'a> Worker<'a> {
     }
 
     /// Carries out a message from the mailbox; none when there was no message.
-    fn heed(&mut self) -> Result<Option<Next>, RuntimeError> {
-        let Some(Mail { said, answer }) = self.mail.take() else { return Ok(None) };
-        let input = match said {
-            Said::Reply(reply) => Input::Reply {
+    fn handle_mail(&mut self) -> Result<Option<WorkerStep>, RuntimeError> {
+        let Some(Mail { command, answer }) = self.mail.take() else { return Ok(None) };
+        let input = match command {
+            RunCommand::Reply(reply) => Input::Reply {
                 interaction_id: reply.interaction_id,
                 text: reply.text,
                 files: reply.files,
                 request_id: reply.request_id,
             },
-            Said::Cancel { by } => Input::Cancel { by },
-            Said::LetGo => {
+            RunCommand::Cancel { by } => Input::Cancel { by },
+            RunCommand::LetGo => {
                 if let Some(host) = &mut self.host {
-                    host.send(&Request::Detach);
+                    host.send(&HostRequest::Detach);
                 }
                 answer.send(Ok(())).ok();
-                return Ok(Some(Next::Rest(Rest::LetGo)));
+                return Ok(Some(WorkerStep::Rest(WorkerExit::LetGo)));
             }
         };
         // The caller may have left.
-        match self.happens_between(input) {
+        match self.apply_idle(input) {
             Ok(effects) => {
                 answer.send(Ok(())).ok();
                 self.carry_out(effects).map(Some)
@@ -306,9 +308,9 @@ impl<'a> Worker<'a> {
     }
 
     /// The host has closed its connection; its process is reaped.
-    fn bury_host(&mut self) {
+    fn reap_host(&mut self) {
         if let Some(child) = self.host.take().and_then(|mut host| host.child.take()) {
-            host::bury(child);
+            host::reap(child);
         }
     }
 
@@ -328,25 +330,25 @@ impl<'a> Worker<'a> {
     }
 
     /// The run is over: waits for its process, which was asked to end.
-    fn see_out(&mut self) -> Result<Next, RuntimeError> {
+    fn await_exit(&mut self) -> Result<WorkerStep, RuntimeError> {
         loop {
-            let Some(host) = &mut self.host else { return Ok(Next::Rest(Rest::Over)) };
-            host.is_to_leave();
+            let Some(host) = &mut self.host else { return Ok(WorkerStep::Rest(WorkerExit::Over)) };
+            host.expect_exit();
             let attempt = host.owner.attempt();
-            if host.hear(attempt)?.is_gone {
-                self.bury_host();
+            if host.poll_events(attempt)?.is_gone {
+                self.reap_host();
                 if self.is_still_there() {
                     continue;
                 }
                 // The Log has its last event. What was not kept was reported when the turn was settled; a login
                 // refreshed during the exit is in the folder of logins that were not kept.
                 login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
-                return Ok(Next::Rest(Rest::Over));
+                return Ok(WorkerStep::Rest(WorkerExit::Over));
             }
-            if let Some(next @ Next::Rest(Rest::LetGo)) = self.heed()? {
+            if let Some(next @ WorkerStep::Rest(WorkerExit::LetGo)) = self.handle_mail()? {
                 return Ok(next);
             }
-            self.see_to_deaf_host();
+            self.check_host_responsive();
             self.wait(None)?;
         }
     }

@@ -226,10 +226,10 @@ mod tests {
 
     /// Regression, found by reading: it said 5.
     #[test]
-    fn how_often_quota_is_waited_for_is_told_as_it_is() {
+    fn the_description_of_quota_max_states_the_default() {
         let schema = schemars::schema_for!(RetryOptions);
         let told = schema.as_value()["properties"]["quota_max"]["description"].as_str().unwrap_or_default();
-        let default = skillrun_runtime::record::Retry::default().quota_max;
+        let default = skillrun_runtime::record::RetryPolicy::default().quota_max;
         assert!(told.ends_with(&format!("; default {default}.")), "{told}");
     }
 }

@@ -18,7 +18,7 @@ use skillrun_runtime::artifacts::{Stamp, Unchanged};
 use tokio::sync::mpsc;
 
 use crate::blocking::blocking;
-use crate::problem::{Problem, ProblemCode, Result, of_io};
+use crate::problem::{HttpResult, Problem, ProblemCode, of_io};
 
 /// Size of one read.
 const PIECE: usize = 256 << 10;
@@ -52,7 +52,7 @@ impl Whole {
     }
 
     /// The output of `write`, in an unnamed temporary file.
-    pub(crate) fn made(folder: &std::path::Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<Self> {
+    pub(crate) fn made(folder: &std::path::Path, write: impl FnOnce(&mut File) -> HttpResult<()>) -> HttpResult<Self> {
         let failed = |error: io::Error| {
             let words = format!("failed to create the file ({error})");
             of_io(&error).unwrap_or_else(|| Problem::new(ProblemCode::Internal, words))
@@ -92,27 +92,27 @@ pub(crate) struct Called {
 
 /// A byte range, half open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct ByteRange {
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
 
 /// The range a request asks for; none for the whole file.
-pub(crate) fn range(headers: &HeaderMap, size: u64) -> Result<Option<Part>> {
+pub(crate) fn range(headers: &HeaderMap, size: u64) -> HttpResult<Option<ByteRange>> {
     let Some(value) = headers.get(header::RANGE).and_then(|value| value.to_str().ok()) else { return Ok(None) };
     let Some(spec) = value.strip_prefix("bytes=").filter(|spec| !spec.contains(',')) else { return Ok(None) };
     let Some((first, last)) = spec.split_once('-') else { return Ok(None) };
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let part = match (number(first), number(last)) {
-        (Some(from), Some(last)) if from <= last => Part { from, to: last.saturating_add(1).min(size) },
-        (Some(from), None) if last.trim().is_empty() => Part { from, to: size },
-        (None, Some(count)) if first.trim().is_empty() => Part { from: size.saturating_sub(count), to: size },
+        (Some(from), Some(last)) if from <= last => ByteRange { from, to: last.saturating_add(1).min(size) },
+        (Some(from), None) if last.trim().is_empty() => ByteRange { from, to: size },
+        (None, Some(count)) if first.trim().is_empty() => ByteRange { from: size.saturating_sub(count), to: size },
         (_, _) => return Ok(None),
     };
     satisfiable(part, size).map(Some)
 }
 
-pub(crate) fn satisfiable(part: Part, size: u64) -> Result<Part> {
+pub(crate) fn satisfiable(part: ByteRange, size: u64) -> HttpResult<ByteRange> {
     if part.from < part.to && part.to <= size {
         return Ok(part);
     }
@@ -122,9 +122,9 @@ pub(crate) fn satisfiable(part: Part, size: u64) -> Result<Part> {
 }
 
 /// Sends a source, or a range of it.
-pub(crate) fn send(source: impl Bytewise, part: Option<Part>, called: &Called) -> Response {
+pub(crate) fn send(source: impl Bytewise, part: Option<ByteRange>, called: &Called) -> Response {
     let size = source.size();
-    let Part { from, to } = part.unwrap_or(Part { from: 0, to: size });
+    let ByteRange { from, to } = part.unwrap_or(ByteRange { from: 0, to: size });
     let mut response = Body::new(Pieces::of(Arc::new(source), from, to)).into_response();
     let headers = response.headers_mut();
     let mut set = |name, value: String| {

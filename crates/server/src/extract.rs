@@ -11,13 +11,13 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use skillrun_model::RunId;
 
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 
 /// Maximum size of a JSON body.
 pub(crate) const JSON_MAX: usize = 8 << 20;
 
 /// Time limit for receiving a JSON body.
-const JSON_PATIENCE: Duration = Duration::from_secs(30);
+const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The path parameters of a route.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(crate) struct InPath<T>(pub(crate) T);
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> HttpResult<Self> {
         let found = Path::<T>::from_request_parts(parts, state).await;
         found.map(|Path(names)| Self(names)).map_err(|rejection| Problem::field("path", rejection.body_text()))
     }
@@ -39,7 +39,7 @@ pub(crate) struct OfRun(pub(crate) RunId);
 impl<S: Send + Sync> FromRequestParts<S> for OfRun {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> HttpResult<Self> {
         let InPath(names) = InPath::<BTreeMap<String, String>>::from_request_parts(parts, state).await?;
         let word = names.get("run_id").map_or("", String::as_str);
         let id = word.parse().map_err(|_| Problem::new(ProblemCode::RunNotFound, "this is not a run id"))?;
@@ -54,7 +54,7 @@ pub(crate) struct Params<T>(pub(crate) T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> HttpResult<Self> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
             Err(rejection) => {
@@ -74,7 +74,7 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self> {
+    async fn from_request(request: Request, _: &S) -> HttpResult<Self> {
         if !is_json(request.headers()) {
             return Err(Problem::new(ProblemCode::MediaType, "the body must be application/json"));
         }
@@ -83,7 +83,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 }
 
 /// The value of a JSON text; `place` is its location, for error messages.
-pub(crate) fn parsed<T: DeserializeOwned>(json: &[u8], place: &str) -> Result<T> {
+pub(crate) fn parsed<T: DeserializeOwned>(json: &[u8], place: &str) -> HttpResult<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -109,12 +109,12 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// A small body, read completely within a time limit.
-pub(crate) async fn whole(request: Request) -> Result<Bytes> {
+pub(crate) async fn whole(request: Request) -> HttpResult<Bytes> {
     whole_up_to(request, JSON_MAX).await
 }
 
 /// The same with a size limit. A body whose announced length is over the limit is not read at all.
-pub(crate) async fn whole_up_to(request: Request, most: usize) -> Result<Bytes> {
+pub(crate) async fn whole_up_to(request: Request, most: usize) -> HttpResult<Bytes> {
     if announced(request.headers()).is_some_and(|length| length > most as u64) {
         return Err(too_large(most as u64));
     }
@@ -131,7 +131,7 @@ pub(crate) async fn whole_up_to(request: Request, most: usize) -> Result<Bytes> 
         }
         Ok(whole.freeze())
     };
-    match tokio::time::timeout(JSON_PATIENCE, reading).await {
+    match tokio::time::timeout(JSON_BODY_TIMEOUT, reading).await {
         Ok(read) => read,
         Err(_) => Err(too_slow()),
     }
@@ -173,7 +173,7 @@ mod tests {
         fn poll_frame(
             mut self: Pin<&mut Self>,
             context: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        ) -> Poll<Option<HttpResult<Frame<Bytes>, Self::Error>>> {
             self.0.poll_tick(context).map(|_| Some(Ok(Frame::data(Bytes::from_static(b"a")))))
         }
     }
@@ -184,7 +184,7 @@ mod tests {
             let begin = Instant::now();
             let request = Request::new(Body::new(Drip(interval(pause))));
             assert_eq!(whole(request).await.unwrap_err().code, ProblemCode::BodyTooSlow);
-            assert_eq!(begin.elapsed().as_secs(), JSON_PATIENCE.as_secs(), "{pause:?}");
+            assert_eq!(begin.elapsed().as_secs(), JSON_BODY_TIMEOUT.as_secs(), "{pause:?}");
         }
     }
 

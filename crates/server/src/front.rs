@@ -20,9 +20,9 @@ use skillrun_runtime::Clock;
 use tokio::sync::watch;
 use tower_service::Service as _;
 
-use crate::guard::{From, Guard, Shown};
+use crate::guard::{Guard, RequestOrigin, Shown};
 use crate::metrics::Metrics;
-use crate::places::{Place, Purpose, Refused, UnderWay};
+use crate::places::{ConnectionPlace, Purpose, Refused, UnderWay};
 use crate::problem::{Fault, Problem, ProblemCode};
 use crate::service::Complain;
 
@@ -69,7 +69,7 @@ impl Front {
         Self { guard, metrics, router, clock, complain }
     }
 
-    pub(crate) async fn answer(&self, request: Request<Incoming>, place: &Place) -> Response {
+    pub(crate) async fn answer(&self, request: Request<Incoming>, place: &ConnectionPlace) -> Response {
         let begin = Instant::now();
         let method = request.method().clone();
         let (mut response, from) = match self.admitted(request, place) {
@@ -77,7 +77,7 @@ impl Front {
                 let response = self.routed(request, &from).await;
                 (response.map(|body| Body::new(Accounted { body, _under_way: under_way })), from)
             }
-            Err(problem) => (problem.into_response(), From::Unknown),
+            Err(problem) => (problem.into_response(), RequestOrigin::Unknown),
         };
         let route = response.extensions_mut().remove::<MatchedPath>();
         if let Some(Fault(what)) = response.extensions_mut().remove() {
@@ -90,7 +90,7 @@ impl Front {
             headers.entry(name).or_insert(value);
         }
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-        if let From::Allowed(origin) = from {
+        if let RequestOrigin::Allowed(origin) = from {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
             headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, CORS_EXPOSED);
             headers.insert(header::VARY, HeaderValue::from_static("origin"));
@@ -99,7 +99,7 @@ impl Front {
         response
     }
 
-    fn admitted(&self, request: Request<Incoming>, place: &Place) -> Result<Admitted, Problem> {
+    fn admitted(&self, request: Request<Incoming>, place: &ConnectionPlace) -> Result<Admitted, Problem> {
         let (mut parts, body) = request.into_parts();
         let from = self.guard.admits(&parts)?;
         parts.extensions.insert(from.clone());
@@ -120,10 +120,10 @@ impl Front {
         Ok(Admitted { request: Request::from_parts(parts, Body::new(body)), from, under_way })
     }
 
-    async fn routed(&self, request: Request<Body>, from: &From) -> Response {
+    async fn routed(&self, request: Request<Body>, from: &RequestOrigin) -> Response {
         let is_preflight = request.method() == Method::OPTIONS
             && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        if is_preflight && matches!(from, From::Allowed(_)) {
+        if is_preflight && matches!(from, RequestOrigin::Allowed(_)) {
             let allowed = [
                 (header::ACCESS_CONTROL_ALLOW_METHODS, CORS_METHODS),
                 (header::ACCESS_CONTROL_ALLOW_HEADERS, CORS_HEADERS),
@@ -191,7 +191,7 @@ pub(crate) fn no_place(refused: Refused) -> Problem {
 /// A request that is passed on to the routes.
 struct Admitted {
     request: Request<Body>,
-    from: From,
+    from: RequestOrigin,
     under_way: UnderWay,
 }
 

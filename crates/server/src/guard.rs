@@ -14,7 +14,7 @@ use skillrun_model::Timestamp;
 use std::sync::Arc;
 
 use crate::auth::{Granted, Scope, Sessions, Tickets, Tokens, Who, tickets};
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 
 /// Maximum length of a token that is checked.
@@ -36,7 +36,7 @@ pub(crate) struct Guard {
 
 /// Where a request comes from, as far as the browser states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum RequestOrigin {
     /// Not a browser, or one that does not state it.
     Unknown,
     OwnPage,
@@ -74,12 +74,12 @@ impl Guard {
     }
 
     /// Refuses requests that a foreign page may have sent.
-    pub(crate) fn admits(&self, parts: &Parts) -> Result<From> {
+    pub(crate) fn admits(&self, parts: &Parts) -> HttpResult<RequestOrigin> {
         let host = self.host(parts)?;
         self.from(&parts.headers, &parts.method, &host)
     }
 
-    fn host(&self, parts: &Parts) -> Result<Authority> {
+    fn host(&self, parts: &Parts) -> HttpResult<Authority> {
         let refused =
             |word: &str| Problem::new(ProblemCode::HostRefused, format!("{word} is not a name of this server"));
         let mut given = parts.headers.get_all(header::HOST).iter();
@@ -103,33 +103,33 @@ impl Guard {
         !name.as_str().contains('@') && (is_loopback || self.hosts.contains(&host))
     }
 
-    fn from(&self, headers: &HeaderMap, method: &Method, host: &Authority) -> Result<From> {
+    fn from(&self, headers: &HeaderMap, method: &Method, host: &Authority) -> HttpResult<RequestOrigin> {
         let refused = || Problem::new(ProblemCode::OriginRefused, "a page of another site may not call this server");
         if let Some(origin) = headers.get(header::ORIGIN) {
             if self.origins.contains(origin) {
-                return Ok(From::Allowed(origin.clone()));
+                return Ok(RequestOrigin::Allowed(origin.clone()));
             }
             let is_own = origin.to_str().is_ok_and(|origin| {
                 let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
                 authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host.as_str()))
             });
-            return if is_own { Ok(From::OwnPage) } else { Err(refused()) };
+            return if is_own { Ok(RequestOrigin::OwnPage) } else { Err(refused()) };
         }
         let is = |name: &HeaderName, word: &str| headers.get(name).is_some_and(|value| value == word);
         // A link on another page may lead here; the browser adds no credential to such a request.
         let is_link = is(&FETCH_MODE, "navigate") && method == Method::GET;
         if is(&FETCH_SITE, "same-origin") {
-            return Ok(From::OwnPage);
+            return Ok(RequestOrigin::OwnPage);
         }
         if (is(&FETCH_SITE, "cross-site") || is(&FETCH_SITE, "same-site")) && !is_link {
             return Err(refused());
         }
-        Ok(From::Unknown)
+        Ok(RequestOrigin::Unknown)
     }
 
     /// Identifies the client: by the token of a program or of a browser, or by the ticket of a download, which is
     /// removed from the address.
-    pub(crate) fn who(&self, parts: &mut Parts, now: Timestamp) -> Result<Granted> {
+    pub(crate) fn who(&self, parts: &mut Parts, now: Timestamp) -> HttpResult<Granted> {
         let missing = |detail: &str| Problem::new(ProblemCode::Unauthorized, detail);
         let ticket = self.take_ticket(parts, now);
         if let Some(token) = bearer(&parts.headers) {
@@ -175,7 +175,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 
 /// The identity of the client as determined by the front, or why it is unknown.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown(pub(crate) Result<Granted>);
+pub(crate) struct Shown(pub(crate) HttpResult<Granted>);
 
 /// A client that may read.
 #[derive(Debug, Clone)]
@@ -189,7 +189,7 @@ pub(crate) struct Runs(pub(crate) Granted);
 #[derive(Debug, Clone)]
 pub(crate) struct Administers;
 
-fn granted(parts: &Parts, needed: Scope) -> Result<Granted> {
+fn granted(parts: &Parts, needed: Scope) -> HttpResult<Granted> {
     let unknown = || Problem::new(ProblemCode::Unauthorized, "this needs a token");
     let granted = parts.extensions.get::<Shown>().map_or_else(|| Err(unknown()), |shown| shown.0.clone())?;
     if !granted.scope.allows(needed) {
@@ -201,21 +201,21 @@ fn granted(parts: &Parts, needed: Scope) -> Result<Granted> {
 
 impl FromRequestParts<Arc<Service>> for Reads {
     type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> HttpResult<Self> {
         granted(parts, Scope::Read).map(Self)
     }
 }
 
 impl FromRequestParts<Arc<Service>> for Runs {
     type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> HttpResult<Self> {
         granted(parts, Scope::Run).map(Self)
     }
 }
 
 impl FromRequestParts<Arc<Service>> for Administers {
     type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> HttpResult<Self> {
         granted(parts, Scope::Admin).map(|_| Self)
     }
 }
@@ -237,7 +237,7 @@ mod tests {
         (folder, Guard::new(listen, &own(hosts), &own(origins), tokens, sessions, Tickets::new([1; 32])))
     }
 
-    fn admitted(guard: &Guard, headers: &[(&str, &str)]) -> std::result::Result<From, ProblemCode> {
+    fn admitted(guard: &Guard, headers: &[(&str, &str)]) -> std::result::Result<RequestOrigin, ProblemCode> {
         let mut request = http::Request::builder().uri("/v1/runs");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -258,7 +258,7 @@ mod tests {
             "runs.example.org",
         ];
         for host in ours.into_iter().chain(["runs.example.org:1", "other.example.org:8443"]) {
-            assert_eq!(admitted(&guard, &[("host", host)]), Ok(From::Unknown), "{host}");
+            assert_eq!(admitted(&guard, &[("host", host)]), Ok(RequestOrigin::Unknown), "{host}");
         }
         for host in ["example.org", "evil.example.org", "localhost.example.org", "192.0.2.8", "u@localhost", "", "a b"]
         {
@@ -270,10 +270,10 @@ mod tests {
     fn pages_of_others_are_refused_unless_they_are_named() {
         let (_folder, guard) = guard(&[], &["https://app.example.org/"]);
         let from = |origin: &str| admitted(&guard, &[("host", "localhost:7333"), ("origin", origin)]);
-        assert_eq!(from("http://localhost:7333"), Ok(From::OwnPage));
+        assert_eq!(from("http://localhost:7333"), Ok(RequestOrigin::OwnPage));
         assert_eq!(
             from("https://app.example.org"),
-            Ok(From::Allowed(HeaderValue::from_static("https://app.example.org")))
+            Ok(RequestOrigin::Allowed(HeaderValue::from_static("https://app.example.org")))
         );
         for origin in
             ["http://localhost:7334", "http://localhost", "null", "https://evil.example.org", "localhost:7333"]
@@ -283,10 +283,10 @@ mod tests {
         let site = |site: &str, mode: &str| {
             admitted(&guard, &[("host", "localhost"), ("sec-fetch-site", site), ("sec-fetch-mode", mode)])
         };
-        assert_eq!(site("same-origin", "cors"), Ok(From::OwnPage));
+        assert_eq!(site("same-origin", "cors"), Ok(RequestOrigin::OwnPage));
         assert_eq!(
             site("cross-site", "navigate"),
-            Ok(From::Unknown),
+            Ok(RequestOrigin::Unknown),
             "a link, with which a browser sends nothing that lets it in"
         );
         assert_eq!(site("cross-site", "no-cors"), Err(ProblemCode::OriginRefused));

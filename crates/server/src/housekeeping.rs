@@ -16,10 +16,10 @@ use crate::service::Service;
 use crate::stopping::stopped;
 
 /// Interval at which runs whose owner process died are resumed and conversations without readers are closed.
-const LOOK: Duration = Duration::from_secs(5);
+const ORPHAN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Interval at which old runs are removed.
-const REMOVE: Duration = Duration::from_secs(60 * 60);
+const RETENTION_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// At the start: removes files that requests of the previous server process left behind.
 pub(crate) fn tidy(data: &DataFolder, now: Timestamp) {
@@ -33,7 +33,7 @@ pub(crate) async fn keep(service: Arc<Service>, retention: Retention, mut stop: 
     let mut removed: Option<Instant> = None;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(ORPHAN_CHECK_INTERVAL) => {}
             () = stopped(&mut stop) => return,
         }
         let looking = service.clone();
@@ -42,7 +42,7 @@ pub(crate) async fn keep(service: Arc<Service>, retention: Retention, mut stop: 
             take_up_orphans(&looking);
         })
         .await;
-        if removed.is_none_or(|at| at.elapsed() >= REMOVE) {
+        if removed.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL) {
             removed = Some(Instant::now());
             let (removing, retention) = (service.clone(), retention.clone());
             blocking(move || remove_old(&removing, &retention)).await;

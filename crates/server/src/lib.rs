@@ -43,5 +43,5 @@ pub mod summaries;
 mod upload;
 pub mod webhooks;
 
-pub use serve::{ServeError, Serving, Setup, Stop, Stopped, serve};
-pub use service::{Around, Complain, Door};
+pub use serve::{ServeError, ServerSetup, Serving, Stop, Stopped, serve};
+pub use service::{Complain, ListenConfig, ServiceContext};

@@ -26,10 +26,10 @@ const BUFFER: usize = 64 << 10;
 const HEADERS: usize = 100;
 
 /// Time limit for requests under way when the server stops.
-const CLOSING: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Pause after a failed accept, which most likely failed for lack of descriptors.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Sockets in addition to the places: connections that have lost their place and are about to be closed.
 const CLOSING_SOCKETS: usize = 64;
@@ -73,14 +73,14 @@ pub(crate) async fn serve(
             }
             Err(_) => {
                 places.make_room();
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
     drop(listener);
     let all = u32::try_from(all).unwrap_or(u32::MAX);
     // Clients that are not done by then reconnect.
-    tokio::time::timeout(CLOSING, sockets.acquire_many(all)).await.ok();
+    tokio::time::timeout(DRAIN_TIMEOUT, sockets.acquire_many(all)).await.ok();
 }
 
 async fn next(

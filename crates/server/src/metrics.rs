@@ -142,12 +142,12 @@ struct ClosedFor {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Told {
+struct MessageLabels {
     state: &'static str,
 }
 
 /// All metrics as text. Blocking.
-pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
+pub(crate) fn all(service: &Service) -> crate::problem::HttpResult<String> {
     let mut registry = Registry::with_prefix("skillrun");
     let runs = Family::<OfStatus, Gauge>::default();
     registry.register("runs", "Runs in the data folder, by status", runs.clone());
@@ -158,8 +158,8 @@ pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
     }
     runs.get_or_create(&OfStatus { status: "unknown" }).set(signed(counts.unknown));
     of_runtime(&mut registry, &service.runtime.stats());
-    let told = Family::<Told, Gauge>::default();
-    registry.register("webhook_messages", "Webhook messages, by state", told.clone());
+    let messages = Family::<MessageLabels, Gauge>::default();
+    registry.register("webhook_messages", "Webhook messages, by state", messages.clone());
     let webhooks = service.webhooks.counts();
     let states = [
         ("delivered", webhooks.delivered),
@@ -168,7 +168,7 @@ pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
         ("pending", webhooks.pending),
     ];
     for (state, count) in states {
-        told.get_or_create(&Told { state }).set(signed(count));
+        messages.get_or_create(&MessageLabels { state }).set(signed(count));
     }
     of_places(&mut registry, service.places.counts());
     service
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_types_are_counted_by_engine_and_type_whatever_they_are_called() {
+    fn unknown_types_are_counted_by_engine_and_type() {
         let mut codex = EngineStats::default();
         codex.unknown_types.add("new.thing", 2);
         codex.unknown_types.add("a\"} 1;x{b=\"", 3);

@@ -407,7 +407,7 @@ impl Places {
     pub(crate) fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<Entered> {
         let closing = Arc::new(Notify::new());
         let id = self.table().enter(peer, closing.clone(), Instant::now())?;
-        Some(Entered { place: Place { places: self.clone(), id }, closing })
+        Some(Entered { place: ConnectionPlace { places: self.clone(), id }, closing })
     }
 
     /// Closes one connection, if one can be spared, when descriptors run short.
@@ -423,12 +423,12 @@ impl Places {
 /// A connection that has a place. The place is free when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Entered {
-    place: Place,
+    place: ConnectionPlace,
     closing: Arc<Notify>,
 }
 
 impl Entered {
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &ConnectionPlace {
         &self.place
     }
 
@@ -459,12 +459,12 @@ impl Drop for Entered {
 
 /// The place of the connection of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     places: Arc<Places>,
     id: ConnectionId,
 }
 
-impl Place {
+impl ConnectionPlace {
     /// A request with a valid credential begins.
     pub(crate) fn begin(&self, who: &Who, purpose: Purpose) -> Result<UnderWay, Refused> {
         let request = self.places.table().begin(self.id, who, purpose)?;
@@ -491,7 +491,7 @@ impl Place {
 /// A request from its head to the end of its answer.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
-    place: Place,
+    place: ConnectionPlace,
     request: Turn,
 }
 
@@ -624,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_has_little_time_and_one_with_a_credential_has_more() {
+    fn a_credential_gives_a_connection_more_time() {
         let mut world = World::new(8);
         let id = world.enter(HERE);
         assert_eq!(world.table.deadline(id), Some(world.now + NEW_HEAD));

@@ -1,6 +1,7 @@
 //! Errors of the service as `application/problem+json` (RFC 9457): a stable code, whether a retry can help, and what to
 //! do.
 
+use std::error::Error;
 use std::ops::Deref;
 
 use axum::response::{IntoResponse, Response};
@@ -8,13 +9,13 @@ use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use skillrun_engine::GetError;
 use skillrun_lifecycle::run::Refusal;
+use skillrun_log::LogError;
 use skillrun_log::catalog::CatalogError;
-use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::RunId;
+use skillrun_model::error_class::source_texts;
+use skillrun_model::{Classified, ErrorClass, RunId};
 use skillrun_runtime::record::RecordError;
-use skillrun_runtime::{AcceptError, RuntimeError, owners};
+use skillrun_runtime::{AcceptError, RuntimeError, SubmitError, owners};
 use skillrun_skill::{InputError, SkillErrorKind};
 
 /// Whether the same request may succeed later.
@@ -115,11 +116,11 @@ pub(crate) struct Fault(pub(crate) String);
 
 /// A problem, to be returned as a response.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem(Box<Told>);
+pub struct Problem(Box<ProblemBody>);
 
 impl Deref for Problem {
-    type Target = Told;
-    fn deref(&self) -> &Told {
+    type Target = ProblemBody;
+    fn deref(&self) -> &ProblemBody {
         &self.0
     }
 }
@@ -127,7 +128,7 @@ impl Deref for Problem {
 /// The body of every response that reports a problem.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub struct Told {
+pub struct ProblemBody {
     /// Always `about:blank`: `code` identifies the problem.
     pub r#type: &'static str,
     /// The reason phrase of the HTTP status.
@@ -154,11 +155,11 @@ pub struct Told {
     headers: Vec<(http::HeaderName, HeaderValue)>,
 }
 
-pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;
+pub(crate) type HttpResult<T, E = Problem> = std::result::Result<T, E>;
 
 impl Problem {
     pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self(Box::new(Told {
+        Self(Box::new(ProblemBody {
             r#type: "about:blank",
             title: code.status().canonical_reason().unwrap_or("Problem").to_owned(),
             status: code.status().as_u16(),
@@ -208,10 +209,6 @@ impl Problem {
     pub(crate) fn run_not_found(run: RunId) -> Self {
         Self::new(ProblemCode::RunNotFound, format!("there is no run {run}")).of_run(run)
     }
-
-    fn internal(error: &dyn std::error::Error) -> Self {
-        Self::new(ProblemCode::Internal, error.to_string())
-    }
 }
 
 impl IntoResponse for Problem {
@@ -230,113 +227,137 @@ impl IntoResponse for Problem {
     }
 }
 
+impl ProblemCode {
+    /// The code of an error that has no code of its own.
+    fn of_class(class: ErrorClass) -> Self {
+        match class {
+            ErrorClass::Usage => Self::CannotRun,
+            ErrorClass::NotFound => Self::RunNotFound,
+            ErrorClass::Gone => Self::RunRemoved,
+            ErrorClass::Conflict => Self::StaleInteraction,
+            ErrorClass::Busy => Self::OwnerSilent,
+            ErrorClass::StorageFull => Self::DiskFull,
+            ErrorClass::Internal => Self::Internal,
+        }
+    }
+}
+
+impl Problem {
+    /// The sources of the error are in the log only: a client gets one sentence.
+    fn caused(code: ProblemCode, detail: impl Into<String>, cause: &(dyn Error + 'static)) -> Self {
+        let problem = Self::new(code, detail);
+        tracing::debug!(code = code.as_str(), sources = ?source_texts(cause), "{}", problem.detail);
+        problem
+    }
+
+    fn of_class(error: &(impl Classified + 'static), detail: impl Into<String>) -> Self {
+        Self::caused(ProblemCode::of_class(error.class()), detail, error)
+    }
+
+    fn of_log(error: &LogError) -> Self {
+        let run = error.run;
+        let detail = match error.class() {
+            ErrorClass::NotFound => return Self::run_not_found(run),
+            ErrorClass::Gone => format!("run {run} was removed by retention"),
+            ErrorClass::Usage
+            | ErrorClass::Conflict
+            | ErrorClass::Busy
+            | ErrorClass::StorageFull
+            | ErrorClass::Internal => error.to_string(),
+        };
+        Self::of_class(error, detail).of_run(run)
+    }
+
+    fn of_record(error: &RecordError) -> Self {
+        // The path on the disk of the server does not help a client that has named a run.
+        let is_missing = matches!(error, RecordError::Missing { .. });
+        Self::of_class(error, if is_missing { "there is no such run".to_owned() } else { error.to_string() })
+    }
+
+    fn of_runtime(error: &RuntimeError) -> Self {
+        let coded = |code| Self::caused(code, error.to_string(), error);
+        let by_class = || Self::of_class(error, error.to_string());
+        match error {
+            RuntimeError::Log(error) => Self::of_log(error),
+            RuntimeError::Record(error) => Self::of_record(error),
+            RuntimeError::Refused { run, refusal: Refusal::Over } => coded(ProblemCode::RunOver).of_run(*run),
+            RuntimeError::OtherVariables { run, .. } => coded(ProblemCode::OtherVariables).of_run(*run),
+            RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(*run),
+            RuntimeError::Refused {
+                run,
+                refusal: Refusal::OutOfPlace | Refusal::Stale { .. } | Refusal::Repeated { .. },
+            }
+            | RuntimeError::OwnerSilent { run, .. } => by_class().of_run(*run),
+            RuntimeError::Owner(owner) => match owner.kind {
+                owners::OwnerErrorKind::Over => coded(ProblemCode::RunOver),
+                owners::OwnerErrorKind::OtherVariables => coded(ProblemCode::OtherVariables),
+                // An owner of another version does not answer questions of this one.
+                owners::OwnerErrorKind::Version => coded(ProblemCode::OwnerSilent),
+                owners::OwnerErrorKind::Other => coded(ProblemCode::Internal),
+                owners::OwnerErrorKind::Stale
+                | owners::OwnerErrorKind::Repeated
+                | owners::OwnerErrorKind::NotFound
+                | owners::OwnerErrorKind::Held => by_class(),
+            },
+            RuntimeError::File { error: cause, .. } => of_io(cause).unwrap_or_else(by_class),
+            RuntimeError::Catalog(_) | RuntimeError::Host(_) | RuntimeError::Evidence(_) => by_class(),
+        }
+    }
+}
+
 impl From<LogError> for Problem {
     fn from(error: LogError) -> Self {
-        let run = error.run;
-        let problem = match &error.kind {
-            LogErrorKind::NotFound => return Self::run_not_found(run),
-            LogErrorKind::Gone => Self::new(ProblemCode::RunRemoved, format!("run {run} was removed to make room")),
-            LogErrorKind::NoSpace { .. } => Self::new(ProblemCode::DiskFull, error.to_string()),
-            LogErrorKind::Held { .. } | LogErrorKind::Stale { .. } => {
-                Self::new(ProblemCode::OwnerSilent, error.to_string())
-            }
-            LogErrorKind::Exists
-            | LogErrorKind::NotOpen
-            | LogErrorKind::WrongSeq { .. }
-            | LogErrorKind::WrongRun { .. }
-            | LogErrorKind::BatchTooLarge { .. }
-            | LogErrorKind::Damaged(_)
-            | LogErrorKind::ReadOnly { .. }
-            | LogErrorKind::Failed
-            | LogErrorKind::Io { .. } => Self::internal(&error),
-        };
-        problem.of_run(run)
+        Self::of_log(&error)
     }
 }
 
 impl From<CatalogError> for Problem {
     fn from(error: CatalogError) -> Self {
-        Self::internal(&error)
+        Self::of_class(&error, error.to_string())
     }
 }
 
 impl From<RecordError> for Problem {
     fn from(error: RecordError) -> Self {
-        match error {
-            RecordError::Missing { .. } => Self::new(ProblemCode::RunNotFound, "there is no such run"),
-            RecordError::Newer { .. } | RecordError::Unreadable { .. } | RecordError::Io { .. } => {
-                Self::internal(&error)
-            }
-        }
+        Self::of_record(&error)
     }
 }
 
 impl From<RuntimeError> for Problem {
     fn from(error: RuntimeError) -> Self {
-        match error {
-            RuntimeError::Log(error) => error.into(),
-            RuntimeError::Record(error) => error.into(),
-            RuntimeError::Catalog(error) => error.into(),
-            RuntimeError::Refused { run, ref refusal } => {
-                let code = match refusal {
-                    Refusal::Over => ProblemCode::RunOver,
-                    Refusal::OutOfPlace | Refusal::Stale { .. } | Refusal::Repeated { .. } => {
-                        ProblemCode::StaleInteraction
-                    }
-                };
-                Self::new(code, error.to_string()).of_run(run)
-            }
-            RuntimeError::Owner(trouble) => {
-                let code = match trouble.kind {
-                    owners::Kind::Stale | owners::Kind::Repeated => ProblemCode::StaleInteraction,
-                    owners::Kind::Over => ProblemCode::RunOver,
-                    owners::Kind::OtherVariables => ProblemCode::OtherVariables,
-                    owners::Kind::NotFound => ProblemCode::RunNotFound,
-                    owners::Kind::Held | owners::Kind::Version => ProblemCode::OwnerSilent,
-                    owners::Kind::Other => ProblemCode::Internal,
-                };
-                Self::new(code, trouble.message)
-            }
-            RuntimeError::OwnerSilent { run, .. } => Self::new(ProblemCode::OwnerSilent, error.to_string()).of_run(run),
-            RuntimeError::OtherVariables { run, .. } => {
-                Self::new(ProblemCode::OtherVariables, error.to_string()).of_run(run)
-            }
-            RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(run),
-            RuntimeError::Host(_) | RuntimeError::Evidence(_) => Self::internal(&error),
-            RuntimeError::File { error: ref cause, .. } => of_io(cause).unwrap_or_else(|| Self::internal(&error)),
-        }
+        Self::of_runtime(&error)
     }
 }
 
 /// I/O errors caused by the system and not by the server.
 pub(crate) fn of_io(error: &std::io::Error) -> Option<Problem> {
-    use std::io::ErrorKind;
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
-        .then(|| Problem::new(ProblemCode::DiskFull, error.to_string()))
+    let is_full = ErrorClass::of_io(error) == ErrorClass::StorageFull;
+    is_full.then(|| Problem::new(ProblemCode::DiskFull, error.to_string()))
 }
 
 impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
         let words = error.to_string();
+        let coded = |code| Self::caused(code, words.clone(), &error);
         let about = |field: &str| {
-            let error = FieldError { field: field.to_owned(), message: words.clone() };
-            Self::new(ProblemCode::CannotRun, words.clone()).naming(vec![error])
+            let wrong = FieldError { field: field.to_owned(), message: words.clone() };
+            coded(ProblemCode::CannotRun).naming(vec![wrong])
         };
-        match error {
-            AcceptError::Runtime(error) => error.into(),
+        match &error {
+            AcceptError::Runtime(error) => Self::of_runtime(error),
             AcceptError::Input(InputError::DoesNotFit(misfits)) => {
                 let field = |misfit: &skillrun_skill::input::Misfit| FieldError {
                     field: format!("{}{}", misfit.part, misfit.problem.path.replace('/', ".")),
                     message: misfit.problem.message.clone(),
                 };
-                Self::new(ProblemCode::InputInvalid, words.clone()).naming(misfits.iter().map(field).collect())
+                coded(ProblemCode::InputInvalid).naming(misfits.iter().map(field).collect())
             }
-            AcceptError::Skill(ref wrong) => {
+            AcceptError::Skill(wrong) => {
                 let full = if let SkillErrorKind::Io(cause) = &wrong.kind { of_io(cause) } else { None };
                 full.unwrap_or_else(|| about("skill").with_code(ProblemCode::SkillInvalid))
             }
             AcceptError::Input(InputError::Schema(_)) => about("skill").with_code(ProblemCode::SkillInvalid),
-            AcceptError::Engine(GetError::Unknown { .. } | GetError::Broken { .. })
+            AcceptError::Engine(_)
             | AcceptError::NotInstalled(_)
             | AcceptError::EngineNotSupported { .. }
             | AcceptError::NoConsent { .. } => about("engine"),
@@ -345,15 +366,29 @@ impl From<AcceptError> for Problem {
             AcceptError::File { .. } | AcceptError::NoFile { .. } | AcceptError::FileTooLarge { .. } => about("files"),
             AcceptError::NoFolder { .. } => about("workspace"),
             AcceptError::WorkspaceInUse { run, .. } => {
-                about("workspace").with_code(ProblemCode::WorkspaceInUse).of_run(run)
+                about("workspace").with_code(ProblemCode::WorkspaceInUse).of_run(*run)
             }
             AcceptError::Option { name, .. } => about(&format!("options.{name}")),
-            AcceptError::Pattern(_) => Self::new(ProblemCode::Internal, words),
-            AcceptError::Write { ref error, .. } => {
-                of_io(error).unwrap_or_else(|| Self::new(ProblemCode::Internal, words.clone()))
+            // The patterns are in the settings of the server and not in the request.
+            AcceptError::Pattern(_) => coded(ProblemCode::Internal),
+            AcceptError::Write { error: cause, .. } => {
+                of_io(cause).unwrap_or_else(|| Self::of_class(&error, words.clone()))
             }
-            AcceptError::QueueFull { .. } => Self::new(ProblemCode::QueueFull, words)
-                .with_header(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER)),
+            AcceptError::QueueFull { .. } => {
+                coded(ProblemCode::QueueFull).with_header(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER))
+            }
+        }
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Accept(error) => error.into(),
+            SubmitError::Busy => Self::of_class(&error, error.to_string()),
+            SubmitError::KeyReused { run } => {
+                Self::caused(ProblemCode::KeyReused, error.to_string(), &error).of_run(run)
+            }
         }
     }
 }
@@ -365,10 +400,10 @@ impl Problem {
     /// The same text under another code.
     #[must_use]
     pub(crate) fn with_code(self, code: ProblemCode) -> Self {
-        let Told { detail, run_id, errors, current, headers, .. } = *self.0;
-        let mut told = Self::new(code, detail).0;
-        (told.run_id, told.errors, told.current, told.headers) = (run_id, errors, current, headers);
-        Self(told)
+        let ProblemBody { detail, run_id, errors, current, headers, .. } = *self.0;
+        let mut body = Self::new(code, detail).0;
+        (body.run_id, body.errors, body.current, body.headers) = (run_id, errors, current, headers);
+        Self(body)
     }
 }
 
@@ -376,14 +411,152 @@ impl Problem {
 mod tests {
     use std::io::{Error, ErrorKind};
 
+    use skillrun_evidence::error::EvidenceErrorKind;
+    use skillrun_evidence::{EvidenceError, PatternError};
+    use skillrun_log::{Damage, DamageKind, LogErrorKind, Seq};
+    use skillrun_model::InteractionId;
+    use skillrun_runtime::owners::{OwnerError, OwnerErrorKind};
     use skillrun_skill::SkillError;
 
     use super::*;
 
+    #[test]
+    fn codes_follow_from_the_class() {
+        let codes = ErrorClass::ALL.iter().map(|class| (*class, ProblemCode::of_class(*class).as_str()));
+        let expected = [
+            (ErrorClass::Usage, "CANNOT_RUN"),
+            (ErrorClass::NotFound, "RUN_NOT_FOUND"),
+            (ErrorClass::Gone, "RUN_REMOVED"),
+            (ErrorClass::Conflict, "STALE_INTERACTION"),
+            (ErrorClass::Busy, "OWNER_SILENT"),
+            (ErrorClass::StorageFull, "DISK_FULL"),
+            (ErrorClass::Internal, "INTERNAL"),
+        ];
+        assert_eq!(codes.collect::<Vec<_>>(), expected);
+    }
+
+    fn run() -> RunId {
+        RunId::new(1, [1; 10])
+    }
+
+    fn denied() -> Error {
+        ErrorKind::PermissionDenied.into()
+    }
+
+    fn check(table: impl IntoIterator<Item = (&'static str, Problem)>) {
+        for (code, problem) in table {
+            assert_eq!(problem.code.as_str(), code, "{}", problem.detail);
+        }
+    }
+
+    #[test]
+    fn every_error_of_a_log_has_its_code() {
+        let place = || "events.jsonl".to_owned();
+        let damage = Damage { seq: Seq(1), offset: 0, kind: DamageKind::Zeros };
+        let (one, two) = (Seq(1), Seq(2));
+        let table = [
+            ("INTERNAL", LogErrorKind::Exists),
+            ("RUN_NOT_FOUND", LogErrorKind::NotFound),
+            ("RUN_REMOVED", LogErrorKind::Gone),
+            ("INTERNAL", LogErrorKind::NotOpen),
+            ("OWNER_SILENT", LogErrorKind::Held { pid: Some(1) }),
+            ("OWNER_SILENT", LogErrorKind::Stale { expected: one, actual: two }),
+            ("INTERNAL", LogErrorKind::WrongSeq { found: one, wanted: two }),
+            ("INTERNAL", LogErrorKind::WrongRun { found: run() }),
+            ("INTERNAL", LogErrorKind::BatchTooLarge { limit: 1 }),
+            ("INTERNAL", LogErrorKind::Damaged(damage)),
+            ("DISK_FULL", LogErrorKind::NoSpace { place: place(), source: denied() }),
+            ("INTERNAL", LogErrorKind::ReadOnly { place: place(), source: denied() }),
+            ("INTERNAL", LogErrorKind::Failed),
+            ("INTERNAL", LogErrorKind::Io { place: place(), source: denied() }),
+        ];
+        check(table.map(|(code, kind)| {
+            let problem = Problem::from(RuntimeError::from(LogError { run: run(), kind }));
+            assert_eq!(problem.run_id, Some(run()));
+            (code, problem)
+        }));
+    }
+
+    #[test]
+    fn every_error_of_a_run_has_its_code() {
+        let owner = |kind| RuntimeError::from(OwnerError { kind, message: "refused".to_owned() });
+        let refused = |refusal| RuntimeError::Refused { run: run(), refusal };
+        let file = |kind: ErrorKind| RuntimeError::File { path: "x".into(), doing: "written", error: kind.into() };
+        let evidence = EvidenceError { path: "x".into(), kind: EvidenceErrorKind::NoFolder };
+        let record = |error: RecordError| RuntimeError::from(error);
+        let table = [
+            ("RUN_NOT_FOUND", record(RecordError::Missing { path: "x".into() })),
+            ("INTERNAL", record(RecordError::Newer { path: "x".into(), found: 9 })),
+            ("INTERNAL", record(RecordError::Unreadable { path: "x".into(), why: "cut".into() })),
+            ("INTERNAL", record(RecordError::Io { path: "x".into(), error: denied() })),
+            ("INTERNAL", CatalogError::Runs { place: "x".to_owned(), source: denied() }.into()),
+            ("INTERNAL", evidence.into()),
+            ("RUN_OVER", refused(Refusal::Over)),
+            ("STALE_INTERACTION", refused(Refusal::OutOfPlace)),
+            ("STALE_INTERACTION", refused(Refusal::Stale { open: None })),
+            ("STALE_INTERACTION", refused(Refusal::Repeated { interaction_id: InteractionId(1) })),
+            ("STALE_INTERACTION", owner(OwnerErrorKind::Stale)),
+            ("STALE_INTERACTION", owner(OwnerErrorKind::Repeated)),
+            ("RUN_OVER", owner(OwnerErrorKind::Over)),
+            ("OTHER_VARIABLES", owner(OwnerErrorKind::OtherVariables)),
+            ("RUN_NOT_FOUND", owner(OwnerErrorKind::NotFound)),
+            ("OWNER_SILENT", owner(OwnerErrorKind::Held)),
+            ("OWNER_SILENT", owner(OwnerErrorKind::Version)),
+            ("INTERNAL", owner(OwnerErrorKind::Other)),
+            ("OWNER_SILENT", RuntimeError::OwnerSilent { run: run(), pid: 1 }),
+            ("OTHER_VARIABLES", RuntimeError::OtherVariables { run: run(), changed: Vec::new() }),
+            ("INVALID_REQUEST", RuntimeError::ReplyTooLong { run: run(), limit: 1 }),
+            ("INTERNAL", file(ErrorKind::PermissionDenied)),
+            ("DISK_FULL", file(ErrorKind::StorageFull)),
+        ];
+        check(table.map(|(code, error)| (code, error.into())));
+    }
+
+    #[test]
+    fn every_refused_request_has_its_code() {
+        let skill = |kind: SkillErrorKind| SkillError { path: "skill".into(), kind };
+        let path = || "x".into();
+        let (engine, name) = (|| "codex".to_owned(), || "probe".to_owned());
+        let unknown = skillrun_engine::GetError::Unknown { given: engine(), suggestion: None, known: Vec::new() };
+        let missing = skillrun_engine::FindError::BadVariable { engine: engine(), variable: name(), path: path() };
+        let mode = skillrun_model::ExecutionMode::Auto;
+        let permission = skillrun_engine::Permission::Full;
+        let in_use = AcceptError::WorkspaceInUse { path: path(), run: run(), not_before: None };
+        let option = AcceptError::Option { place: "options", name: "timeout", value: name(), wanted: "a number" };
+        let table = [
+            ("SKILL_INVALID", skill(SkillErrorKind::Empty).into()),
+            ("SKILL_INVALID", skill(denied().into()).into()),
+            ("SKILL_INVALID", InputError::Schema(skill(SkillErrorKind::Missing)).into()),
+            ("INPUT_INVALID", InputError::DoesNotFit(Vec::new()).into()),
+            ("CANNOT_RUN", unknown.into()),
+            ("CANNOT_RUN", missing.into()),
+            ("OWNER_SILENT", AcceptError::Runtime(RuntimeError::OwnerSilent { run: run(), pid: 1 })),
+            ("CANNOT_RUN", AcceptError::EngineNotSupported { skill: name(), engine: engine(), engines: Vec::new() }),
+            ("CANNOT_RUN", AcceptError::ModeNotAllowed { skill: name(), mode }),
+            ("CANNOT_RUN", AcceptError::NotInteractive { engine: engine() }),
+            ("CANNOT_RUN", AcceptError::NoConsent { engine: engine(), permission }),
+            ("CANNOT_RUN", AcceptError::File { path: path(), error: denied() }),
+            ("CANNOT_RUN", AcceptError::NoFile { path: path() }),
+            ("CANNOT_RUN", AcceptError::NoFolder { path: path() }),
+            ("CANNOT_RUN", AcceptError::FileTooLarge { path: path(), limit: 1 }),
+            ("CANNOT_RUN", AcceptError::NoScript { skill: name(), engine: engine() }),
+            ("WORKSPACE_IN_USE", in_use),
+            ("INTERNAL", AcceptError::Write { path: path(), error: denied() }),
+            ("CANNOT_RUN", option),
+            ("INTERNAL", PatternError::TooMany(1_000).into()),
+            ("QUEUE_FULL", AcceptError::QueueFull { queued: 1 }),
+        ];
+        check(table.map(|(code, error)| (code, SubmitError::Accept(error).into())));
+        check([
+            ("OWNER_SILENT", SubmitError::Busy.into()),
+            ("IDEMPOTENCY_KEY_REUSED", SubmitError::KeyReused { run: run() }.into()),
+        ]);
+    }
+
     /// Regression: a skill that could not be copied because the disk was full was reported as invalid, and the caller
     /// gave up. Found by `make chaos`.
     #[test]
-    fn a_full_disk_is_told_as_such_wherever_it_is_met() {
+    fn a_full_disk_is_reported_as_disk_full_everywhere() {
         let skill = |cause: ErrorKind| {
             let error = SkillError { path: "SKILL.md".into(), kind: Error::from(cause).into() };
             Problem::from(AcceptError::Skill(error))

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use skillrun_log::Catalog;
 use skillrun_log::catalog::CatalogError;
+use skillrun_model::{Classified, ErrorClass};
 use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -21,9 +22,9 @@ use crate::listen;
 use crate::metrics::Metrics;
 use crate::places::{Bounds, Places};
 use crate::routes;
-use crate::service::{Around, Complain, Door, Service};
+use crate::service::{Complain, ListenConfig, Service, ServiceContext};
 use crate::stopping::stopped;
-use crate::summaries::{Change, Guard, Since, Summaries, SummariesError};
+use crate::summaries::{Guard, RowChange, Since, Summaries, SummariesError};
 use crate::webhooks::{self, WebhookError, Webhooks};
 
 /// Threads for requests; blocking file work has its own threads.
@@ -31,25 +32,25 @@ const THREADS: usize = 2;
 const WAITING_THREADS: usize = 256;
 
 /// Time limit for background tasks when the server stops.
-const CLOSING: Duration = Duration::from_secs(5);
+const BACKGROUND_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of concurrent requests that read much.
 const HEAVY: usize = 8;
 
 /// Everything the service is created with.
-pub struct Setup {
+pub struct ServerSetup {
     pub runtime: Arc<Runtime>,
     pub clock: Arc<dyn Clock>,
-    pub door: Door,
-    pub around: Around,
+    pub listen_config: ListenConfig,
+    pub around: ServiceContext,
     pub webhooks: webhooks::Config,
     pub retention: Retention,
     pub complain: Complain,
 }
 
-impl std::fmt::Debug for Setup {
+impl std::fmt::Debug for ServerSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setup").field("door", &self.door).finish_non_exhaustive()
+        f.debug_struct("Setup").field("door", &self.listen_config).finish_non_exhaustive()
     }
 }
 
@@ -57,7 +58,11 @@ impl std::fmt::Debug for Setup {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("failed to listen on {listen} ({error}); choose another address with --listen")]
-    Listen { listen: SocketAddr, error: io::Error },
+    Listen {
+        listen: SocketAddr,
+        #[source]
+        error: io::Error,
+    },
     #[error("another server (process {pid}) has this data folder, at {url}; use that one, or give another --data")]
     Another { pid: u32, url: String },
     #[error(transparent)]
@@ -71,7 +76,29 @@ pub enum ServeError {
     #[error(transparent)]
     Webhooks(#[from] WebhookError),
     #[error("failed to start a thread ({0})")]
-    Threads(io::Error),
+    Threads(#[source] io::Error),
+}
+
+impl Classified for ServeError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Another { .. } => ErrorClass::Busy,
+            Self::Auth(error) => at_start(error.class()),
+            Self::Runtime(error) => at_start(error.class()),
+            Self::Catalog(error) => at_start(error.class()),
+            Self::Listen { .. } | Self::Summaries(_) | Self::Webhooks(_) | Self::Threads(_) => ErrorClass::Internal,
+        }
+    }
+}
+
+/// The caller names nothing that could be missing or that could be in another state: these are the files of the server.
+fn at_start(class: ErrorClass) -> ErrorClass {
+    match class {
+        ErrorClass::Usage | ErrorClass::NotFound | ErrorClass::Gone | ErrorClass::Conflict | ErrorClass::Internal => {
+            ErrorClass::Internal
+        }
+        ErrorClass::Busy | ErrorClass::StorageFull => class,
+    }
 }
 
 /// What is known once the service is ready.
@@ -117,8 +144,12 @@ impl Drop for Stopped {
     }
 }
 
-/// Serves until `stop` is called. `told` is called once, when the service is ready.
-pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<Stopped, ServeError> {
+/// Serves until `stop` is called. `on_ready` is called once, when the service is ready.
+pub fn serve(
+    setup: ServerSetup,
+    stop: &Stop,
+    on_ready: impl FnOnce(&Serving) + Send + 'static,
+) -> Result<Stopped, ServeError> {
     let threads = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .max_blocking_threads(WAITING_THREADS)
@@ -126,40 +157,41 @@ pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'st
         .enable_all()
         .build()
         .map_err(ServeError::Threads)?;
-    let served = threads.block_on(serving(setup, stop, told));
+    let served = threads.block_on(serving(setup, stop, on_ready));
     // Blocking work that is still under way has no client left.
     threads.shutdown_timeout(Duration::from_secs(2));
     served
 }
 
 async fn serving(
-    setup: Setup,
+    setup: ServerSetup,
     stop: &Stop,
-    told: impl FnOnce(&Serving) + Send + 'static,
+    on_ready: impl FnOnce(&Serving) + Send + 'static,
 ) -> Result<Stopped, ServeError> {
-    let Setup { runtime, clock, door, around, webhooks, retention, complain } = setup;
+    let ServerSetup { runtime, clock, listen_config, around, webhooks, retention, complain } = setup;
     let has_configured = !webhooks.urls.is_empty();
     let data = runtime.data().clone();
     if let server_note::Server::Running(other) = ServerNote::read(&data)? {
         return Err(ServeError::Another { pid: other.pid, url: other.url });
     }
-    let bound = TcpListener::bind(door.listen).await;
-    let listener = bound.map_err(|error| ServeError::Listen { listen: door.listen, error })?;
-    let listen = listener.local_addr().map_err(|error| ServeError::Listen { listen: door.listen, error })?;
-    let token = TokenFile::load_or_make(&door.token_file, random::bytes()?)?;
+    let bound = TcpListener::bind(listen_config.listen).await;
+    let listener = bound.map_err(|error| ServeError::Listen { listen: listen_config.listen, error })?;
+    let listen = listener.local_addr().map_err(|error| ServeError::Listen { listen: listen_config.listen, error })?;
+    let token = TokenFile::load_or_make(&listen_config.token_file, random::bytes()?)?;
     let tickets = Tickets::load_or_make(&data, random::bytes()?)?;
     let sessions = Sessions::load(&data)?;
     let tokens = Tokens::new(token, &data);
-    let guard = Arc::new(guard::Guard::new(listen, &door.hosts, &door.origins, tokens, sessions, tickets));
+    let guard =
+        Arc::new(guard::Guard::new(listen, &listen_config.hosts, &listen_config.origins, tokens, sessions, tickets));
     let metrics = Arc::new(Metrics::new());
     let (router, when_ready) = watch::channel(None);
     let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, clock.clone(), complain.clone()));
     // It responds from now on; requests that need runs wait until these are loaded.
-    let connections = listen::with_descriptors(door.connections);
-    if connections < door.connections {
+    let connections = listen::with_descriptors(listen_config.connections);
+    if connections < listen_config.connections {
         complain(&format!(
             "the limit of open files leaves room for {connections} connections, and server.connections is {}; raise it",
-            door.connections
+            listen_config.connections
         ));
     }
     let bounds = Bounds::new(connections);
@@ -169,7 +201,7 @@ async fn serving(
     let log = runtime.log().clone();
     let feeds = Feeds::new(log.clone(), data.clone());
     let url = url(listen);
-    let (at, note_url, token_file) = (listen, url.clone(), door.token_file.clone());
+    let (at, note_url, token_file) = (listen, url.clone(), listen_config.token_file.clone());
     let (starting, folder, time) = (runtime.clone(), data.clone(), clock.clone());
     let found = blocking(move || {
         housekeeping::tidy(&folder, time.now());
@@ -177,7 +209,7 @@ async fn serving(
         catalog.refresh(starting.log())?;
         let recovered = starting.recover_from_dead(&mut catalog)?;
         let summaries = Summaries::start(starting.log().clone(), &folder)?;
-        let setup = webhooks::Setup {
+        let setup = webhooks::WebhookSetup {
             data: folder.clone(),
             log: starting.log().clone(),
             config: webhooks,
@@ -204,8 +236,8 @@ async fn serving(
             return Err(error);
         }
     };
-    let telling = webhooks.clone();
-    let _bell = log.subscribe_all(Arc::new(move |run| telling.look(run)));
+    let sender = webhooks.clone();
+    let _bell = log.subscribe_all(Arc::new(move |run| sender.check_log(run)));
     let _watch = has_configured.then(|| watch_all(&summaries, &webhooks));
     let service = Arc::new(Service {
         runtime: runtime.clone(),
@@ -225,9 +257,9 @@ async fn serving(
     });
     router.send_replace(Some(routes::router(service.clone())));
     let keeping = tokio::spawn(housekeeping::keep(service, retention, stop.0.subscribe()));
-    told(&Serving {
+    on_ready(&Serving {
         url,
-        token_file: door.token_file,
+        token_file: listen_config.token_file,
         taken_up: recovered.working.len(),
         waiting: recovered.waiting,
         broken: recovered.broken,
@@ -237,7 +269,7 @@ async fn serving(
     feeds.stop();
     accepting.await.ok();
     // The server does not wait for a scan of all runs that is under way.
-    tokio::time::timeout(CLOSING, keeping).await.ok();
+    tokio::time::timeout(BACKGROUND_STOP_TIMEOUT, keeping).await.ok();
     blocking(move || webhooks.stop()).await;
     Ok(Stopped { data, note })
 }
@@ -267,13 +299,13 @@ fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
                 continue;
             };
             number = *last;
-            let telling = webhooks.clone();
+            let sender = webhooks.clone();
             blocking(move || {
                 for (_, change) in changes {
-                    if let Change::Row(row) = change {
+                    if let RowChange::Row(row) = change {
                         // A full disk may have space at the next change.
-                        telling.watch(row.run_id, Vec::new()).ok();
-                        telling.look(row.run_id);
+                        sender.watch(row.run_id, Vec::new()).ok();
+                        sender.check_log(row.run_id);
                     }
                 }
             })

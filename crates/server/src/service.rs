@@ -17,8 +17,8 @@ use crate::feed::Feeds;
 use crate::front::no_place;
 use crate::guard::Guard;
 use crate::metrics::{Metrics, OpenStream};
-use crate::places::{Place, Places};
-use crate::problem::Result;
+use crate::places::{ConnectionPlace, Places};
+use crate::problem::HttpResult;
 use crate::routes::Pages;
 use crate::summaries::Summaries;
 use crate::webhooks::Webhooks;
@@ -38,7 +38,7 @@ pub(crate) struct Service {
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) around: Around,
+    pub(crate) around: ServiceContext,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) complain: Complain,
     /// Permits for requests that read much.
@@ -49,7 +49,7 @@ pub(crate) struct Service {
 
 /// The defaults of requests, and where skills and engines are found.
 #[derive(Debug)]
-pub struct Around {
+pub struct ServiceContext {
     pub skills: SearchPath,
     /// The folder in which the service was started.
     pub cwd: PathBuf,
@@ -66,9 +66,12 @@ pub struct Around {
     pub environment: Vec<(OsString, OsString)>,
 }
 
-impl Around {
-    pub(crate) fn of_engines<'a>(&'a self, runtime: &'a Runtime) -> skillrun_runtime::looking::engines::Around<'a> {
-        skillrun_runtime::looking::engines::Around {
+impl ServiceContext {
+    pub(crate) fn of_engines<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+    ) -> skillrun_runtime::inspect::engines::EngineContext<'a> {
+        skillrun_runtime::inspect::engines::EngineContext {
             own: &self.own,
             cwd: &self.cwd,
             user_home: self.user_home.as_deref(),
@@ -104,7 +107,7 @@ impl Service {
     }
 
     /// Room for one more stream, on the connection of a request.
-    pub(crate) fn stream(&self, place: &Place) -> Result<OpenStream> {
+    pub(crate) fn stream(&self, place: &ConnectionPlace) -> HttpResult<OpenStream> {
         place.stream().map_err(no_place)?;
         Ok(self.metrics.stream())
     }
@@ -112,7 +115,7 @@ impl Service {
 
 /// Where the service listens and which hosts and origins it accepts.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct ListenConfig {
     pub listen: SocketAddr,
     /// More names for this server.
     pub hosts: Vec<String>,

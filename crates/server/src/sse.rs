@@ -21,29 +21,29 @@ use crate::stopping::stopped;
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Maximum interval between two pieces; a comment fills longer gaps.
-pub(crate) const BEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The source of the pieces of a stream. A piece is requested when the previous one is being sent, so a slow reader
 /// slows down its source.
-pub(crate) trait Giver: Send + 'static {
+pub(crate) trait PieceSource: Send + 'static {
     /// The next piece; none at the end. The future may be dropped while it waits.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// A response that streams from `giver` until it ends or the server does.
-pub(crate) fn stream(giver: impl Giver, stop: watch::Receiver<bool>, open: OpenStream) -> Response {
+/// A response that streams from `pieces_of` until it ends or the server does.
+pub(crate) fn stream(pieces_of: impl PieceSource, stop: watch::Receiver<bool>, open: OpenStream) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         // For proxies that buffer responses.
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
-    let giving = Giving { giver, stop, stage: Stage::New, _open: open };
-    (headers, Body::new(Pieces { next: Some(Box::pin(giving.next())) })).into_response()
+    let streaming = Streaming { pieces_of, stop, stage: Stage::New, _open: open };
+    (headers, Body::new(Pieces { next: Some(Box::pin(streaming.next())) })).into_response()
 }
 
-struct Giving<G> {
-    giver: G,
+struct Streaming<G> {
+    pieces_of: G,
     stop: watch::Receiver<bool>,
     stage: Stage,
     _open: OpenStream,
@@ -55,22 +55,22 @@ enum Stage {
     Going,
 }
 
-impl<G: Giver> Giving<G> {
+impl<G: PieceSource> Streaming<G> {
     async fn next(mut self) -> (Self, Option<Bytes>) {
         if self.stage == Stage::New {
             self.stage = Stage::Going;
             return (self, Some(Bytes::from_static(OPENING.as_bytes())));
         }
         let piece = tokio::select! {
-            piece = self.giver.next() => piece,
-            () = tokio::time::sleep(BEAT) => Some(Bytes::from_static(HEARTBEAT.as_bytes())),
+            piece = self.pieces_of.next() => piece,
+            () = tokio::time::sleep(HEARTBEAT_INTERVAL) => Some(Bytes::from_static(HEARTBEAT.as_bytes())),
             () = stopped(&mut self.stop) => None,
         };
         (self, piece)
     }
 }
 
-type NextPiece<G> = Pin<Box<dyn Future<Output = (Giving<G>, Option<Bytes>)> + Send>>;
+type NextPiece<G> = Pin<Box<dyn Future<Output = (Streaming<G>, Option<Bytes>)> + Send>>;
 
 /// The body: polled when there is room for more, so that one piece at a time is being sent.
 struct Pieces<G> {
@@ -78,7 +78,7 @@ struct Pieces<G> {
     next: Option<NextPiece<G>>,
 }
 
-impl<G: Giver> http_body::Body for Pieces<G> {
+impl<G: PieceSource> http_body::Body for Pieces<G> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -87,8 +87,8 @@ impl<G: Giver> http_body::Body for Pieces<G> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let Some(next) = &mut self.next else { return Poll::Ready(None) };
-        let (giving, piece) = ready!(next.as_mut().poll(context));
-        self.next = piece.is_some().then(|| Box::pin(giving.next()) as NextPiece<G>);
+        let (streaming, piece) = ready!(next.as_mut().poll(context));
+        self.next = piece.is_some().then(|| Box::pin(streaming.next()) as NextPiece<G>);
         Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
     }
 }
@@ -103,31 +103,31 @@ mod tests {
     use crate::metrics::Metrics;
 
     /// Returns its pieces, and then waits indefinitely.
-    struct Some(Vec<&'static str>);
+    struct ScriptedSource(Vec<&'static str>);
 
-    impl Giver for Some {
+    impl PieceSource for ScriptedSource {
         async fn next(&mut self) -> Option<Bytes> {
-            if self.0.is_empty() { std::future::pending().await } else { Option::Some(Bytes::from(self.0.remove(0))) }
+            if self.0.is_empty() { std::future::pending().await } else { Some(Bytes::from(self.0.remove(0))) }
         }
     }
 
     async fn text(body: &mut Body) -> Option<String> {
         let frame = body.frame().await?.unwrap();
-        Option::Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
+        Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_stream_beats_and_ends_with_the_server() {
         let (stop, stopping) = watch::channel(false);
         let metrics = Arc::new(Metrics::new());
-        let mut body = stream(Some(vec!["a", "b"]), stopping, metrics.stream()).into_body();
-        assert_eq!(text(&mut body).await.as_deref(), Option::Some("retry: 1000\n\n"));
-        assert_eq!(text(&mut body).await.as_deref(), Option::Some("a"));
-        assert_eq!(text(&mut body).await.as_deref(), Option::Some("b"));
+        let mut body = stream(ScriptedSource(vec!["a", "b"]), stopping, metrics.stream()).into_body();
+        assert_eq!(text(&mut body).await.as_deref(), Some("retry: 1000\n\n"));
+        assert_eq!(text(&mut body).await.as_deref(), Some("a"));
+        assert_eq!(text(&mut body).await.as_deref(), Some("b"));
         for _ in 0..2 {
             let begin = tokio::time::Instant::now();
-            assert_eq!(text(&mut body).await.as_deref(), Option::Some(HEARTBEAT));
-            assert_eq!(begin.elapsed(), BEAT);
+            assert_eq!(text(&mut body).await.as_deref(), Some(HEARTBEAT));
+            assert_eq!(begin.elapsed(), HEARTBEAT_INTERVAL);
         }
         assert_eq!(metrics.open_streams(), 1);
         stop.send_replace(true);

@@ -18,7 +18,7 @@ use tokio::fs::OpenOptions;
 use tokio::io::AsyncWriteExt;
 
 use crate::extract::{JSON_MAX, announced, too_large, too_slow};
-use crate::problem::{Problem, ProblemCode, Result, of_io};
+use crate::problem::{HttpResult, Problem, ProblemCode, of_io};
 use crate::service::Service;
 
 /// Maximum number of parts of one form.
@@ -37,7 +37,7 @@ const NAME: usize = 120;
 
 /// A form that has arrived.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct UploadedForm {
     /// The part `request`.
     pub(crate) request: Option<Vec<u8>>,
     /// All other parts by name, in order of arrival.
@@ -48,9 +48,9 @@ pub(crate) struct Form {
     pub(crate) folder: TempDir,
 }
 
-impl Form {
+impl UploadedForm {
     /// The only file of a part.
-    pub(crate) fn one(&self, part: &str) -> Result<Option<PathBuf>> {
+    pub(crate) fn one(&self, part: &str) -> HttpResult<Option<PathBuf>> {
         let mut found = self.files.iter().filter(|(name, _)| name == part).map(|(_, path)| path.clone());
         match (found.next(), found.next()) {
             (first, None) => Ok(first),
@@ -59,7 +59,7 @@ impl Form {
     }
 
     /// Files by slot: those whose part is `files.SLOT`.
-    pub(crate) fn slots(&self) -> Result<BTreeMap<String, PathBuf>> {
+    pub(crate) fn slots(&self) -> HttpResult<BTreeMap<String, PathBuf>> {
         let mut slots = BTreeMap::new();
         for (part, path) in &self.files {
             if let Some(slot) = part.strip_prefix("files.")
@@ -72,7 +72,7 @@ impl Form {
     }
 
     /// Checks that every part is one this form accepts.
-    pub(crate) fn only(&self, is_known: impl Fn(&str) -> bool) -> Result<()> {
+    pub(crate) fn only(&self, is_known: impl Fn(&str) -> bool) -> HttpResult<()> {
         let unknown = self.files.iter().find(|(part, _)| !is_known(part));
         unknown.map_or(Ok(()), |(part, _)| Err(Problem::field(part, "is not a part of this form")))
     }
@@ -88,7 +88,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn takes(&mut self, bytes: usize) -> Result<()> {
+    fn takes(&mut self, bytes: usize) -> HttpResult<()> {
         self.bytes += bytes as u64;
         self.taken.store(self.bytes, Ordering::Relaxed);
         if self.bytes > self.limit {
@@ -114,7 +114,7 @@ impl http_body::Body for Bounded {
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+    ) -> Poll<Option<HttpResult<Frame<Bytes>, axum::BoxError>>> {
         let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
         if let Some(Ok(frame)) = &frame {
             self.came += frame.data_ref().map_or(0, |data| data.len() as u64);
@@ -127,7 +127,7 @@ impl http_body::Body for Bounded {
 }
 
 /// Receives a whole form.
-pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form> {
+pub(crate) async fn receive(service: &Service, request: Request) -> HttpResult<UploadedForm> {
     let limit = service.around.body_max;
     if announced(request.headers()).is_some_and(|length| length > limit) {
         return Err(too_large(limit));
@@ -141,7 +141,7 @@ pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form>
     let made = std::fs::create_dir_all(&uploads).and_then(|()| TempDir::new_in(&uploads));
     let folder = made.map_err(|error| not_written(&error))?;
     let mut pace = Pace { begin: Instant::now(), bytes: 0, limit, taken };
-    let mut form = Form { request: None, files: Vec::new(), fingerprint: blake3::hash(b""), folder };
+    let mut form = UploadedForm { request: None, files: Vec::new(), fingerprint: blake3::hash(b""), folder };
     let mut hasher = blake3::Hasher::new();
     let mut number = 0;
     while let Some(mut field) = soon(parts.next_field()).await? {
@@ -178,7 +178,7 @@ fn not_written(error: &std::io::Error) -> Problem {
 /// The next piece, unless it takes too long.
 async fn soon<T>(
     next: impl Future<Output = std::result::Result<T, axum::extract::multipart::MultipartError>>,
-) -> Result<T> {
+) -> HttpResult<T> {
     match tokio::time::timeout(PAUSE, next).await {
         Ok(Ok(piece)) => Ok(piece),
         Ok(Err(error)) => Err(Problem::field("body", format!("is not a readable form: {}", error.body_text()))),
@@ -186,7 +186,7 @@ async fn soon<T>(
     }
 }
 
-async fn small(field: &mut Field<'_>, pace: &mut Pace) -> Result<Vec<u8>> {
+async fn small(field: &mut Field<'_>, pace: &mut Pace) -> HttpResult<Vec<u8>> {
     let mut whole = Vec::new();
     while let Some(piece) = soon(field.chunk()).await? {
         pace.takes(piece.len())?;
@@ -198,7 +198,7 @@ async fn small(field: &mut Field<'_>, pace: &mut Pace) -> Result<Vec<u8>> {
     Ok(whole)
 }
 
-async fn to_disk(field: &mut Field<'_>, path: &Path, pace: &mut Pace, hasher: &mut blake3::Hasher) -> Result<u64> {
+async fn to_disk(field: &mut Field<'_>, path: &Path, pace: &mut Pace, hasher: &mut blake3::Hasher) -> HttpResult<u64> {
     let mut written = 0;
     let folder = path.parent().unwrap_or(path);
     tokio::fs::create_dir(folder).await.map_err(|error| not_written(&error))?;

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_what_nobody_may_write_can_be_written() {
+    fn a_copy_of_a_read_only_skill_is_writable() {
         let folder = Folder::skill("demo").with_mode("demo/SKILL.md", 0o444);
         let copy = copy(&folder).unwrap();
         assert!(!copy.root().join("SKILL.md").metadata().unwrap().permissions().readonly());

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use skillrun_model::{Classified, ErrorClass};
+
 use crate::package::name::NameProblem;
 use crate::schema::SchemaErrorKind;
 
@@ -63,6 +65,37 @@ pub enum SkillErrorKind {
     LayerMarker(&'static str),
     #[error("this layer has the placeholder {{{{{0}}}}}, which is unknown")]
     LayerPlaceholder(String),
+}
+
+impl Classified for SkillError {
+    fn class(&self) -> ErrorClass {
+        match &self.kind {
+            // The caller names the skill, so that a file in it that cannot be read is input too.
+            SkillErrorKind::Io(_)
+            | SkillErrorKind::NoFolder
+            | SkillErrorKind::NoSkillFile
+            | SkillErrorKind::Missing
+            | SkillErrorKind::NotAFile
+            | SkillErrorKind::NotUtf8
+            | SkillErrorKind::TooLarge(_)
+            | SkillErrorKind::Empty
+            | SkillErrorKind::Outside
+            | SkillErrorKind::BadRunner(_)
+            | SkillErrorKind::Schema(_)
+            | SkillErrorKind::Unusable(_)
+            | SkillErrorKind::LinkOut(_)
+            | SkillErrorKind::LinkBroken(_)
+            | SkillErrorKind::Special
+            | SkillErrorKind::TooManyFiles(_)
+            | SkillErrorKind::TooMuchData(_)
+            | SkillErrorKind::TooDeep(_)
+            | SkillErrorKind::Exists
+            | SkillErrorKind::BadName(..)
+            | SkillErrorKind::LayerLacks(_)
+            | SkillErrorKind::LayerMarker(_)
+            | SkillErrorKind::LayerPlaceholder(_) => ErrorClass::Usage,
+        }
+    }
 }
 
 impl SkillError {

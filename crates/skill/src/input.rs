@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::error::SkillError;
 use crate::package::Skill;
 use crate::package::runner::SchemaRole;
-use crate::schema::Problem;
+use crate::schema::SchemaProblem;
 
 /// What a value was given as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum InputPart {
     Input,
     Parameter,
 }
@@ -29,9 +29,9 @@ pub enum InputError {
 /// One thing that does not fit the schema.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Misfit {
-    pub part: Part,
+    pub part: InputPart,
     #[serde(flatten)]
-    pub problem: Problem,
+    pub problem: SchemaProblem,
 }
 
 /// A pair that is none.
@@ -45,7 +45,7 @@ pub enum PairError {
     Twice(String),
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for InputPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Input => "input",
@@ -68,7 +68,7 @@ fn told(misfits: &[Misfit]) -> String {
 pub fn check(skill: &Skill, input: &Map<String, Value>, parameter: &Map<String, Value>) -> Result<(), InputError> {
     let mut misfits = Vec::new();
     for (part, role, given) in
-        [(Part::Input, SchemaRole::Input, input), (Part::Parameter, SchemaRole::Parameter, parameter)]
+        [(InputPart::Input, SchemaRole::Input, input), (InputPart::Parameter, SchemaRole::Parameter, parameter)]
     {
         if let Some(schema) = skill.schema(role)? {
             let problems = schema.problems(&Value::Object(given.clone()));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_checked_and_all_is_told() {
+    fn both_are_checked_and_all_problems_reported() {
         let (_folder, skill) = skill();
         assert!(check(&skill, &object(json!({"topic": "x"})), &Map::new()).is_ok());
         let error = check(&skill, &object(json!({"topic": 3})), &object(json!({"lang": "fr"}))).unwrap_err();

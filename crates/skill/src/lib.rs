@@ -27,10 +27,10 @@ mod bounded;
 #[cfg(test)]
 mod testing;
 
-pub use archive::{ArchiveError, Existing, Installed};
+pub use archive::{ArchiveError, Existing, InstalledSkill};
 pub use copy::SkillCopy;
 pub use error::{SkillError, SkillErrorKind};
-pub use input::{InputError, PairError, Part};
+pub use input::{InputError, InputPart, PairError};
 pub use package::finding::{Finding, FindingKind, Severity};
 pub use package::hash::SkillHash;
 pub use package::runner::{Runner, SchemaRole};
@@ -38,5 +38,5 @@ pub use package::{EngineSupport, Skill};
 pub use patch::{Layer, Layers, Patch};
 pub use prompt::{PromptError, PromptValues};
 pub use schema::{OutputSchema, Schema, SchemaError};
-pub use search::{Found, Listing, Origin, SearchFolder, SearchPath};
-pub use validate::Report;
+pub use search::{FoundSkill, Listing, SearchFolder, SearchPath, SkillOrigin};
+pub use validate::SkillReport;

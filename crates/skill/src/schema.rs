@@ -20,6 +20,7 @@ use parts::{IntoValue, counted};
 use rates::Rates;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::OutputValidator;
+use skillrun_model::{Classified, ErrorClass};
 use steps::{Budget, CountedJson, OutOfBudget};
 
 /// Largest schema that is read.
@@ -80,6 +81,21 @@ pub enum SchemaErrorKind {
     IntoValue(String),
 }
 
+impl Classified for SchemaError {
+    fn class(&self) -> ErrorClass {
+        match &self.kind {
+            SchemaErrorKind::Missing
+            | SchemaErrorKind::Io(_)
+            | SchemaErrorKind::TooLarge
+            | SchemaErrorKind::NotJson(_)
+            | SchemaErrorKind::NotSchema(_)
+            | SchemaErrorKind::Expands
+            | SchemaErrorKind::TooDeep
+            | SchemaErrorKind::IntoValue(_) => ErrorClass::Usage,
+        }
+    }
+}
+
 /// A compiled schema.
 #[derive(Debug)]
 pub struct Schema {
@@ -89,7 +105,7 @@ pub struct Schema {
 
 /// What does not fit, and where.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Problem {
+pub struct SchemaProblem {
     /// A JSON pointer; empty for the value as a whole.
     pub path: String,
     pub message: String,
@@ -129,13 +145,13 @@ impl Schema {
 
     /// What is wrong with a value: nothing when it fits. Where finding out takes more than is allowed, that is what is
     /// wrong with it; the same value has the same answer every time.
-    pub fn problems(&self, value: &Value) -> Vec<Problem> {
+    pub fn problems(&self, value: &Value) -> Vec<SchemaProblem> {
         let list = Budget { steps: STEPS_LIST, bytes: BYTES_LIST };
         self.within(value, Budget { steps: STEPS_JUDGE, bytes: BYTES_LIST }, list)
     }
 
-    fn within(&self, value: &Value, judge: Budget, list: Budget) -> Vec<Problem> {
-        let whole = |message: String| vec![Problem { path: String::new(), message }];
+    fn within(&self, value: &Value, judge: Budget, list: Budget) -> Vec<SchemaProblem> {
+        let whole = |message: String| vec![SchemaProblem { path: String::new(), message }];
         match steps::within(judge, self.rates, value, |value| self.validator.is_valid(value)) {
             Ok(true) => return Vec::new(),
             Ok(false) => {}
@@ -146,11 +162,11 @@ impl Schema {
                 ));
             }
         }
-        let problem = |error: jsonschema::ValidationError<'_>| Problem {
+        let problem = |error: jsonschema::ValidationError<'_>| SchemaProblem {
             path: error.instance_path().to_string(),
             message: shorten(&steps::hidden(&error.to_string())),
         };
-        let listed = steps::within(list, self.rates, value, |value| -> Vec<Problem> {
+        let listed = steps::within(list, self.rates, value, |value| -> Vec<SchemaProblem> {
             self.validator.iter_errors(value).take(ERRORS_MAX).map(problem).collect()
         });
         listed.unwrap_or_else(|OutOfBudget| {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use skillrun_model::{Classified, ErrorClass};
 
 use crate::error::{SkillError, SkillErrorKind};
 use crate::package::Skill;
@@ -24,7 +25,7 @@ const OFFERED_MAX: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SkillOrigin")]
-pub enum Origin {
+pub enum SkillOrigin {
     Project,
     Configured,
     User,
@@ -35,7 +36,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchFolder {
     pub path: PathBuf,
-    pub origin: Origin,
+    pub origin: SkillOrigin,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,10 +46,10 @@ pub struct SearchPath {
 
 /// A folder with a `SKILL.md`, whether it can be read or not.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundSkill {
     pub name: String,
     pub root: PathBuf,
-    pub origin: Origin,
+    pub origin: SkillOrigin,
     pub skill: Result<Skill, SkillError>,
     /// The skill of the same name that comes before it.
     pub shadowed_by: Option<PathBuf>,
@@ -57,7 +58,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 pub struct Listing {
     /// In the order of the folders, by name in each.
-    pub skills: Vec<Found>,
+    pub skills: Vec<FoundSkill>,
     /// Folders that are there and cannot be looked into.
     pub unreadable: Vec<SkillError>,
 }
@@ -68,6 +69,17 @@ pub enum FindError {
     NotFound { name: String, known: Vec<String>, searched: Vec<PathBuf> },
     #[error(transparent)]
     Unusable(#[from] SkillError),
+}
+
+impl Classified for FindError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::NotFound { .. } | Self::Unusable(SkillError { kind: SkillErrorKind::NoFolder, .. }) => {
+                ErrorClass::NotFound
+            }
+            Self::Unusable(error) => error.class(),
+        }
+    }
 }
 
 fn offer(known: &[String], searched: &[PathBuf]) -> String {
@@ -107,7 +119,7 @@ impl SearchPath {
                 if !seen.insert(root.canonicalize().unwrap_or_else(|_| root.clone())) {
                     continue;
                 }
-                let mut found = Found::load(root, folder.origin);
+                let mut found = FoundSkill::load(root, folder.origin);
                 found.shadowed_by = first.get(&found.name).cloned();
                 first.entry(found.name.clone()).or_insert_with(|| found.root.clone());
                 listing.skills.push(found);
@@ -143,8 +155,8 @@ impl SearchPath {
     }
 }
 
-impl Found {
-    fn load(root: PathBuf, origin: Origin) -> Self {
+impl FoundSkill {
+    fn load(root: PathBuf, origin: SkillOrigin) -> Self {
         let skill = Skill::load(&root);
         let folder = || root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = skill.as_ref().map_or_else(|_| folder(), |skill| skill.name.clone());
@@ -186,7 +198,7 @@ mod tests {
     use crate::testing::Folder;
 
     fn search(folder: &Folder, names: &[&str]) -> SearchPath {
-        let folders = names.iter().map(|name| SearchFolder { path: folder.at(name), origin: Origin::Project });
+        let folders = names.iter().map(|name| SearchFolder { path: folder.at(name), origin: SkillOrigin::Project });
         SearchPath::new(folders.collect())
     }
 

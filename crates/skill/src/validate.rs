@@ -14,25 +14,25 @@ use crate::patch;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "SkillReport")]
-pub struct Report {
+pub struct SkillReport {
     /// Errors before warnings.
     pub findings: Vec<Finding>,
 }
 
-impl Report {
+impl SkillReport {
     /// Whether it can be run.
     pub fn is_usable(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 }
 
-pub fn validate(root: &Path) -> Report {
+pub fn validate(root: &Path) -> SkillReport {
     let mut findings = match Skill::load(root) {
         Ok(skill) => findings_of(skill),
         Err(error) => vec![finding(FindingKind::Unreadable, root, &error)],
     };
     findings.sort_by_key(|finding| finding.severity);
-    Report { findings }
+    SkillReport { findings }
 }
 
 fn findings_of(skill: Skill) -> Vec<Finding> {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_come_first_and_all_are_told() {
+    fn errors_come_first_and_all_are_reported() {
         let folder = Folder::new()
             .with("demo/SKILL.md", "x\n<!-- skillrun:end -->\n")
             .with("demo/assets/runner.json", r#"{"x": 1, "max_attempt": 0, "schemas": {"input": "i", "output": "o"}}"#)

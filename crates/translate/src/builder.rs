@@ -18,7 +18,7 @@ pub struct EventBuilder {
 
 /// Where an evidence event comes from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
+pub(crate) struct EventOrigin {
     pub(crate) span: Span,
     pub(crate) profile: ProfileId,
     pub(crate) confidence: f64,
@@ -67,7 +67,13 @@ impl EventBuilder {
     }
 
     /// An event made from bytes.
-    pub(crate) fn evidence(&mut self, origin: Origin, level: Level, data: Data, correlation: Correlation) -> Event {
+    pub(crate) fn evidence(
+        &mut self,
+        origin: EventOrigin,
+        level: Level,
+        data: Data,
+        correlation: Correlation,
+    ) -> Event {
         let source = Source {
             engine: self.engine.clone(),
             stream: origin.span.stream.source(),

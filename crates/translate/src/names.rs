@@ -119,7 +119,7 @@ mod tests {
 
     /// An owner that resumes a run from its Log assigns the same names as the previous owner would have.
     #[test]
-    fn what_the_log_has_is_not_given_again() {
+    fn names_in_the_log_are_not_assigned_again() {
         let (mut first, mut second) = (UsedNames::default(), UsedNames::default());
         for wish in ["a", "a", "b", "a#2", "c#7", "a", "c"] {
             let given = first.take(wish);

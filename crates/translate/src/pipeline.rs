@@ -1,6 +1,6 @@
 //! One attempt's evidence in, events and facts out. The same code for a running attempt and for old files.
 
-use skillrun_evidence::Step;
+use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, ProfileId, Stream, Timestamp};
@@ -65,7 +65,7 @@ impl AttemptPipeline {
     }
 
     /// Takes one step of the evidence; events go to `out` in order.
-    pub fn step(&mut self, step: &Step<'_>, builder: &mut EventBuilder, mut out: impl FnMut(Event)) {
+    pub fn step(&mut self, step: &FeedStep<'_>, builder: &mut EventBuilder, mut out: impl FnMut(Event)) {
         self.now = self.started_at.plus_nanos(step.t_ns);
         let Self { parser, to_rasp, facts, questions, now, position, .. } = self;
         let mut take = |record: Record| match record.span.stream {

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn large_ones_go_sooner_and_what_was_fetched_takes_no_room() {
+    fn large_questions_are_dropped_first_and_fetched_ones_are_free() {
         let mut questions = Questions::default();
         for _ in 0..2 {
             // A line of 8 MiB has an input that is left out; it weighs no more than one that just fits.

@@ -15,7 +15,7 @@ use skillrun_parse::buffer::floor_boundary;
 use skillrun_parse::record::{Asks, MessageKey, Raw, Record, RecordKind, Span, Voided};
 use skillrun_parse::text::json::repair_surrogates;
 
-use crate::builder::{EventBuilder, Origin, span_ref};
+use crate::builder::{EventBuilder, EventOrigin, span_ref};
 use crate::names::{MessageNames, UsedNames};
 use crate::payload;
 
@@ -35,7 +35,7 @@ const LOW_CONFIDENCE: f64 = 0.7;
 struct OpenTool {
     /// Calls that are still open at the end are closed in the order in which they began.
     order: u64,
-    origin: Origin,
+    origin: EventOrigin,
 }
 
 /// Turns one attempt's records into events.
@@ -97,7 +97,7 @@ impl ToRasp {
         out: &mut impl FnMut(Event),
     ) -> MessageName {
         let stream = record.span.stream;
-        let origin = Origin { span: record.span, profile: record.profile, confidence: record.confidence, ts };
+        let origin = EventOrigin { span: record.span, profile: record.profile, confidence: record.confidence, ts };
         let correlation = self.correlation(stream);
         let mut name = None;
         let called = self.called(record, &mut builder.names);
@@ -256,7 +256,7 @@ impl ToRasp {
         name
     }
 
-    fn open_tool(&mut self, id: &str, origin: Origin, builder: &mut EventBuilder, out: &mut impl FnMut(Event)) {
+    fn open_tool(&mut self, id: &str, origin: EventOrigin, builder: &mut EventBuilder, out: &mut impl FnMut(Event)) {
         if self.open_tools.len() < OPEN_TOOLS_MAX {
             self.tools_begun += 1;
             self.open_tools.insert(id.to_owned(), OpenTool { order: self.tools_begun, origin });
@@ -283,7 +283,7 @@ impl ToRasp {
         if count > 0 && span.stream != Stream::Pty {
             let mut data = diagnostic(Code::LowConfidenceParse, "lines that could not be read as the engine's format");
             data.count = Some(count);
-            let origin = Origin { span, profile, confidence: 1.0, ts };
+            let origin = EventOrigin { span, profile, confidence: 1.0, ts };
             out(builder.evidence(origin, Level::Warning, Data::ParserWarning(data), self.correlation(span.stream)));
         }
     }
@@ -300,7 +300,7 @@ impl ToRasp {
                 truncated: false,
                 synthetic: true,
             };
-            let origin = Origin { ts, ..tool.origin };
+            let origin = EventOrigin { ts, ..tool.origin };
             let correlation = self.tool_correlation(origin.span.stream, &id);
             out(builder.evidence(origin, Level::Warning, Data::ToolCallFailed(data), correlation));
         }

@@ -9,21 +9,21 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer as Read, Cursor, EventLog, Limits, LogError};
+use skillrun_log::{Cursor, EventLog, Limits, LogError, LogRead as Read};
 use skillrun_model::interaction::{OnDeadline, Pending};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{RunId, RunStatus};
-use skillrun_runtime::owners::Kind;
+use skillrun_runtime::owners::OwnerErrorKind;
 use skillrun_runtime::result::{self, RunResult};
 use skillrun_runtime::{AcceptError, NewRun, Reply, Runtime, RuntimeError};
 
-use crate::cases::Answer;
+use crate::cases::CaseAnswer;
 
 /// Interval of the checks whether everything is to stop, or the run is stuck.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long a run that is over may take to write its result.
-const LAST_WORDS: Duration = Duration::from_secs(60);
+const RESULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers to one run; one that asks more often is left waiting.
 const ANSWERS_MAX: usize = 100;
@@ -50,7 +50,7 @@ impl Stop {
 /// How a run is dealt with.
 #[derive(Debug, Clone, Copy)]
 pub struct Conduct<'a> {
-    pub answers: &'a [Answer],
+    pub answers: &'a [CaseAnswer],
     pub cancel: CancelWhen<'a>,
     pub stop: &'a Stop,
 }
@@ -143,7 +143,7 @@ pub fn drive(runtime: &Runtime, new: NewRun, conduct: Conduct<'_>) -> Result<End
     let driven = driving.until_over(&rung);
     drop(subscription);
     driven?;
-    runtime.wait_for(run, LAST_WORDS);
+    runtime.wait_for(run, RESULT_TIMEOUT);
     let result = result::read(&runtime.data().run(run)).map_err(|error| DriveError::Result { run, error })?;
     let ended = driving.state.status.unwrap_or(RunStatus::Failed);
     let status = if driving.question.is_some() { RunStatus::WaitingUser } else { ended };
@@ -174,7 +174,7 @@ impl Driving<'_> {
             }
             self.act()?;
             // A timeout or a disconnected sender: the state is checked either way.
-            if rung.recv_timeout(LOOK).is_err() {
+            if rung.recv_timeout(POLL_INTERVAL).is_err() {
                 self.check_stuck()?;
             }
         }
@@ -260,7 +260,11 @@ impl Driving<'_> {
 /// A run that has moved on meanwhile does not count as an error.
 fn settled(said: Result<(), RuntimeError>) -> Result<(), DriveError> {
     match said {
-        Err(error) if matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over) => Ok(()),
+        Err(error)
+            if matches!(error.kind(), OwnerErrorKind::Stale | OwnerErrorKind::Repeated | OwnerErrorKind::Over) =>
+        {
+            Ok(())
+        }
         other => Ok(other?),
     }
 }
@@ -268,14 +272,14 @@ fn settled(said: Result<(), RuntimeError>) -> Result<(), DriveError> {
 /// Answers that are left.
 #[derive(Debug)]
 struct Answers<'a> {
-    all: &'a [Answer],
+    all: &'a [CaseAnswer],
     /// How many of those that are given in order are used up.
     used: usize,
     given: usize,
 }
 
 impl<'a> Answers<'a> {
-    fn new(all: &'a [Answer]) -> Self {
+    fn new(all: &'a [CaseAnswer]) -> Self {
         Self { all, used: 0, given: 0 }
     }
 
@@ -284,15 +288,15 @@ impl<'a> Answers<'a> {
             return None;
         }
         let fitting = self.all.iter().find_map(|answer| match answer {
-            Answer::To { question, text } if question.is_match(asked) => Some(text),
-            Answer::To { .. } | Answer::Next(_) => None,
+            CaseAnswer::To { question, text } if question.is_match(asked) => Some(text),
+            CaseAnswer::To { .. } | CaseAnswer::Next(_) => None,
         });
         let text = match fitting {
             Some(text) => text,
             None => {
                 let in_order = self.all.iter().filter_map(|answer| match answer {
-                    Answer::Next(text) => Some(text),
-                    Answer::To { .. } => None,
+                    CaseAnswer::Next(text) => Some(text),
+                    CaseAnswer::To { .. } => None,
                 });
                 let next = in_order.into_iter().nth(self.used)?;
                 self.used += 1;
@@ -309,12 +313,12 @@ mod tests {
     use super::*;
     use regex::Regex;
 
-    fn next(text: &str) -> Answer {
-        Answer::Next(text.to_owned())
+    fn next(text: &str) -> CaseAnswer {
+        CaseAnswer::Next(text.to_owned())
     }
 
-    fn to(question: &str, text: &str) -> Answer {
-        Answer::To { question: Regex::new(question).unwrap(), text: text.to_owned() }
+    fn to(question: &str, text: &str) -> CaseAnswer {
+        CaseAnswer::To { question: Regex::new(question).unwrap(), text: text.to_owned() }
     }
 
     #[test]
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_asks_for_ever_gets_no_answer_for_ever() {
+    fn an_engine_that_keeps_asking_is_not_answered_forever() {
         let all = [to(".", "yes")];
         let mut answers = Answers::new(&all);
         assert_eq!((0..1_000).filter(|_| answers.to("really?").is_some()).count(), ANSWERS_MAX);

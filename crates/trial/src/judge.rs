@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_with_its_place() {
+    fn differences_are_reported_with_their_place() {
         let found = json!({"words": 8, "more": {"a": [1, {"b": 2}]}});
         let cases = [
             (json!({"words": 9}), "words is 8, not 9"),

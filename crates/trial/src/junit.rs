@@ -5,13 +5,13 @@
 
 use std::fmt::Write;
 
-use crate::report::{OneRun, Report, Row};
+use crate::report::{OneRun, Row, TrialReport};
 use crate::trials::Verdict;
 
 /// Longest text of one failure.
 const TEXT_MAX: usize = 64 * 1024;
 
-pub fn xml(report: &Report) -> String {
+pub fn xml(report: &TrialReport) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for engine in &report.engines {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| row.engine == engine.name).collect();
@@ -21,7 +21,7 @@ pub fn xml(report: &Report) -> String {
     xml
 }
 
-fn suite(xml: &mut String, report: &Report, engine: &str, skipped: Option<&str>, rows: &[&Row]) {
+fn suite(xml: &mut String, report: &TrialReport, engine: &str, skipped: Option<&str>, rows: &[&Row]) {
     let runs = || rows.iter().flat_map(|row| &row.runs);
     let count = |verdict: Verdict| runs().filter(|run| run.verdict == verdict).count();
     let (tests, skips) = match skipped {

@@ -13,11 +13,11 @@ use serde::Serialize;
 use skillrun_model::{Code, RunId, RunStatus};
 
 use crate::judge::Validity;
-use crate::trials::{Came, Plan, Trial, Verdict};
+use crate::trials::{Trial, TrialEnd, TrialPlan, Verdict};
 
 /// What came of everything.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct TrialReport {
     pub skill: String,
     /// None: the skill has none, and was tried without input.
     pub cases_file: Option<String>,
@@ -123,12 +123,12 @@ pub struct OneRun {
 pub struct Disagreement {
     pub case: String,
     /// By engine.
-    pub told: BTreeMap<String, Told>,
+    pub told: BTreeMap<String, RowSummary>,
 }
 
 /// What is compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct RowSummary {
     pub verdict: RowVerdict,
     /// Of the first run that did not pass, else of the first.
     pub status: Option<RunStatus>,
@@ -153,8 +153,8 @@ pub struct About {
     pub skipped: Vec<(String, String)>,
 }
 
-impl Report {
-    pub fn of(plan: Plan<'_>, about: About, trials: &[Trial]) -> Self {
+impl TrialReport {
+    pub fn of(plan: TrialPlan<'_>, about: About, trials: &[Trial]) -> Self {
         let pairs = (0..plan.cases.len()).flat_map(|case| (0..plan.engines.len()).map(move |engine| (case, engine)));
         let rows: Vec<Row> = pairs.map(|(case, engine)| row(plan, case, engine, trials)).collect();
         let tried = plan.engines.iter().map(|engine| EngineTried {
@@ -195,7 +195,7 @@ fn overall(rows: &[Row]) -> Overall {
     }
 }
 
-fn row(plan: Plan<'_>, case: usize, engine: usize, trials: &[Trial]) -> Row {
+fn row(plan: TrialPlan<'_>, case: usize, engine: usize, trials: &[Trial]) -> Row {
     let of_row = trials.iter().filter(|trial| (trial.case, trial.engine) == (case, engine));
     let runs: Vec<OneRun> = of_row.map(OneRun::of).collect();
     let name = |names: Option<&String>| names.cloned().unwrap_or_default();
@@ -230,16 +230,16 @@ fn row_verdict(runs: &[OneRun]) -> RowVerdict {
     }
 }
 
-fn disagreements(plan: Plan<'_>, rows: &[Row]) -> Vec<Disagreement> {
+fn disagreements(plan: TrialPlan<'_>, rows: &[Row]) -> Vec<Disagreement> {
     let of_case = |case: &crate::cases::Case| {
-        let told = |row: &Row| Told {
+        let told = |row: &Row| RowSummary {
             verdict: row.verdict,
             status: telling(&row.runs).and_then(|run| run.status),
             output: row.output,
         };
         // An interrupted row says nothing about its engine.
         let tell = |row: &&Row| row.case == case.name && row.verdict != RowVerdict::Interrupted;
-        let told: BTreeMap<String, Told> =
+        let told: BTreeMap<String, RowSummary> =
             rows.iter().filter(tell).map(|row| (row.engine.clone(), told(row))).collect();
         let mut all = told.values();
         let first = all.next()?;
@@ -275,7 +275,7 @@ impl OneRun {
             checks: 0,
             met: 0,
         };
-        let Came::Ended { ended, checks, validity, hindrance: _ } = &trial.came else { return one };
+        let TrialEnd::Ended { ended, checks, validity, hindrance: _ } = &trial.came else { return one };
         one.run_id = Some(ended.run);
         one.status = Some(ended.status);
         one.output = Some(*validity);

@@ -12,11 +12,11 @@ use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, drive};
 use crate::judge::{Check, Validity, checks, hindrance};
 
 /// Interval of the checks whether everything is to stop.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What is tried on what.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan<'a> {
+pub struct TrialPlan<'a> {
     pub skill: &'a Skill,
     pub cases: &'a [Case],
     pub engines: &'a [Engine],
@@ -52,12 +52,12 @@ pub struct Trial {
     pub engine: usize,
     /// From 1.
     pub time: u32,
-    pub came: Came,
+    pub came: TrialEnd,
 }
 
 /// What came of it.
 #[derive(Debug, Clone)]
-pub enum Came {
+pub enum TrialEnd {
     Ended {
         ended: Box<Ended>,
         checks: Vec<Check>,
@@ -87,29 +87,29 @@ pub enum Verdict {
 impl Trial {
     pub fn verdict(&self) -> Verdict {
         match &self.came {
-            Came::Ended { ended, .. } if ended.because == Because::Stopped => Verdict::Interrupted,
-            Came::Ended { hindrance: Some(_), .. } => Verdict::Error,
-            Came::Ended { checks, .. } if checks.iter().all(|check| check.problem.is_none()) => Verdict::Passed,
-            Came::Ended { .. } => Verdict::Failed,
-            Came::Trouble(_) => Verdict::Error,
-            Came::NotRun => Verdict::Interrupted,
+            TrialEnd::Ended { ended, .. } if ended.because == Because::Stopped => Verdict::Interrupted,
+            TrialEnd::Ended { hindrance: Some(_), .. } => Verdict::Error,
+            TrialEnd::Ended { checks, .. } if checks.iter().all(|check| check.problem.is_none()) => Verdict::Passed,
+            TrialEnd::Ended { .. } => Verdict::Failed,
+            TrialEnd::Trouble(_) => Verdict::Error,
+            TrialEnd::NotRun => Verdict::Interrupted,
         }
     }
 
     /// What is not as it must be.
     pub fn problems(&self) -> Vec<String> {
         match &self.came {
-            Came::Ended { hindrance: Some(why), .. } => vec![why.clone()],
-            Came::Ended { checks, .. } => checks.iter().filter_map(|check| check.problem.clone()).collect(),
-            Came::Trouble(why) => vec![why.clone()],
-            Came::NotRun => Vec::new(),
+            TrialEnd::Ended { hindrance: Some(why), .. } => vec![why.clone()],
+            TrialEnd::Ended { checks, .. } => checks.iter().filter_map(|check| check.problem.clone()).collect(),
+            TrialEnd::Trouble(why) => vec![why.clone()],
+            TrialEnd::NotRun => Vec::new(),
         }
     }
 }
 
 /// What is reported while the trials run.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum TrialProgress<'a> {
     /// One more is done.
     Done { done: usize, of: usize, trial: &'a Trial },
     /// The rest is canceled.
@@ -119,9 +119,9 @@ pub enum Progress<'a> {
 /// Runs them all. What stops everything leaves trials that were not run.
 pub fn run_all(
     runtime: &Runtime,
-    plan: Plan<'_>,
+    plan: TrialPlan<'_>,
     stop: &Stop,
-    mut tell: impl FnMut(Progress<'_>),
+    mut tell: impl FnMut(TrialProgress<'_>),
 ) -> Result<Vec<Trial>, skillrun_skill::SkillError> {
     let schema = plan.skill.schema(SchemaRole::Output)?;
     let places = places(plan);
@@ -136,7 +136,7 @@ pub fn run_all(
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&(time, case, engine)) = places.get(number) else { return };
                     let came =
-                        if stop.is_set() { Came::NotRun } else { run(runtime, plan, case, engine, schema, stop) };
+                        if stop.is_set() { TrialEnd::NotRun } else { run(runtime, plan, case, engine, schema, stop) };
                     if sender.send((number, Trial { case, engine, time, came })).is_err() {
                         return;
                     }
@@ -148,13 +148,13 @@ pub fn run_all(
         loop {
             if stop.is_set() && !has_told_stop {
                 has_told_stop = true;
-                tell(Progress::Stopping);
+                tell(TrialProgress::Stopping);
             }
-            match receiver.recv_timeout(LOOK) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok((number, trial)) => {
                     done += 1;
-                    if !matches!(trial.came, Came::NotRun) {
-                        tell(Progress::Done { done, of: places.len(), trial: &trial });
+                    if !matches!(trial.came, TrialEnd::NotRun) {
+                        tell(TrialProgress::Done { done, of: places.len(), trial: &trial });
                     }
                     trials[number] = Some(trial);
                 }
@@ -164,7 +164,7 @@ pub fn run_all(
         }
     });
     // A thread that panicked has printed why; its trials count as not run.
-    let lost = |&(time, case, engine): &(u32, usize, usize)| Trial { case, engine, time, came: Came::NotRun };
+    let lost = |&(time, case, engine): &(u32, usize, usize)| Trial { case, engine, time, came: TrialEnd::NotRun };
     let mut trials: Vec<Trial> =
         trials.into_iter().zip(&places).map(|(trial, place)| trial.unwrap_or_else(|| lost(place))).collect();
     trials.sort_by_key(|trial| (trial.case, trial.engine, trial.time));
@@ -172,7 +172,7 @@ pub fn run_all(
 }
 
 /// In the order they begin: engines take turns, so that two at the same time are seldom on the same one.
-fn places(plan: Plan<'_>) -> Vec<(u32, usize, usize)> {
+fn places(plan: TrialPlan<'_>) -> Vec<(u32, usize, usize)> {
     let times = 1..=plan.times;
     let pairs = (0..plan.cases.len()).flat_map(|case| (0..plan.engines.len()).map(move |engine| (case, engine)));
     times.flat_map(|time| pairs.clone().map(move |(case, engine)| (time, case, engine))).collect()
@@ -180,13 +180,13 @@ fn places(plan: Plan<'_>) -> Vec<(u32, usize, usize)> {
 
 fn run(
     runtime: &Runtime,
-    plan: Plan<'_>,
+    plan: TrialPlan<'_>,
     case: usize,
     engine: usize,
     schema: Option<&skillrun_skill::Schema>,
     stop: &Stop,
-) -> Came {
-    let (Some(case), Some(engine)) = (plan.cases.get(case), plan.engines.get(engine)) else { return Came::NotRun };
+) -> TrialEnd {
+    let (Some(case), Some(engine)) = (plan.cases.get(case), plan.engines.get(engine)) else { return TrialEnd::NotRun };
     let new = NewRun {
         skill: plan.skill.clone(),
         engine: engine.name.clone(),
@@ -211,8 +211,8 @@ fn run(
             let validity = Validity::of(ended.result.as_ref(), schema);
             let checks = checks(&case.expect, &ended, validity);
             let hindrance = hindrance(&case.expect, &ended);
-            Came::Ended { ended: Box::new(ended), checks, validity, hindrance }
+            TrialEnd::Ended { ended: Box::new(ended), checks, validity, hindrance }
         }
-        Err(error) => Came::Trouble(error.to_string()),
+        Err(error) => TrialEnd::Trouble(error.to_string()),
     }
 }

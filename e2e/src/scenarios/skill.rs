@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_engine_does_not_count_is_no_difference_and_a_missing_key_is_one() {
+    fn uncounted_usage_is_equal_but_a_missing_key_differs() {
         let shapes = Shapes::default();
         let first = result(json!({"input_tokens": 7, "reasoning_tokens": null, "reported": {"cost": 1}}));
         shapes.compare("one", shape(&first)).expect("the first");

@@ -16,7 +16,7 @@ from soak.load.client import SoakClient
 from soak.load.kinds import PARKED
 from soak.load.runs import Refused, cancel, drive, good, is_right, submit
 
-PATIENCE = 60.0
+PARK_TIMEOUT = 60.0
 # Seconds until those with a process are begun again: many times what runs are kept, and well below ten minutes.
 STAY = 240.0
 
@@ -65,7 +65,7 @@ def has_process(kind: Kind) -> bool:
 
 
 def wait_for(client: SoakClient, run: str, status: str) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + PARK_TIMEOUT
     while (found := good(client.look(run), f"GET {run}").json()["status"]) != status:
         if time.monotonic() > end or found in OVER:
             raise Refused(f"{run} is {found} and not {status}")

@@ -13,7 +13,7 @@ from soak.load.kinds import draw
 from soak.load.living import Living
 
 # Seconds a run may take on a machine with much else to do.
-PATIENCE = 120.0
+RUN_TIMEOUT = 120.0
 # Seconds that the server keeps a question for news.
 WAIT = 5
 # Between looks at a run that waits for something other than us.
@@ -71,7 +71,7 @@ def cancel(client: Client, run: str) -> bool:
 
 def drive(client: Client, kind: Kind, run: str, dice: random.Random, book: Book) -> str:
     """Answers until the run is over; its status, and its error or reason."""
-    end, answered = time.monotonic() + PATIENCE, 0
+    end, answered = time.monotonic() + RUN_TIMEOUT, 0
     while time.monotonic() < end:
         found = good(client.get(f"/v1/runs/{run}?wait={WAIT}"), f"GET {run}").json()
         if found["status"] in OVER:
@@ -80,7 +80,7 @@ def drive(client: Client, kind: Kind, run: str, dice: random.Random, book: Book)
             time.sleep(GLANCE)
             continue
         answered += found["status"] == "waiting_user"
-    raise Refused(f"{run}: {kind.name} is not over after {PATIENCE:.0f} s")
+    raise Refused(f"{run}: {kind.name} is not over after {RUN_TIMEOUT:.0f} s")
 
 
 def answer_one(client: Client, kind: Kind, run: str, dice: random.Random, book: Book, answered: int) -> bool:

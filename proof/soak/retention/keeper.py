@@ -14,7 +14,7 @@ from soak.retention.laws import Removal, Round, What, Why, breaches
 from soak.retention.settings import Ages
 
 # Seconds that a call may take on a busy machine.
-PATIENCE = 120.0
+GC_TIMEOUT = 120.0
 # Runs that are asked for after each call, of each sort.
 ASKED = 3
 
@@ -82,7 +82,7 @@ class Keeper:
 def gc(place: Place) -> list[Removal]:
     """Calls `skillrun gc` and gives what it says it did."""
     process = place.start("gc", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, said = process.communicate(timeout=PATIENCE)
+    out, said = process.communicate(timeout=GC_TIMEOUT)
     if process.returncode != 0:
         raise AssertionError(f"skillrun gc ends with {process.returncode}: {said.decode(errors='replace')[-500:]}")
     removed = json.loads(out)["removed"]

@@ -39,7 +39,7 @@ class TestBook(unittest.TestCase):
             hit[name] = "failed:HOST_ERROR" in self.book.expected(run)
         self.assertEqual(hit, {"before": False, "after": False, "across": True, "within": True})
 
-    def test_a_cancel_that_was_taken_is_the_end_and_one_that_was_sent_may_be(self) -> None:
+    def test_acknowledged_cancel_must_end_the_run_and_sent_one_may(self) -> None:
         run = self.book.track("a", order_of("auto"), 10.0)
         run.asked_to_cancel = True
         self.assertEqual(self.book.expected(run), ["canceled", "succeeded"])

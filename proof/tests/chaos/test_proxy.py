@@ -7,7 +7,7 @@ import unittest
 
 from chaos.proxy import Proxy
 
-PATIENCE = 20
+TEST_TIMEOUT = 20
 
 
 class Echo:
@@ -45,7 +45,7 @@ class TestProxy(unittest.TestCase):
         self.proxy.point(self.echo.address)
 
     def connect(self) -> socket.socket:
-        connection = socket.create_connection(self.proxy.address, PATIENCE)
+        connection = socket.create_connection(self.proxy.address, TEST_TIMEOUT)
         self.addCleanup(connection.close)
         return connection
 
@@ -65,7 +65,7 @@ class TestProxy(unittest.TestCase):
         writer = threading.Thread(target=lambda: (connection.sendall(sent), connection.shutdown(socket.SHUT_WR)))
         writer.start()
         self.assertEqual(self.heard(connection), sent)
-        writer.join(PATIENCE)
+        writer.join(TEST_TIMEOUT)
 
     def test_without_a_server_a_connection_is_closed(self) -> None:
         self.proxy.point(None)
@@ -85,7 +85,7 @@ class TestProxy(unittest.TestCase):
         self.assertEqual(self.heard(connection), b"")
         self.assertEqual(self.proxy.cuts, 1)
 
-    def test_while_it_is_rough_new_connections_break_after_some_bytes(self) -> None:
+    def test_rough_proxy_breaks_new_connections_after_some_bytes(self) -> None:
         self.proxy.rough(True)
         sent = bytes(100_000)
         for _ in range(10):

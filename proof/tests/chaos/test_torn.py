@@ -51,7 +51,7 @@ class TestTorn(unittest.TestCase):
         self.assertEqual(self.log.read_bytes(), torn)
         self.assertFalse(tear(self.folder / "gone", Torn.HALF, Random(1)))
 
-    def test_only_the_last_event_and_only_one_made_from_evidence_is_cut(self) -> None:
+    def test_only_a_last_event_made_from_evidence_is_cut(self) -> None:
         first = event(1, "run.started")
         for seed in range(20):
             whole = self.write(first, event(2, "raw.stdout", "stdout"))
@@ -64,7 +64,7 @@ class TestTorn(unittest.TestCase):
         self.assertEqual(self.log.read_bytes(), synced)
         self.assertFalse(cut_last_evidence(self.folder / "gone", Random(1)))
 
-    def test_a_run_that_somebody_owns_is_not_ours(self) -> None:
+    def test_an_owned_run_is_not_touched(self) -> None:
         (self.folder / "lock").touch()
         with hold(self.folder) as first, hold(self.folder) as second:
             self.assertEqual((first, second), (True, False))

@@ -6,7 +6,7 @@ import unittest
 
 from lab.client import Broken, Client, Event, View
 
-PATIENCE = 10
+TEST_TIMEOUT = 10
 
 
 class Canned:
@@ -34,7 +34,7 @@ class TestClient(unittest.TestCase):
     def client(self, answer: bytes) -> Client:
         self.server = Canned(answer)
         self.addCleanup(self.server.listener.close)
-        return Client(self.server.address, "token", PATIENCE)
+        return Client(self.server.address, "token", TEST_TIMEOUT)
 
     def test_a_whole_answer(self) -> None:
         answer = self.client(b'HTTP/1.1 202 Accepted\r\nContent-Length: 12\r\n\r\n{"run_id":1}').look("r")

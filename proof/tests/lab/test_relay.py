@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lab.place import RELAY
 
-PATIENCE = 30
+TEST_TIMEOUT = 30
 BLUE, DARK = "blue.m0123456789ab", "dark.mba9876543210"
 
 
@@ -24,17 +24,17 @@ class TestRelay(unittest.TestCase):
     def relay(self, life: str, *words: str, said: bytes = b"") -> subprocess.CompletedProcess:
         command = [sys.executable, "-IS", RELAY, self.effects, life, *words]
         environment = os.environ | {"SKILLRUN_ATTEMPT": "run-1/2/nonce"}
-        return subprocess.run(command, input=said, env=environment, capture_output=True, timeout=PATIENCE)
+        return subprocess.run(command, input=said, env=environment, capture_output=True, timeout=TEST_TIMEOUT)
 
     def noted(self) -> list[str]:
         return self.effects.read_text().splitlines()
 
-    def test_an_engine_of_one_turn_is_told_by_its_words(self) -> None:
+    def test_an_engine_of_one_turn_receives_the_answer_as_argument(self) -> None:
         done = self.relay("once", "/bin/echo", f"--prompt={BLUE}")
         self.assertEqual((done.returncode, done.stdout), (0, f"--prompt={BLUE}\n".encode()))
         self.assertEqual(self.noted(), ["run-1 2 start", f"run-1 - told.{BLUE} {BLUE}"])
 
-    def test_somebody_is_left_who_holds_nothing_of_the_engine(self) -> None:
+    def test_a_process_remains_that_holds_no_pipe_of_the_engine(self) -> None:
         words = ["/bin/sh", "-c", "ps -o pid= --ppid $$"]
         done = self.relay("leaves", *words)
         left = [int(pid) for pid in done.stdout.split() if Path(f"/proc/{int(pid)}").exists()]
@@ -49,7 +49,7 @@ class TestRelay(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, said))
         self.assertEqual(self.noted()[1:], [f"run-1 - told.{BLUE} {BLUE}", f"run-1 - told.{DARK} {DARK}"])
 
-    def test_an_answer_told_twice_is_noted_twice(self) -> None:
+    def test_an_answer_given_twice_is_recorded_twice(self) -> None:
         self.relay("talks", "/bin/cat", said=f"{BLUE}\n{BLUE}\n".encode())
         self.assertEqual(self.noted()[1:], [f"run-1 - told.{BLUE} {BLUE}"] * 2)
 

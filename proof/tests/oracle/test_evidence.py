@@ -164,7 +164,7 @@ class Evidence(LawCase):
         (self.folder / "workspace/artifacts/report.md").write_text("more")
         self.assert_breaks(Law.EVIDENCE, "was changed", self.look())
 
-    def test_a_link_is_no_artifact(self) -> None:
+    def test_a_link_is_not_an_artifact(self) -> None:
         path = self.folder / "workspace/artifacts/report.md"
         other = self.root / "report.md"
         path.rename(other)

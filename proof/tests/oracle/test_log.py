@@ -113,14 +113,14 @@ class Seq(LawCase):
         with mock.patch.object(lines, "LINE_LIMIT", 500):
             self.assert_breaks(Law.SEQ, "a line of more than 500 bytes", self.look())
 
-    def test_a_value_of_another_kind_is_a_breach_of_the_law_that_needs_it(self) -> None:
+    def test_a_value_of_another_kind_breaks_the_law_that_needs_it(self) -> None:
         run = Recorded("echo")
         run.of("attempt.ended")["data"]["verdict"]["reason_code"] = {}
         run.files[".audit/meta.1.json"] = "{}"
         run.write(self.data)
         self.assert_breaks(Law.STATUS, "of another kind", self.look())
 
-    def test_a_torn_end_may_be_mended_until_all_is_over(self) -> None:
+    def test_a_torn_end_may_be_repaired_until_all_is_over(self) -> None:
         run = Recorded("resumed")
         run.until("run.status", status="waiting_user")
         folder = run.write(self.data)

@@ -31,7 +31,7 @@ class Replies(LawCase):
         other = ReplyAcknowledged(self.run_.run, 1, "green", 200)
         self.assert_breaks(Law.REPLIES, 'the Log has "blue"', self.look(*promises(self.run_), other))
 
-    def test_an_answer_that_nobody_sent(self) -> None:
+    def test_an_answer_that_no_client_sent(self) -> None:
         self.run_.write(self.data)
         ledger = [entry for entry in promises(self.run_) if not isinstance(entry, ReplySent)]
         self.assert_breaks(Law.REPLIES, "no client sent", self.look(*ledger))
@@ -114,7 +114,7 @@ class EffectsLaw(LawCase):
         run = self.run_.run
         self.assert_breaks(Law.EFFECTS, "step start was done 2 times", self.after(f"{run} 2 start", f"{run} 2 start"))
 
-    def test_a_line_that_is_no_effect(self) -> None:
+    def test_a_line_that_is_not_an_effect(self) -> None:
         self.assert_breaks(Law.EFFECTS, "not `RUN ATTEMPT STEP`", self.after("start"))
 
     def test_an_attempt_that_the_log_does_not_know(self) -> None:
@@ -123,7 +123,7 @@ class EffectsLaw(LawCase):
     def test_a_run_that_is_not_there(self) -> None:
         self.assert_breaks(Law.EFFECTS, "does not exist", self.after("00000000-0000-7000-8000-00000000000f 1 start"))
 
-    def test_the_engine_is_told_twice(self) -> None:
+    def test_the_engine_receives_an_answer_twice(self) -> None:
         run = self.run_.run
         report = self.after(f"{run} 2 told.1 blue", f"{run} 3 told.2 blue")
         self.assert_breaks(Law.EFFECTS, "received 'blue' 2 times", report)

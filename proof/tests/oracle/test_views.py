@@ -55,13 +55,13 @@ class Fcmp(LawCase):
         run.write(self.data)
         self.assert_breaks(Law.FCMP, "warnings", self.look(is_settled=False))
 
-    def test_success_without_a_marker_is_told(self) -> None:
+    def test_success_without_a_marker_has_a_warning(self) -> None:
         verdict = self.run_.of("attempt.ended")["data"]["verdict"]
         verdict.update(rule="9", reason_code="OUTPUT_VALID")
         self.run_.write(self.data)
         self.assert_breaks(Law.STATUS, "only success without a marker has a warning", self.look(is_settled=False))
 
-    def test_not_done_is_no_success(self) -> None:
+    def test_not_done_is_not_success(self) -> None:
         verdict = self.run_.of("attempt.ended")["data"]["verdict"]
         verdict.update(rule="8b", reason_code="AGENT_NOT_DONE", completion="unknown")
         self.run_.write(self.data)
@@ -151,7 +151,7 @@ class Result(LawCase):
         self.run_.write(self.data)
         self.assert_breaks(Law.STATUS, 'status "failed" where the Log says "succeeded"', self.look())
 
-    def test_every_field_that_the_log_tells_counts(self) -> None:
+    def test_every_field_from_the_log_counts(self) -> None:
         result = json.loads(self.run_.files["result.json"])
         for key in ("run_id", "status", "attempts", "completion", "artifacts", "output", "error", "timing"):
             self.run_.files["result.json"] = json.dumps(result | {key: "another"})
@@ -228,7 +228,7 @@ class Told(LawCase):
         self.run_ = Recorded("sticky")
         self.run_.write(self.data)
 
-    def test_an_end_once_told_never_changes(self) -> None:
+    def test_a_reported_end_never_changes(self) -> None:
         self.assert_holds(self.look(StatusSeen(self.run_.run, "succeeded", 30)))
         self.assert_breaks(Law.STATUS, "received failed", self.look(StatusSeen(self.run_.run, "failed")))
 

@@ -121,7 +121,7 @@ class Bounds(unittest.TestCase):
         few = [Point(second, LEVEL) for second in range(5)]
         self.assertIs(judge(few, MEMORY).verdict, Verdict.UNKNOWN)
 
-    def test_what_is_told_of_a_leak(self) -> None:
+    def test_the_report_of_a_leak(self) -> None:
         finding = judge(row(lambda gone, dice: LEVEL + 48 * MB * gone, 1), MEMORY)
         self.assertAlmostEqual(finding.rise / MB, 48, delta=0.5)
         self.assertAlmostEqual(finding.per_hour / MB, 48 * 3600 / SECONDS, delta=4)

@@ -71,7 +71,7 @@ class Laws(unittest.TestCase):
     def test_a_failed_one_before_others(self) -> None:
         self.assert_breach(done(of_run("old-failed")), "a run that failed later was removed")
 
-    def test_one_that_nobody_has_noted(self) -> None:
+    def test_a_removal_without_a_note(self) -> None:
         self.assert_breach(replace(done(of_run("old")), noted=set()), "gone without a note")
 
     def test_one_that_is_said_to_be_gone(self) -> None:

@@ -9,7 +9,7 @@ import { Outline } from "./outline.ts";
 
 const OUTLINE_PAGE = 20_000;
 /** The delay between a notification about the run and loading it again. */
-const LOOK_AGAIN_MS = 250;
+const RUN_RELOAD_DELAY_MS = 250;
 /** What did not come is asked for again after this long. */
 const TRY_AGAIN_MS = 2_000;
 
@@ -155,7 +155,7 @@ export class RunPage {
 
   private heard(events: readonly FcmpEvent[]): void {
     this.wantedSeq = Math.max(this.wantedSeq, events.at(-1)?.meta.rasp_seq ?? 0);
-    this.lookSoon(LOOK_AGAIN_MS);
+    this.lookSoon(RUN_RELOAD_DELAY_MS);
     if (this.hasBegun) void this.fetchOutline();
     if (this.selectedIs === "missing" && this.selected !== undefined && this.selected <= this.wantedSeq) void this.loadSelected(this.selected);
   }

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_can_be_told_in_several_ways() {
+    fn since_accepts_durations_and_dates() {
         let ago = |seconds| Ok(Since::Ago(Duration::from_secs(seconds)));
         let at = |text: &str| Ok(Since::At(text.parse().expect("a moment")));
         let cases = [

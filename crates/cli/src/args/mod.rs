@@ -28,7 +28,7 @@ pub(crate) use consent::{CONSENT_HELP, Consent};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesVerify};
 pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since, Verify};
 pub(crate) use normalize::{Format, Normalize};
-pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
+pub(crate) use runs::{Cancel, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait};
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
 pub(crate) use test::{ModelChoice, Test};
@@ -84,7 +84,7 @@ pub(crate) enum Color {
 
 /// How a command prints its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum OutputForm {
     /// For people.
     Text,
     /// One JSON document.
@@ -100,8 +100,8 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    pub(crate) fn form(self) -> Form {
-        if self.json { Form::Json } else { Form::Text }
+    pub(crate) fn form(self) -> OutputForm {
+        if self.json { OutputForm::Json } else { OutputForm::Text }
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Cancel runs that are not over
     Cancel(Cancel),
     /// Start a new run with the same request, optionally with changes
-    Retry(Box<Retry>),
+    Retry(Box<RetryArgs>),
     /// Resume runs left behind by a process that died
     Recover(Recover),
     /// List runs, newest first

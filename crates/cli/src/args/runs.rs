@@ -18,7 +18,7 @@ pub(crate) struct Run {
     /// Skill: its name, or the path of its folder
     pub(crate) skill: String,
     #[command(flatten)]
-    pub(crate) request: Request,
+    pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) wait: Wait,
     /// Reuse the result of an earlier successful run of the identical request (auto mode only)
@@ -39,7 +39,7 @@ going in the background.
 
 /// Flags that describe a request. `retry` shares them and has its own help for them, see [`retry_help`].
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Request {
+pub(crate) struct RequestArgs {
     /// Engine to run the skill on [default: the setting `engine`, else the only engine of the skill]
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
@@ -173,11 +173,11 @@ pub(crate) struct Cancel {
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RETRY_HELP, mut_args(retry_help))]
-pub(crate) struct Retry {
+pub(crate) struct RetryArgs {
     /// Run to repeat: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
     #[command(flatten)]
-    pub(crate) request: Request,
+    pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) wait: Wait,
 }
@@ -193,9 +193,7 @@ it is gone, the copy in the old run is used. Exit codes are those of `run`.
 fn retry_help(arg: Arg) -> Arg {
     let help = match arg.get_id().as_str() {
         "engine" => "Engine to run the skill on [default: that of the old run]",
-        "mode" => {
-            "Whether the agent may ask questions (`interactive`) or not (`auto`) [default: that of the old run]"
-        }
+        "mode" => "Whether the agent may ask questions (`interactive`) or not (`auto`) [default: that of the old run]",
         "input" => {
             "Input to change: name=value, a JSON file, or - for JSON on stdin; other names keep their values (repeatable)"
         }
@@ -220,24 +218,18 @@ fn retry_help(arg: Arg) -> Arg {
         "decide" => "How such a question is decided [default: as in the old run]",
         "max_attempt" => "Fail an interactive run that is not done after N attempts [default: as in the old run]",
         "require_marker" => "Fail an auto run whose agent writes no done marker [default: as in the old run]",
-        "env" => {
-            "Pass an environment variable to the engine, instead of those named for the old run (repeatable)"
-        }
+        "env" => "Pass an environment variable to the engine, instead of those named for the old run (repeatable)",
         "secret" => {
             "Pass an environment variable to the engine and mask its value in all output, instead of those named \
              for the old run (repeatable)"
         }
-        "no_snapshot" => {
-            "Do not take a snapshot of the workspace files before and after [default: as in the old run]"
-        }
+        "no_snapshot" => "Do not take a snapshot of the workspace files before and after [default: as in the old run]",
         "retry_quota" => {
             "When the engine's quota is exhausted: `fail`, or `wait` for it to reset and run again as a new run \
              [default: as in the old run]"
         }
         "retry_quota_max" => "Maximum consecutive quota retries, up to 100 [default: as in the old run]",
-        "priority" => {
-            "Priority in the queue; runs with a higher number start first [default: that of the old run]"
-        }
+        "priority" => "Priority in the queue; runs with a higher number start first [default: that of the old run]",
         "script" => "Script for the engine `scripted` [default: that of the old run, with the same engine]",
         "profile" => "Format of the engine's output [default: as in the old run, with the same engine]",
         "continuation" => "How a later turn continues the session [default: as in the old run, with the same engine]",
@@ -276,8 +268,8 @@ mod tests {
 
     #[test]
     fn retry_has_its_own_defaults_in_help() {
-        let shared = Request::augment_args(Command::new("request"));
-        let retry = Retry::augment_args(Command::new("retry"));
+        let shared = RequestArgs::augment_args(Command::new("request"));
+        let retry = RetryArgs::augment_args(Command::new("retry"));
         for arg in shared.get_arguments() {
             let own = retry.get_arguments().find(|own| own.get_id() == arg.get_id()).expect("shared with retry");
             match arg.get_id().as_str() {
@@ -291,9 +283,9 @@ mod tests {
     #[test]
     fn priority_0_is_not_the_same_as_no_priority() {
         let priority = |words: &[&str]| {
-            let retry = Retry::augment_args(Command::new("retry"));
+            let retry = RetryArgs::augment_args(Command::new("retry"));
             let matches = retry.try_get_matches_from(words).expect("arguments");
-            <Retry as clap::FromArgMatches>::from_arg_matches(&matches).expect("arguments").request.priority
+            <RetryArgs as clap::FromArgMatches>::from_arg_matches(&matches).expect("arguments").request.priority
         };
         assert_eq!(priority(&["retry", "last"]), None);
         assert_eq!(priority(&["retry", "last", "--priority", "0"]), Some(0));

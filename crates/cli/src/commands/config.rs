@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::args::{Config, ConfigCommand, Form, Global};
+use crate::args::{Config, ConfigCommand, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::note;
 use crate::settings::key::{Address, Key};
-use crate::settings::{ConfigFile, Settings, SettingsError, Source, Surroundings, edit};
+use crate::settings::{ConfigFile, ProcessContext, SettingSource, Settings, SettingsError, edit};
 
 pub(crate) fn run(global: &Global, args: Config) -> Result<(), Failure> {
     let shown = ConfigCommand::Show { json: args.json };
@@ -24,19 +24,19 @@ fn address(key: &str) -> Result<Address, SettingsError> {
     key.parse().map_err(SettingsError::UnknownKey)
 }
 
-fn show(global: &Global, form: Form) -> Result<(), Failure> {
+fn show(global: &Global, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     match form {
-        Form::Json => {
+        OutputForm::Json => {
             let rows: Vec<Value> = Key::ALL.iter().map(|key| row_json(&settings, *key)).collect();
             print_json(&json!({ "file": settings.file.path.to_string_lossy(), "settings": rows }))
         }
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &settings.surroundings);
             let head = ["KEY", "FROM", "VALUE"].map(|name| (Ink::Dim, name.to_owned()));
             let rows = Key::ALL.iter().map(|key| {
                 let source = settings.source(*key);
-                let ink = if source == Source::Default { Ink::Plain } else { Ink::Bold };
+                let ink = if source == SettingSource::Default { Ink::Plain } else { Ink::Bold };
                 let from = source_words(source).0.to_owned();
                 [(ink, key.as_str().to_owned()), (Ink::Dim, from), (Ink::Plain, text(&settings.get(*key)))]
             });
@@ -48,12 +48,12 @@ fn show(global: &Global, form: Form) -> Result<(), Failure> {
 }
 
 /// The word for where a value comes from, and the name of the option or variable.
-fn source_words(source: Source) -> (&'static str, Option<&'static str>) {
+fn source_words(source: SettingSource) -> (&'static str, Option<&'static str>) {
     match source {
-        Source::Default => ("default", None),
-        Source::File => ("file", None),
-        Source::Environment(variable) => ("environment", Some(variable)),
-        Source::Option(option) => ("option", Some(option)),
+        SettingSource::Default => ("default", None),
+        SettingSource::File => ("file", None),
+        SettingSource::Environment(variable) => ("environment", Some(variable)),
+        SettingSource::Option(option) => ("option", Some(option)),
     }
 }
 
@@ -78,7 +78,7 @@ fn text(value: &Value) -> String {
 }
 
 /// For scripts: the value alone, a list as one item per line, and nothing if it is not set.
-fn get(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
+fn get(global: &Global, key: &str, form: OutputForm) -> Result<(), Failure> {
     let address = address(key)?;
     let settings = Settings::load(global)?;
     let whole = settings.get(address.key);
@@ -87,20 +87,22 @@ fn get(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
         Some(engine) => whole.get(engine).cloned().unwrap_or_default(),
     };
     match (form, &value) {
-        (Form::Json, _) => print_json(&value),
-        (Form::Text, Value::Null) => Ok(()),
-        (Form::Text, Value::Array(values)) => print(&values.iter().map(|value| text(value) + "\n").collect::<String>()),
-        (Form::Text, Value::Object(values)) => {
+        (OutputForm::Json, _) => print_json(&value),
+        (OutputForm::Text, Value::Null) => Ok(()),
+        (OutputForm::Text, Value::Array(values)) => {
+            print(&values.iter().map(|value| text(value) + "\n").collect::<String>())
+        }
+        (OutputForm::Text, Value::Object(values)) => {
             print(&values.iter().map(|(name, value)| format!("{name} {value}\n")).collect::<String>())
         }
-        (Form::Text, Value::Bool(_) | Value::Number(_) | Value::String(_)) => print(&(text(&value) + "\n")),
+        (OutputForm::Text, Value::Bool(_) | Value::Number(_) | Value::String(_)) => print(&(text(&value) + "\n")),
     }
 }
 
-fn set(global: &Global, key: &str, values: &[String], form: Form) -> Result<(), Failure> {
+fn set(global: &Global, key: &str, values: &[String], form: OutputForm) -> Result<(), Failure> {
     let address = address(key)?;
     let before = Settings::load(global).map(|settings| settings.consent).unwrap_or_default();
-    let edit = edit::set(global, Surroundings::read()?, &address, values)?;
+    let edit = edit::set(global, ProcessContext::read()?, &address, values)?;
     edit.check_engines(&address)?;
     let path = edit.write()?;
     let path = path.to_string_lossy();
@@ -113,33 +115,33 @@ fn set(global: &Global, key: &str, values: &[String], form: Form) -> Result<(), 
     }
     // The value in the file has no effect while an option or a variable overrides it.
     let stronger = match edit.source(address.key) {
-        Source::Environment(name) | Source::Option(name) => Some(name),
-        Source::Default | Source::File => None,
+        SettingSource::Environment(name) | SettingSource::Option(name) => Some(name),
+        SettingSource::Default | SettingSource::File => None,
     };
     match form {
-        Form::Json => print_json(&json!({ "key": address.to_string(), "file": path, "overruled_by": stronger })),
-        Form::Text => {
+        OutputForm::Json => print_json(&json!({ "key": address.to_string(), "file": path, "overruled_by": stronger })),
+        OutputForm::Text => {
             let but = stronger.map(|name| format!("; {name} overrides it now")).unwrap_or_default();
             print(&format!("{address} is set in {}{but}\n", plain(&path)))
         }
     }
 }
 
-fn unset(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
+fn unset(global: &Global, key: &str, form: OutputForm) -> Result<(), Failure> {
     let address = address(key)?;
-    let path = edit::unset(global, Surroundings::read()?, &address)?.write()?;
+    let path = edit::unset(global, ProcessContext::read()?, &address)?.write()?;
     let path = path.to_string_lossy();
     match form {
-        Form::Json => print_json(&json!({ "key": address.to_string(), "file": path })),
-        Form::Text => print(&format!("{address} is no longer set in {}\n", plain(&path))),
+        OutputForm::Json => print_json(&json!({ "key": address.to_string(), "file": path })),
+        OutputForm::Text => print(&format!("{address} is no longer set in {}\n", plain(&path))),
     }
 }
 
-fn path(global: &Global, form: Form) -> Result<(), Failure> {
-    let file = ConfigFile::locate(global, &Surroundings::read()?)?;
+fn path(global: &Global, form: OutputForm) -> Result<(), Failure> {
+    let file = ConfigFile::locate(global, &ProcessContext::read()?)?;
     let path = file.path.to_string_lossy();
     match form {
-        Form::Json => print_json(&json!({ "file": path, "exists": file.path.exists() })),
-        Form::Text => print(&format!("{path}\n")),
+        OutputForm::Json => print_json(&json!({ "file": path, "exists": file.path.exists() })),
+        OutputForm::Text => print(&format!("{path}\n")),
     }
 }

@@ -9,11 +9,11 @@ use skillrun_model::Timestamp;
 use skillrun_runtime::consent::{self, needed_for};
 use skillrun_runtime::{Clock, SystemClock};
 
-use crate::args::{Consent, Form, Global};
+use crate::args::{Consent, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::settings::key::{Address, Key};
-use crate::settings::{Settings, Surroundings, edit};
+use crate::settings::{ProcessContext, Settings, edit};
 use crate::words::moment;
 
 pub(crate) fn run(global: &Global, args: &Consent) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, args: &Consent) -> Result<(), Failure> {
 
 fn unreadable(settings: &Settings) -> impl Fn(io::Error) -> Failure {
     let path = settings.data.consent().display().to_string();
-    move |error| Failure::Owner(format!("{path}: cannot be read or written ({error})"))
+    move |error| Failure::internal(format!("{path}: cannot be read or written ({error})"), error)
 }
 
 fn give(settings: &Settings, engines: &Engines, args: &Consent) -> Result<(), Failure> {
@@ -49,8 +49,10 @@ fn give(settings: &Settings, engines: &Engines, args: &Consent) -> Result<(), Fa
         told.push((name.to_owned(), answer));
     }
     match args.json.form() {
-        Form::Json => print_json(&told.iter().map(|(name, given)| (name, given.word())).collect::<BTreeMap<_, _>>()),
-        Form::Text => {
+        OutputForm::Json => {
+            print_json(&told.iter().map(|(name, given)| (name, given.word())).collect::<BTreeMap<_, _>>())
+        }
+        OutputForm::Text => {
             print(&told.iter().map(|(name, given)| format!("{name}: {}\n", given.words())).collect::<String>())
         }
     }
@@ -124,15 +126,15 @@ fn revoke(global: &Global, settings: &Settings, engines: &Engines, args: &Consen
     if left.len() != settings.consent.len() {
         let address = Address { key: Key::Consent, engine: None };
         let edit = if left.is_empty() {
-            edit::unset(global, Surroundings::read()?, &address)?
+            edit::unset(global, ProcessContext::read()?, &address)?
         } else {
-            edit::set(global, Surroundings::read()?, &address, &left)?
+            edit::set(global, ProcessContext::read()?, &address, &left)?
         };
         edit.write()?;
     }
     match args.json.form() {
-        Form::Json => print_json(&told),
-        Form::Text => {
+        OutputForm::Json => print_json(&told),
+        OutputForm::Text => {
             let words = |was: bool| if was { "consent is revoked" } else { "there was no consent" };
             print(&told.iter().map(|(name, was)| format!("{}: {}\n", plain(name), words(*was))).collect::<String>())
         }
@@ -147,7 +149,7 @@ enum ConsentSource {
     Nowhere,
 }
 
-fn list(global: &Global, settings: &Settings, engines: &Engines, form: Form) -> Result<(), Failure> {
+fn list(global: &Global, settings: &Settings, engines: &Engines, form: OutputForm) -> Result<(), Failure> {
     let given = consent::given(&settings.data).map_err(unreadable(settings))?;
     let needing = engines.iter().filter(|engine| !needed_for(engine).is_empty()).map(|engine| engine.name.to_string());
     let mut names: Vec<String> = needing.chain(given.keys().cloned()).chain(settings.consent.iter().cloned()).collect();
@@ -159,7 +161,7 @@ fn list(global: &Global, settings: &Settings, engines: &Engines, form: Form) -> 
         (None, false) => ConsentSource::Nowhere,
     };
     match form {
-        Form::Json => {
+        OutputForm::Json => {
             let row = |name: &String| -> Value {
                 let (is_given, by, at) = match from(name) {
                     ConsentSource::Command(at) => (true, Some("command"), Some(at)),
@@ -170,7 +172,7 @@ fn list(global: &Global, settings: &Settings, engines: &Engines, form: Form) -> 
             };
             print_json(&json!({ "consents": names.iter().map(row).collect::<Vec<_>>() }))
         }
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &settings.surroundings);
             let head = ["ENGINE", "CONSENT"].map(|name| (Ink::Dim, name.to_owned()));
             let rows = names.iter().map(|name| {

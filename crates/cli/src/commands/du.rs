@@ -1,38 +1,38 @@
 //! `skillrun du`: the disk usage of runs.
 
 use serde_json::{Map, Value, json};
-use skillrun_runtime::retention::{RunUse, Standing, Total, Usage, du};
+use skillrun_runtime::retention::{DiskUsage, RetentionStatus, RunUse, Total, du};
 
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, size};
 
 /// Number of the largest runs that are listed.
 const LARGEST: usize = 5;
 
-pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+pub(crate) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
+    let place = CommandContext::open(global)?;
     let data = &place.settings.data;
     let usage = match du(data) {
         Ok(usage) => usage,
-        Err(error) => return Err(Failure::Owner(format!("{}: {error}", data.root().display()))),
+        Err(error) => return Err(Failure::internal(format!("{}: {error}", data.root().display()), error)),
     };
     for unmeasured in &usage.unmeasured {
         note(&format!("{} cannot be measured: {}", unmeasured.run, unmeasured.why));
     }
     match form {
-        Form::Json => print_json(&usage_json(&place, &usage)),
-        Form::Text => {
+        OutputForm::Json => print_json(&usage_json(&place, &usage)),
+        OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
             print(&usage_text(&place, &usage, &output))
         }
     }
 }
 
-fn total(usage: &Usage) -> u64 {
+fn total(usage: &DiskUsage) -> u64 {
     usage.rest_bytes + usage.by_standing.values().map(bytes).sum::<u64>()
 }
 
@@ -40,8 +40,8 @@ fn bytes(total: &Total) -> u64 {
     total.evidence_bytes + total.other_bytes
 }
 
-fn usage_json(place: &Place, usage: &Usage) -> Value {
-    let of_standing = |(standing, total): (&Standing, &Total)| {
+fn usage_json(place: &CommandContext, usage: &DiskUsage) -> Value {
+    let of_standing = |(standing, total): (&RetentionStatus, &Total)| {
         let value = json!({
             "runs": total.runs,
             "bytes": bytes(total),
@@ -69,16 +69,16 @@ fn usage_json(place: &Place, usage: &Usage) -> Value {
     })
 }
 
-fn word(standing: Standing) -> &'static str {
+fn word(standing: RetentionStatus) -> &'static str {
     match standing {
-        Standing::NotOver => "not over",
-        Standing::Succeeded => "succeeded",
-        Standing::Failed => "failed",
-        Standing::Canceled => "canceled",
+        RetentionStatus::NotOver => "not over",
+        RetentionStatus::Succeeded => "succeeded",
+        RetentionStatus::Failed => "failed",
+        RetentionStatus::Canceled => "canceled",
     }
 }
 
-fn usage_text(place: &Place, usage: &Usage, output: &Output) -> String {
+fn usage_text(place: &CommandContext, usage: &DiskUsage, output: &Output) -> String {
     let of = |evidence: u64| if evidence == 0 { String::new() } else { format!("{} of it evidence", size(evidence)) };
     let mut rows = Vec::new();
     for (standing, total) in &usage.by_standing {

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde_json::json;
-use skillrun_model::RunId;
+use skillrun_model::{ErrorClass, RunId};
 use skillrun_runtime::bundle::{self, BundleError, Contents, Summary};
-use skillrun_runtime::looking::hidden::Hidden;
+use skillrun_runtime::inspect::hidden::Hidden;
 use skillrun_runtime::result;
 
-use crate::args::{Export, Form, Global};
+use crate::args::{Export, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
-use crate::place::Place;
+use crate::place::CommandContext;
 use crate::short_ids::ShortIds;
 use crate::words::{counted, size};
 
@@ -25,7 +25,7 @@ use crate::words::{counted, size};
 const NAMED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let path = match &args.out {
         Some(path) => place.settings.surroundings.absolute_path(path),
@@ -47,13 +47,13 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     out.done();
     let bytes = draft.keep(&path, if args.force { Existing::Replace } else { Existing::Refuse })?;
     match args.json.form() {
-        Form::Json => print_json(&json!({
+        OutputForm::Json => print_json(&json!({
             "run_id": run,
             "file": path.to_string_lossy(),
             "bytes": bytes,
             "bundle": summary,
         })),
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
             print(&text(&path, bytes, &summary, &output))
         }
@@ -61,13 +61,13 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
 }
 
 /// The parts of the request that are not exported.
-fn hidden(place: &Place, run: RunId) -> Result<Hidden, Failure> {
+fn hidden(place: &CommandContext, run: RunId) -> Result<Hidden, Failure> {
     let (record, path) = (place.record(run)?, place.folder(run).record());
     let surroundings = &place.settings.surroundings;
     Ok(Hidden::of(&record, &path, &place.settings.engines(), |name| surroundings.variable(name))?)
 }
 
-fn default_name(place: &Place, run: RunId) -> Result<String, Failure> {
+fn default_name(place: &CommandContext, run: RunId) -> Result<String, Failure> {
     let skill = place.record(run)?.skill.name;
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let skill: String = skill.trim_start_matches('.').chars().map(safe).collect();
@@ -81,11 +81,11 @@ fn in_the_way(path: &Path) -> Failure {
 fn failed(path: &Path, error: BundleError) -> Failure {
     match error {
         BundleError::NoResult => {
-            Failure::Owner("the run is not over and has no result yet; give --full to export what there is".to_owned())
+            Failure::Failed("the run is not over and has no result yet; give --full to export what there is".to_owned())
         }
         BundleError::Write(error) => Failure::Write { path: path.display().to_string(), error },
         BundleError::Evidence(error) => error.into(),
-        error @ (BundleError::Read { .. } | BundleError::Zip(_)) => Failure::Owner(error.to_string()),
+        error @ (BundleError::Read { .. } | BundleError::Zip(_)) => Failure::of_class(ErrorClass::Internal, error),
     }
 }
 
@@ -165,15 +165,15 @@ struct Counting<'a> {
 }
 
 /// A faster export shows no progress.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
 impl<'a> Counting<'a> {
     fn new(out: &'a File) -> Self {
         Self { out, written: 0, told: Instant::now(), is_told: false }
     }
 
-    fn tell(&mut self) {
-        if self.told.elapsed() < PATIENCE || !io::stderr().is_terminal() {
+    fn show_progress(&mut self) {
+        if self.told.elapsed() < PROGRESS_DELAY || !io::stderr().is_terminal() {
             return;
         }
         self.told = Instant::now();
@@ -193,7 +193,7 @@ impl Write for Counting<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.written += written as u64;
-        self.tell();
+        self.show_progress();
         Ok(written)
     }
 

@@ -1,12 +1,14 @@
 //! `skillrun gc`: removes runs and evidence that exceed the retention settings. Runs that are not over stay.
 
 use serde_json::json;
-use skillrun_runtime::retention::{Outcome, Removal, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan};
+use skillrun_runtime::retention::{
+    Removal, RemovalReport, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan,
+};
 
-use crate::args::{Form, Gc, Global};
+use crate::args::{Gc, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, now, size};
 
@@ -14,16 +16,16 @@ use crate::words::{counted, now, size};
 const NAMED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let data = &place.settings.data;
-    let failed = |error: std::io::Error| Failure::Owner(format!("{}: {error}", data.runs().display()));
+    let failed = |error: std::io::Error| Failure::internal(format!("{}: {error}", data.runs().display()), error);
     let now = now();
     // Read before runs are removed.
     let ids = ShortIds::new(&place.ids());
     let measured = measure_all(data).map_err(failed)?;
     let planned = plan(&measured.uses, &place.settings.retention, now);
     let mut outcome = match args.dry_run {
-        true => Outcome { removed: planned, skipped: Vec::new() },
+        true => RemovalReport { removed: planned, skipped: Vec::new() },
         false => carry_out(&place.log, data, &planned, now),
     };
     // A run that cannot be measured is not removed, and does not prevent the removal of others.
@@ -32,7 +34,7 @@ pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
         why: WhySkipped::Failed(format!("it cannot be measured ({})", unmeasured.why)),
     }));
     let bytes: u64 = outcome.removed.iter().map(|removal| removal.bytes).sum();
-    if args.json.form() == Form::Json {
+    if args.json.form() == OutputForm::Json {
         let removal = |removal: &Removal| {
             json!({
                 "run_id": removal.run,

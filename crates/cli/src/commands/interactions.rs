@@ -5,17 +5,17 @@ use serde_json::json;
 use skillrun_log::catalog::Waiting;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending};
 use skillrun_model::{RunId, Timestamp};
-use skillrun_runtime::looking::interactions::{Asked, History};
+use skillrun_runtime::inspect::interactions::{AskedQuestion, History};
 
-use crate::args::{Form, Global, Interactions};
+use crate::args::{Global, Interactions, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
 use crate::words::{from_now, indented, moment, now};
 
 pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let output = Output::new(global.color, &place.settings.surroundings);
     match &args.run {
         None => open(&place, args.json.form(), &output),
@@ -27,9 +27,9 @@ pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
             }
             let history = history.into_list();
             match args.json.form() {
-                Form::Json => print_json(&json!({ "run_id": run, "interactions": history })),
-                Form::Text if history.is_empty() => print("The run has asked no questions.\n"),
-                Form::Text => {
+                OutputForm::Json => print_json(&json!({ "run_id": run, "interactions": history })),
+                OutputForm::Text if history.is_empty() => print("The run has asked no questions.\n"),
+                OutputForm::Text => {
                     let text: Vec<String> = history.iter().map(|asked| asked_text(asked, run, &output)).collect();
                     print(&text.join("\n"))
                 }
@@ -47,7 +47,7 @@ struct Open {
     answer: String,
 }
 
-fn open(place: &Place, form: Form, output: &Output) -> Result<(), Failure> {
+fn open(place: &CommandContext, form: OutputForm, output: &Output) -> Result<(), Failure> {
     let mut catalog = place.catalog()?;
     let mut open = Vec::new();
     for waiting in catalog.waiting()? {
@@ -56,7 +56,7 @@ fn open(place: &Place, form: Form, output: &Output) -> Result<(), Failure> {
         open.push(Open { waiting, asked_at, answer });
     }
     open.sort_by_key(|open| open.asked_at);
-    if form == Form::Json {
+    if form == OutputForm::Json {
         return print_json(&json!({ "interactions": open }));
     }
     if open.is_empty() {
@@ -106,7 +106,7 @@ pub(super) fn deadline_words(question: &Pending, now: Timestamp) -> String {
     format!("until {} ({}), then {then}", moment(deadline), from_now(deadline, now))
 }
 
-fn history(place: &Place, run: RunId) -> Result<History, Failure> {
+fn history(place: &CommandContext, run: RunId) -> Result<History, Failure> {
     let mut history = History::default();
     place.events(run, |event| {
         history.take(&event);
@@ -115,7 +115,7 @@ fn history(place: &Place, run: RunId) -> Result<History, Failure> {
     Ok(history)
 }
 
-fn asked_text(asked: &Asked, run: RunId, output: &Output) -> String {
+fn asked_text(asked: &AskedQuestion, run: RunId, output: &Output) -> String {
     let number = output.paint(Ink::Bold, &format!("question {}", asked.question.interaction_id.0));
     let kind = asked.question.kind;
     let head = format!("{number} · {kind} · asked {}\n", moment(asked.asked_at));

@@ -6,19 +6,19 @@ use skillrun_log::catalog::{Query, Row};
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runtime::owners::crashed;
 
-use crate::args::{Form, Global, Ls, Since};
+use crate::args::{Global, Ls, OutputForm, Since};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, lasting, moment, now, status_ink};
 
 const NONE: &str = "There are no runs yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n";
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     // A command that only reads does not create the data folder.
-    if args.json.form() == Form::Text && !place.settings.data.runs().exists() {
+    if args.json.form() == OutputForm::Text && !place.settings.data.runs().exists() {
         return print(NONE);
     }
     let mut catalog = place.catalog()?;
@@ -44,12 +44,12 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
     };
     let ids = ShortIds::new(&place.ids());
     match args.json.form() {
-        Form::Json => print_json(&json!({
+        OutputForm::Json => print_json(&json!({
             "runs": rows.iter().map(|row| row_json(row, &ids)).collect::<Vec<_>>(),
             "more": more,
             "crashed_owners": crashed(&place.settings.data).len(),
         }))?,
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
             let text = if rows.is_empty() { nothing(&query, &mut catalog)? } else { list(&rows, &ids, now, &output) };
             print(&text)?;

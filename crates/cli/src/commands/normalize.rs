@@ -7,14 +7,14 @@ mod summary;
 
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Attempt, Folder, Patterns};
-use skillrun_lifecycle::closing::{self, ControlEvent, Ending};
+use skillrun_lifecycle::closing::{self, ControlEvent, ProcessEnding};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, Versions};
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{
-    AttemptNumber, Code, EndedBy, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Stream,
-    Timestamp,
+    AttemptNumber, Code, EndedBy, EngineName, ErrorClass, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus,
+    Stream, Timestamp,
 };
 use skillrun_skill::OutputSchema;
 use skillrun_translate::{AttemptPipeline, EventBuilder};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Normalize) -> Result<(), Failure> {
     let schema = args.schema.as_deref().map(OutputSchema::read).transpose()?;
     let folder = Folder::open(&args.dir)?;
     let patterns = [folder.recorded_patterns()?, args.redact.clone()].concat();
-    let patterns = Patterns::new(&patterns).map_err(|error| Failure::Input(error.to_string()))?;
+    let patterns = Patterns::new(&patterns).map_err(|error| Failure::of_class(ErrorClass::Usage, error))?;
     let folder = folder.hiding(&patterns);
     let numbers = match args.attempt {
         Some(number) => vec![AttemptNumber(number)],
@@ -180,7 +180,7 @@ impl Run<'_> {
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
             let elapsed_ms = self.now.millis_since(how.started_at);
-            let ending = Ending {
+            let ending = ProcessEnding {
                 exit: how.exit.clone(),
                 ended_by: how.ended_by,
                 elapsed_ms,

@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillrun_server::auth::{Server, ServerNote, links, random};
 
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{plain, print, print_json};
 use crate::settings::Settings;
@@ -11,12 +11,14 @@ use crate::words::now;
 
 const SECOND_NANOS: u64 = 1_000_000_000;
 
-pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
+pub(crate) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let note = match ServerNote::read(&settings.data)? {
         Server::Running(note) => note,
         Server::None | Server::Gone(_) => {
-            return Err(Failure::NotFound("no server is running for this data folder; start one with `skillrun serve`".to_owned()));
+            return Err(Failure::NotFound(
+                "no server is running for this data folder; start one with `skillrun serve`".to_owned(),
+            ));
         }
     };
     let now = now();
@@ -24,10 +26,10 @@ pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
     // After the #, so that no proxy on the way logs the code.
     let url = format!("{}/open#code={code}", note.url);
     match form {
-        Form::Json => {
+        OutputForm::Json => {
             let expires_at = now.plus_nanos(links::LIFETIME_SECONDS * SECOND_NANOS);
             print_json(&json!({ "url": url, "expires_at": expires_at }))
         }
-        Form::Text => print(&format!("{}\n", plain(&url))),
+        OutputForm::Text => print(&format!("{}\n", plain(&url))),
     }
 }

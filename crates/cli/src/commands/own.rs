@@ -9,14 +9,14 @@ use skillrun_log::EventLog;
 use skillrun_model::RunId;
 use skillrun_runtime::runtime::{Recovered, TakenUp};
 
-use crate::args::{Form, Global, Own, Recover};
+use crate::args::{Global, OutputForm, Own, Recover};
 use crate::failure::Failure;
 use crate::output;
-use crate::owner::{Owner, READY};
-use crate::place::Place;
+use crate::owner::{OwnerProcess, READY};
+use crate::place::CommandContext;
 
 /// How long the previous owner may take to release a run.
-const HANDOVER: Duration = Duration::from_secs(10);
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// As long as there is work to do.
 const FOREVER: Duration = Duration::from_secs(u64::MAX / 4);
@@ -34,9 +34,9 @@ pub(crate) fn own(global: &Global, args: &Own) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn take_all(global: &Global, args: &Own) -> Result<Owner, Failure> {
-    let place = Place::open(global)?;
-    let owner = Owner::new(&place.settings)?;
+fn take_all(global: &Global, args: &Own) -> Result<OwnerProcess, Failure> {
+    let place = CommandContext::open(global)?;
+    let owner = OwnerProcess::new(&place.settings)?;
     for word in &args.run {
         take(&place, &owner, word)?;
     }
@@ -46,16 +46,16 @@ fn take_all(global: &Global, args: &Own) -> Result<Owner, Failure> {
     Ok(owner)
 }
 
-fn take(place: &Place, owner: &Owner, word: &str) -> Result<(), Failure> {
+fn take(place: &CommandContext, owner: &OwnerProcess, word: &str) -> Result<(), Failure> {
     let run = place.run(word)?;
     let begin = Instant::now();
-    while owner.runtime.take_up(run)? == TakenUp::SomebodyElses {
-        if begin.elapsed() > HANDOVER {
+    while owner.runtime.take_up(run)? == TakenUp::OwnedElsewhere {
+        if begin.elapsed() > HANDOVER_TIMEOUT {
             // The parent process should have released the run. If another process has it, the run makes progress, which
             // is all that is wanted.
             let holder = place.log.last_writer(run);
             return match holder == Some(std::os::unix::process::parent_id()) {
-                true => Err(Failure::Owner(format!("run {run} has another owner"))),
+                true => Err(Failure::Failed(format!("run {run} has another owner"))),
                 false => Ok(()),
             };
         }
@@ -64,13 +64,13 @@ fn take(place: &Place, owner: &Owner, word: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn recover_all(place: &Place, owner: &Owner) -> Result<Recovered, Failure> {
+fn recover_all(place: &CommandContext, owner: &OwnerProcess) -> Result<Recovered, Failure> {
     let mut catalog = place.catalog()?;
     Ok(owner.runtime.recover_from_dead(&mut catalog)?)
 }
 
 pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     if let Some(word) = &args.cut {
         let run = place.run(word)?;
         place.log.cut_at_damage(run)?;
@@ -82,15 +82,15 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
             "the Log of run {run} was truncated where the damage began; the rest is kept in a file next to it"
         ));
     }
-    let owner = Owner::new(&place.settings)?;
+    let owner = OwnerProcess::new(&place.settings)?;
     let recovered = recover_all(&place, &owner)?;
     let form = args.json.form();
-    if form == Form::Text {
+    if form == OutputForm::Text {
         let text = format!(
             "{} resumed, {} waiting for an answer, {} owned by another process\n",
             recovered.working.len(),
             recovered.waiting,
-            recovered.somebody_elses.len()
+            recovered.owned_elsewhere.len()
         );
         output::print(&text)?;
     }
@@ -104,7 +104,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
         ended.insert(run.to_string(), status(&place, *run));
     }
     match form {
-        Form::Text => {
+        OutputForm::Text => {
             for (run, status) in &ended {
                 output::print(&format!("{run}  {status}\n"))?;
             }
@@ -112,16 +112,18 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
                 crate::place::note(&format!("{run} waits in the background and does not start before {at}"));
             }
             for (run, why) in &recovered.stuck {
-                crate::place::note(&format!("{run} cannot be retried yet; this is attempted again in the background: {why}"));
+                crate::place::note(&format!(
+                    "{run} cannot be retried yet; this is attempted again in the background: {why}"
+                ));
             }
             for (run, why) in &recovered.broken {
                 crate::place::note(&format!("{run} cannot be resumed: {why}"));
             }
         }
-        Form::Json => output::print_json(&serde_json::json!({
+        OutputForm::Json => output::print_json(&serde_json::json!({
             "taken_up": ended,
             "waiting": recovered.waiting,
-            "with_an_owner": recovered.somebody_elses.len(),
+            "with_an_owner": recovered.owned_elsewhere.len(),
             "later": later.iter().map(|(run, at)| (run.to_string(), at.to_string())).collect::<BTreeMap<_, _>>(),
             "stuck": words(&recovered.stuck),
             "broken": words(&recovered.broken),
@@ -134,7 +136,7 @@ fn words(runs: &[(RunId, String)]) -> BTreeMap<String, &str> {
     runs.iter().map(|(run, why)| (run.to_string(), why.as_str())).collect()
 }
 
-fn status(place: &Place, run: RunId) -> String {
+fn status(place: &CommandContext, run: RunId) -> String {
     let state = place.state(run).ok().and_then(|state| state.status);
     state.map_or_else(|| "unknown".to_owned(), |status| status.to_string())
 }

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, Limits, Tail, Tailed};
-use skillrun_model::{InteractionId, RunId, RunStatus};
-use skillrun_runtime::{Heard, Reply, RuntimeError, reply_files};
+use skillrun_model::{ErrorClass, InteractionId, RunId, RunStatus};
+use skillrun_runtime::{Delivery, Reply, RuntimeError, reply_files};
 
 use super::run::follow;
-use crate::args::{Cancel, Form, Global, Reply as Args};
+use crate::args::{Cancel, Global, OutputForm, Reply as Args};
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::owner::{Owner, Take, in_background, reply_by_server, server};
-use crate::place::Place;
+use crate::owner::{OwnerProcess, Take, in_background, reply_by_server, server};
+use crate::place::CommandContext;
 
 pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let state = place.state(run)?;
     let interaction_id = match (args.interaction, &state.question) {
@@ -29,7 +29,7 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     let text = if args.text == "-" { stdin()? } else { args.text.clone() };
-    let owner = Owner::new(&place.settings)?;
+    let owner = OwnerProcess::new(&place.settings)?;
     // An answer to a run that rests starts an attempt.
     let lacking = if state.rests() && args.use_my_variables {
         owner.runtime.use_own_variables(run)?;
@@ -39,48 +39,48 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
     } else {
         None
     };
-    if let Some(error) = &lacking
-        && server(&place.settings).is_none()
-    {
-        return Err(other_variables(error));
-    }
+    let lacking = match lacking {
+        Some(error) if server(&place.settings).is_none() => return Err(other_variables(error)),
+        other => other,
+    };
     let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
     let reply = Reply { interaction_id, text, files: files.clone(), request_id: args.key.clone() };
     let heard = match lacking {
         None => owner.runtime.reply_anywhere(run, reply)?,
-        Some(_) if reply_by_server(&place.settings, run, reply) => Heard::Elsewhere,
+        Some(_) if reply_by_server(&place.settings, run, reply) => Delivery::Elsewhere,
         Some(error) => {
             // The files of a refused answer are removed.
             let inputs = place.folder(run).inputs();
             files.iter().for_each(|name| drop(std::fs::remove_file(inputs.join(name))));
-            return Err(other_variables(&error));
+            return Err(other_variables(error));
         }
     };
     let output = Output::new(global.color, &place.settings.surroundings);
     match heard {
-        Heard::Here if args.wait.no_wait => {
+        Delivery::Here if args.wait.no_wait => {
             owner.runtime.let_go(run);
             drop(owner);
             in_background(&place.settings, Take::One(run))?;
             answered(run, args.wait.json.form())
         }
-        Heard::Here => {
+        Delivery::Here => {
             let (known, style) = (state.last_seq, follow::Style::of(args.wait));
             follow::follow(&place.settings, &owner, run, known, style, &output).map(ExitCode::from)
         }
-        Heard::Elsewhere | Heard::Before => answered(run, args.wait.json.form()),
+        Delivery::Elsewhere | Delivery::Before => answered(run, args.wait.json.form()),
     }
 }
 
 /// The question stays open.
-fn other_variables(error: &RuntimeError) -> Failure {
-    Failure::Input(format!("{error}, or give --use-my-variables to continue with the variables of this shell"))
+fn other_variables(error: RuntimeError) -> Failure {
+    let sentence = format!("{error}, or give --use-my-variables to continue with the variables of this shell");
+    Failure::caused(ErrorClass::Usage, sentence, error)
 }
 
-fn answered(run: RunId, form: Form) -> Result<ExitCode, Failure> {
+fn answered(run: RunId, form: OutputForm) -> Result<ExitCode, Failure> {
     match form {
-        Form::Json => output::print_json(&serde_json::json!({ "run_id": run, "answered": true }))?,
-        Form::Text => output::print(&format!("answered; `skillrun logs -f {run}` follows the run\n"))?,
+        OutputForm::Json => output::print_json(&serde_json::json!({ "run_id": run, "answered": true }))?,
+        OutputForm::Text => output::print(&format!("answered; `skillrun logs -f {run}` follows the run\n"))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,18 +96,18 @@ fn stdin() -> Result<String, Failure> {
 }
 
 pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let runs = args.run.iter().map(|word| place.run(word)).collect::<Result<Vec<_>, _>>()?;
     let mut told = Vec::new();
     let mut statuses = std::collections::BTreeMap::new();
     for run in runs {
-        let owner = Owner::new(&place.settings)?;
+        let owner = OwnerProcess::new(&place.settings)?;
         match owner.runtime.cancel_anywhere(run, "skillrun cancel")? {
-            Heard::Here => {
+            Delivery::Here => {
                 // Its engine process, if it has one, is terminated before this process exits.
                 owner.runtime.wait_idle(Duration::from_secs(120));
             }
-            Heard::Elsewhere | Heard::Before => {}
+            Delivery::Elsewhere | Delivery::Before => {}
         }
         told.push(run);
     }
@@ -116,8 +116,8 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
         statuses.insert(run.to_string(), ended(&place, *run)?);
     }
     match args.json.form() {
-        Form::Json => output::print_json(&statuses)?,
-        Form::Text => {
+        OutputForm::Json => output::print_json(&statuses)?,
+        OutputForm::Text => {
             for (run, status) in statuses {
                 let words = if status.is_terminal() { status.as_str() } else { "is being canceled" };
                 output::print(&format!("{run}  {words}\n"))?;
@@ -128,13 +128,13 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
 }
 
 /// The status of a run, after waiting for its end for a limited time.
-fn ended(place: &Place, run: RunId) -> Result<RunStatus, Failure> {
-    const PATIENCE: Duration = Duration::from_secs(60);
+fn ended(place: &CommandContext, run: RunId) -> Result<RunStatus, Failure> {
+    const CANCEL_TIMEOUT: Duration = Duration::from_secs(60);
     let begin = Instant::now();
     let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
     let mut state = State::default();
-    while !state.is_over() && begin.elapsed() < PATIENCE {
-        match tail.next(Limits::default(), PATIENCE.saturating_sub(begin.elapsed()))? {
+    while !state.is_over() && begin.elapsed() < CANCEL_TIMEOUT {
+        match tail.next(Limits::default(), CANCEL_TIMEOUT.saturating_sub(begin.elapsed()))? {
             Tailed::Page(page) => page.events()?.iter().for_each(|event| state.evolve(event)),
             Tailed::Reset(_) => state = State::default(),
             Tailed::TimedOut => break,

@@ -11,18 +11,18 @@ use skillrun_runtime::artifacts::open_unchanged;
 use skillrun_runtime::result::{self, RunResult};
 
 use super::interactions::{deadline_words, question_text, reply_command};
-use crate::args::{Form, Global, ResultOf};
-use crate::exit::Outcome;
+use crate::args::{Global, OutputForm, ResultOf};
+use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, harmless, plain, print, print_json};
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::words::{indented, lasting, now, plain_lines, size, status_ink};
 
 /// The text of a run that did not succeed.
 pub(super) const LAST_MESSAGE: &str = "last message";
 
 pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let Some(result) = read(&place, run)? else {
         return not_over(&place, run, args.json.form());
@@ -39,8 +39,8 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
         }
     } else {
         match args.json.form() {
-            Form::Json => print_json(&result)?,
-            Form::Text => {
+            OutputForm::Json => print_json(&result)?,
+            OutputForm::Text => {
                 let output = Output::new(global.color, &place.settings.surroundings);
                 print(&text(&place, &result, &output))?;
             }
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
 }
 
 /// The result of a run that is over: as it was written or, if that file is missing or damaged, derived from the Log.
-pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
+pub(crate) fn read(place: &CommandContext, run: RunId) -> Result<Option<RunResult>, Failure> {
     // A result is written before the last event is.
     if !place.state(run)?.is_over() {
         return Ok(None);
@@ -75,39 +75,39 @@ fn artifact_now(workspace: &Path, artifact: &ArtifactIndexed) -> String {
     compared.map_or_else(|why| format!(" · {why}"), |_| String::new())
 }
 
-pub(super) fn outcome(result: &RunResult) -> Outcome {
+pub(super) fn outcome(result: &RunResult) -> RunOutcome {
     match result.status {
-        RunStatus::Succeeded => Outcome::Succeeded,
-        RunStatus::Canceled => Outcome::Canceled,
+        RunStatus::Succeeded => RunOutcome::Succeeded,
+        RunStatus::Canceled => RunOutcome::Canceled,
         RunStatus::Failed | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
-            result.error.as_ref().map_or(Outcome::Failed, Outcome::of_error)
+            result.error.as_ref().map_or(RunOutcome::Failed, RunOutcome::of_error)
         }
     }
 }
 
-fn not_over(place: &Place, run: RunId, form: Form) -> Result<ExitCode, Failure> {
+fn not_over(place: &CommandContext, run: RunId, form: OutputForm) -> Result<ExitCode, Failure> {
     let state = place.state(run)?;
     let State { status, question, .. } = &state;
-    if form == Form::Json {
+    if form == OutputForm::Json {
         print_json(&json!({ "run_id": run, "status": status, "question": question }))?;
     }
     match (question, form) {
-        (Some(question), Form::Text) => {
+        (Some(question), OutputForm::Text) => {
             let question_text = question_text(question);
             let deadline = deadline_words(question, now());
             let answer = reply_command(&run.to_string());
             print(&format!("The run is not over; it waits for an answer:\n{question_text}  {deadline}\n  {answer}\n"))?;
         }
-        (None, Form::Text) => {
+        (None, OutputForm::Text) => {
             let status = status.map_or("not begun", RunStatus::as_str);
             print(&format!("The run is not over; it is {status}. `skillrun logs -f {run}` follows it.\n"))?;
         }
-        (_, Form::Json) => {}
+        (_, OutputForm::Json) => {}
     }
-    Ok(if question.is_some() { Outcome::Waiting } else { Outcome::Failed }.into())
+    Ok(if question.is_some() { RunOutcome::Waiting } else { RunOutcome::Failed }.into())
 }
 
-fn text(place: &Place, result: &RunResult, output: &Output) -> String {
+fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {
     let mut rows = Vec::new();
     let mut row = |label: &str, ink: Ink, text: String| rows.push([(Ink::Dim, label.to_owned()), (ink, text)]);
     row("status", status_ink(result.status), result.status.to_string());

@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
-use skillrun_runtime::looking::retry::{Again, Overrides, SkillFrom, again};
+use skillrun_runtime::inspect::retry::{Again, Overrides, SkillFrom, again};
 use skillrun_runtime::record::Sharing;
 
 use super::run::{request, submit};
-use crate::args::{Global, Request, Retry};
+use crate::args::{Global, RequestArgs, RetryArgs};
 use crate::failure::Failure;
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::settings::Settings;
 
-pub(crate) fn run(global: &Global, args: &Retry) -> Result<ExitCode, Failure> {
-    let place = Place::open(global)?;
+pub(crate) fn run(global: &Global, args: &RetryArgs) -> Result<ExitCode, Failure> {
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let record = place.record(run)?;
     let overrides = overrides(&place.settings, &args.request)?;
@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, args: &Retry) -> Result<ExitCode, Failure> {
 }
 
 /// The flags of this command.
-fn overrides(settings: &Settings, now: &Request) -> Result<Overrides, Failure> {
+fn overrides(settings: &Settings, now: &RequestArgs) -> Result<Overrides, Failure> {
     let sharing = if now.share { Sharing::Allowed } else { Sharing::Alone };
     let absolute = |path: &std::path::PathBuf| settings.surroundings.absolute_path(path);
     Ok(Overrides {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use skillrun_model::Timestamp;
 use skillrun_server::auth::{Scope, Token, TokenEntry, TokenList, TokenName, random};
 
-use crate::args::{self, Form, Global, TokenCommand};
+use crate::args::{self, Global, OutputForm, TokenCommand};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, print, print_json};
 use crate::settings::Settings;
@@ -21,41 +21,51 @@ pub(crate) fn run(global: &Global, args: args::Token) -> Result<(), Failure> {
             let entries = tokens.read()?;
             let now = now();
             match form.form() {
-                Form::Json => {
+                OutputForm::Json => {
                     let rows: Vec<Value> = entries.iter().map(|entry| entry_json(entry, now)).collect();
                     print_json(&json!({ "tokens": rows }))
                 }
-                Form::Text => print(&list_text(&entries, now, &Output::new(global.color, &settings.surroundings))),
+                OutputForm::Text => {
+                    print(&list_text(&entries, now, &Output::new(global.color, &settings.surroundings)))
+                }
             }
         }
         TokenCommand::Revoke { name, json: form } => {
             let revoked = tokens.revoke(&name)?;
             match form.form() {
-                Form::Json => print_json(&entry_json(&revoked, now())),
-                Form::Text => print(&format!("{name} is revoked; a running server refuses it from now on\n")),
+                OutputForm::Json => print_json(&entry_json(&revoked, now())),
+                OutputForm::Text => print(&format!("{name} is revoked; a running server refuses it from now on\n")),
             }
         }
     }
 }
 
-fn create(tokens: &TokenList, name: TokenName, scope: Scope, days: Option<u32>, form: Form) -> Result<(), Failure> {
+fn create(
+    tokens: &TokenList,
+    name: TokenName,
+    scope: Scope,
+    days: Option<u32>,
+    form: OutputForm,
+) -> Result<(), Failure> {
     let token = Token::new(random::bytes()?);
     let now = now();
     let expires_at = days.map(|days| now.plus_nanos(u64::from(days) * DAY_NANOS));
     let entry = TokenEntry { name, scope, hash: token.hash(), created_at: now, expires_at };
     tokens.add(entry.clone())?;
     match form {
-        Form::Json => {
+        OutputForm::Json => {
             let mut document = entry_json(&entry, now);
             document["token"] = json!(token.reveal());
             print_json(&document)
         }
-        Form::Text => {
+        OutputForm::Text => {
             let until =
                 expires_at.map_or_else(|| "until it is revoked".to_owned(), |end| format!("until {}", moment(end)));
             let TokenEntry { name, scope, .. } = entry;
             let token = token.reveal();
-            print(&format!("{token}\n\nThis is the token {name}, with scope {scope}, valid {until}. It is not shown again.\n"))
+            print(&format!(
+                "{token}\n\nThis is the token {name}, with scope {scope}, valid {until}. It is not shown again.\n"
+            ))
         }
     }
 }

@@ -2,23 +2,23 @@
 
 use std::process::ExitCode;
 
-use skillrun_runtime::verify::{Absence, Check, Outcome, Report, Verification, verify_against};
+use skillrun_runtime::verify::{Absence, Check, Verification, VerifyOutcome, VerifyReport, verify_against};
 
-use crate::args::{Form, Global, Verify};
+use crate::args::{Global, OutputForm, Verify};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::Place;
+use crate::place::CommandContext;
 
 pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let report = verify_against(&place.settings.data, &place.log, run, args.head)?;
     let is_good = report.is_good();
     match args.json.form() {
-        Form::Json => {
+        OutputForm::Json => {
             print_json(&Verification::from(report))?;
         }
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
             print(&text(&report, &output))?;
         }
@@ -26,10 +26,10 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn text(report: &Report, output: &Output) -> String {
+fn text(report: &VerifyReport, output: &Output) -> String {
     let rows: Vec<_> = report.checks.iter().map(row).collect();
     let table = output.labelled(&rows);
-    let has_changed = report.checks.iter().any(|check| matches!(check.outcome, Outcome::ChangedSince { .. }));
+    let has_changed = report.checks.iter().any(|check| matches!(check.outcome, VerifyOutcome::ChangedSince { .. }));
     let end = match report.first_break() {
         None if has_changed => output.paint(Ink::Good, "Nothing differs in the files that skillrun keeps."),
         None => output.paint(Ink::Good, "Nothing differs."),
@@ -45,12 +45,12 @@ fn text(report: &Report, output: &Output) -> String {
 
 fn row(check: &Check) -> (Ink, String, String) {
     let (ink, word, why) = match &check.outcome {
-        Outcome::Same => (Ink::Good, "same", None),
-        Outcome::Different { difference } => (Ink::Bad, "different", Some(difference)),
-        Outcome::ChangedSince { what_changed } => (Ink::Plain, "changed since", Some(what_changed)),
-        Outcome::NotComparable { why } => (Ink::Dim, "not comparable", Some(why)),
-        Outcome::Missing { why, absence: Absence::Lost } => (Ink::Bad, "missing", Some(why)),
-        Outcome::Missing { why, absence: Absence::NotYet } => (Ink::Dim, "not yet", Some(why)),
+        VerifyOutcome::Same => (Ink::Good, "same", None),
+        VerifyOutcome::Different { difference } => (Ink::Bad, "different", Some(difference)),
+        VerifyOutcome::ChangedSince { what_changed } => (Ink::Plain, "changed since", Some(what_changed)),
+        VerifyOutcome::NotComparable { why } => (Ink::Dim, "not comparable", Some(why)),
+        VerifyOutcome::Missing { why, absence: Absence::Lost } => (Ink::Bad, "missing", Some(why)),
+        VerifyOutcome::Missing { why, absence: Absence::NotYet } => (Ink::Dim, "not yet", Some(why)),
     };
     let of = check.attempt.map(|number| format!("attempt {number}: ")).unwrap_or_default();
     let why = why.map(|why| format!(": {}", plain(why))).unwrap_or_default();

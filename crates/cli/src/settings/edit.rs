@@ -9,12 +9,12 @@ use skillrun_engine::GetError;
 use skillrun_evidence::whole_file;
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::error::{Problem, SettingsError};
+use super::error::{SettingProblem, SettingsError};
 use super::file::ConfigFile;
 use super::given::{Base, Given, Located};
 use super::key::{Address, Key, Shape};
-use super::surroundings::Surroundings;
-use super::{Settings, Source};
+use super::surroundings::ProcessContext;
+use super::{SettingSource, Settings};
 use crate::args::Global;
 
 /// A change that was checked and is not written yet.
@@ -28,7 +28,7 @@ pub(crate) struct Edit {
 /// The edit that sets a value.
 pub(crate) fn set(
     global: &Global,
-    surroundings: Surroundings,
+    surroundings: ProcessContext,
     address: &Address,
     words: &[String],
 ) -> Result<Edit, SettingsError> {
@@ -42,7 +42,7 @@ pub(crate) fn set(
 }
 
 /// The edit that removes a setting from the file.
-pub(crate) fn unset(global: &Global, surroundings: Surroundings, address: &Address) -> Result<Edit, SettingsError> {
+pub(crate) fn unset(global: &Global, surroundings: ProcessContext, address: &Address) -> Result<Edit, SettingsError> {
     let file = ConfigFile::locate(global, &surroundings)?;
     let text = file.text_to_edit()?;
     let document = file.parse(&text)?;
@@ -52,7 +52,12 @@ pub(crate) fn unset(global: &Global, surroundings: Surroundings, address: &Addre
 }
 
 impl Edit {
-    fn new(global: &Global, surroundings: Surroundings, file: ConfigFile, text: String) -> Result<Self, SettingsError> {
+    fn new(
+        global: &Global,
+        surroundings: ProcessContext,
+        file: ConfigFile,
+        text: String,
+    ) -> Result<Self, SettingsError> {
         let settings = Settings::with_text(global, surroundings, file, &text)?;
         Ok(Self { text, settings })
     }
@@ -84,7 +89,7 @@ impl Edit {
     }
 
     /// Where the value of the setting comes from, once this is written.
-    pub(crate) fn source(&self, key: Key) -> Source {
+    pub(crate) fn source(&self, key: Key) -> SettingSource {
         self.settings.source(key)
     }
 }
@@ -93,7 +98,7 @@ impl Edit {
 fn check(
     address: &Address,
     value: &Value,
-    surroundings: &Surroundings,
+    surroundings: &ProcessContext,
     file: &ConfigFile,
 ) -> Result<(), SettingsError> {
     let item = Item::Value(match &address.engine {
@@ -106,7 +111,7 @@ fn check(
     scratch.set(address.key, &given).map_err(|Located { problem, .. }| SettingsError::Value(problem))
 }
 
-fn value(address: &Address, words: &[String], surroundings: &Surroundings) -> Result<Value, Problem> {
+fn value(address: &Address, words: &[String], surroundings: &ProcessContext) -> Result<Value, SettingProblem> {
     let list = |texts: Vec<String>| Value::Array(Array::from_iter(texts));
     let path = |word: &String| path_text(word, surroundings);
     match address.key.shape() {
@@ -116,7 +121,7 @@ fn value(address: &Address, words: &[String], surroundings: &Surroundings) -> Re
         Shape::Text => one(address, words).map(|word| word.into()),
         Shape::Number | Shape::Flag => one(address, words).map(|word| scalar(word)),
         Shape::PerEngine if address.engine.is_some() => one(address, words).map(|word| scalar(word)),
-        Shape::PerEngine => Err(Problem::Wrong {
+        Shape::PerEngine => Err(SettingProblem::Wrong {
             key: address.to_string(),
             expected: format!("set for one engine at a time, such as {address}.codex"),
             found: "given for all".to_owned(),
@@ -124,10 +129,10 @@ fn value(address: &Address, words: &[String], surroundings: &Surroundings) -> Re
     }
 }
 
-fn one<'a>(address: &Address, words: &'a [String]) -> Result<&'a String, Problem> {
+fn one<'a>(address: &Address, words: &'a [String]) -> Result<&'a String, SettingProblem> {
     match words {
         [word] => Ok(word),
-        _ => Err(Problem::Wrong {
+        _ => Err(SettingProblem::Wrong {
             key: address.to_string(),
             expected: "one value".to_owned(),
             found: words.len().to_string(),
@@ -144,7 +149,7 @@ fn scalar(word: &str) -> Value {
 }
 
 /// A path as it has to be written in the file, where relative paths start at another folder.
-fn path_text(word: &str, surroundings: &Surroundings) -> String {
+fn path_text(word: &str, surroundings: &ProcessContext) -> String {
     if word.is_empty() || word == "~" || word.starts_with("~/") {
         return word.to_owned();
     }
@@ -158,7 +163,7 @@ fn steps(address: &Address) -> (Vec<&str>, &str) {
     (names, last)
 }
 
-fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Result<(), Problem> {
+fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Result<(), SettingProblem> {
     let (tables, name) = steps(address);
     let is_empty = document.is_empty();
     let mut table: &mut dyn TableLike = document.as_table_mut();
@@ -170,7 +175,7 @@ fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Resul
             new.set_implicit(true);
             Item::Table(new)
         });
-        table = item.as_table_like_mut().ok_or_else(|| Problem::Wrong {
+        table = item.as_table_like_mut().ok_or_else(|| SettingProblem::Wrong {
             key: step.to_owned(),
             expected: "a table".to_owned(),
             found: "none".to_owned(),

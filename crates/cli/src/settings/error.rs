@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use skillrun_evidence::PatternError;
+use skillrun_model::{Classified, ErrorClass};
 
 use super::key::UnknownKey;
 use crate::failure::reason;
@@ -15,24 +16,57 @@ pub(crate) enum SettingsError {
     NoCurrentFolder(String),
     #[error("there is no home folder to keep {what} in; set HOME, or give {option}")]
     NoHome { what: &'static str, option: &'static str },
-    #[error("{}: there is no such file; {told_by} names it", path.display())]
-    Missing { path: PathBuf, told_by: &'static str },
+    #[error("{}: there is no such file; {named_by} names it", path.display())]
+    Missing { path: PathBuf, named_by: &'static str },
     #[error("{}: cannot be read ({})", path.display(), reason(error))]
-    Read { path: PathBuf, error: io::Error },
+    Read {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
     #[error("{}: cannot be written ({})", path.display(), reason(error))]
-    Write { path: PathBuf, error: io::Error },
+    Write {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
     #[error("{}: {kind}", path.display())]
-    Unusable { path: PathBuf, kind: FileProblem },
+    Unusable {
+        path: PathBuf,
+        #[source]
+        kind: FileProblem,
+    },
     #[error("{}{}: {problem}", path.display(), LineOf(*line))]
-    InFile { path: PathBuf, line: Option<usize>, problem: Problem },
+    InFile {
+        path: PathBuf,
+        line: Option<usize>,
+        #[source]
+        problem: SettingProblem,
+    },
     /// A value that was to be set.
     #[error(transparent)]
-    Value(Problem),
+    Value(SettingProblem),
     /// A key that does not exist.
     #[error(transparent)]
     UnknownKey(UnknownKey),
     #[error("{key} is not set in {}", path.display())]
     NotSet { key: String, path: PathBuf },
+}
+
+impl Classified for SettingsError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::UnknownKey(_) | Self::NotSet { .. } => ErrorClass::NotFound,
+            Self::NoCurrentFolder(_)
+            | Self::NoHome { .. }
+            | Self::Missing { .. }
+            | Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Unusable { .. }
+            | Self::InFile { .. }
+            | Self::Value(_) => ErrorClass::Usage,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +81,7 @@ pub(crate) enum FileProblem {
 
 /// What is wrong with a value or with a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Problem {
+pub(crate) enum SettingProblem {
     #[error("is not TOML: {0}")]
     Syntax(String),
     #[error(transparent)]
@@ -55,7 +89,11 @@ pub(crate) enum Problem {
     #[error("{key} must be {expected}, and is {found}")]
     Wrong { key: String, expected: String, found: String },
     #[error("{key}: {error}")]
-    Pattern { key: String, error: PatternError },
+    Pattern {
+        key: String,
+        #[source]
+        error: PatternError,
+    },
 }
 
 struct LineOf(Option<usize>);

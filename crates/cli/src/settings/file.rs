@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, TableLike};
 
-use super::error::{FileProblem, Problem, SettingsError};
+use super::error::{FileProblem, SettingProblem, SettingsError};
 use super::given::{Base, Given, Located, wrong};
 use super::key::{Key, UnknownKey};
-use super::surroundings::Surroundings;
-use super::{Settings, Source};
+use super::surroundings::ProcessContext;
+use super::{SettingSource, Settings};
 use crate::args::Global;
 
 /// Settings are a page of text.
@@ -24,25 +24,25 @@ pub(crate) struct ConfigFile {
     /// Absolute.
     pub(crate) path: PathBuf,
     /// The option or variable that names it. None: it is at the default path and does not have to exist.
-    told_by: Option<&'static str>,
+    named_by: Option<&'static str>,
 }
 
 impl ConfigFile {
-    pub(crate) fn locate(global: &Global, surroundings: &Surroundings) -> Result<Self, SettingsError> {
+    pub(crate) fn locate(global: &Global, surroundings: &ProcessContext) -> Result<Self, SettingsError> {
         let option = global.config.as_deref().map(|path| (path, "--config"));
         let variable = || surroundings.variable(VARIABLE).map(|value| (Path::new(value), VARIABLE));
         match option.or_else(variable) {
-            Some((path, told_by)) => Ok(Self { path: surroundings.absolute_path(path), told_by: Some(told_by) }),
-            None => Ok(Self { path: surroundings.default_config_file()?, told_by: None }),
+            Some((path, named_by)) => Ok(Self { path: surroundings.absolute_path(path), named_by: Some(named_by) }),
+            None => Ok(Self { path: surroundings.default_config_file()?, named_by: None }),
         }
     }
 
     /// Empty if there is no file and none is required.
     pub(super) fn text(&self) -> Result<String, SettingsError> {
-        match (self.text_if_there()?, self.told_by) {
+        match (self.text_if_there()?, self.named_by) {
             (Some(text), _) => Ok(text),
             (None, None) => Ok(String::new()),
-            (None, Some(told_by)) => Err(SettingsError::Missing { path: self.path.clone(), told_by }),
+            (None, Some(named_by)) => Err(SettingsError::Missing { path: self.path.clone(), named_by }),
         }
     }
 
@@ -80,7 +80,10 @@ impl ConfigFile {
         Document::parse(text.to_owned()).map_err(|error| {
             // The parser gives hints of several lines, meant for an editor; one sentence is enough here.
             let message = error.message().lines().next().unwrap_or_default().to_owned();
-            self.in_file(text, Located { at: error.span().map(|span| span.start), problem: Problem::Syntax(message) })
+            self.in_file(
+                text,
+                Located { at: error.span().map(|span| span.start), problem: SettingProblem::Syntax(message) },
+            )
         })
     }
 
@@ -115,7 +118,7 @@ impl Settings {
             let full = prefix.map_or_else(|| name.to_owned(), |prefix| format!("{prefix}.{name}"));
             if let Some(key) = Key::named(&full) {
                 self.set(key, &Given { key: &full, item, base })?;
-                self.sources.insert(key, Source::File);
+                self.sources.insert(key, SettingSource::File);
             } else if prefix.is_none() && Key::is_table(&full) {
                 let inner = item.as_table_like().ok_or_else(|| wrong(&full, item.span(), "a table", "none"))?;
                 self.read_table(inner, Some(&full), base)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use skillrun_evidence::Patterns;
 use toml_edit::{Item, Value};
 
-use super::error::Problem;
+use super::error::SettingProblem;
 
 /// Longest text that an error message quotes.
 const SHOWN_MAX: usize = 40;
@@ -21,10 +21,10 @@ pub(super) const FOREVER: &str = "forever";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Located {
     pub(super) at: Option<usize>,
-    pub(super) problem: Problem,
+    pub(super) problem: SettingProblem,
 }
 
-type Result<T> = std::result::Result<T, Located>;
+type SettingResult<T> = std::result::Result<T, Located>;
 
 /// The folders that relative paths start at.
 #[derive(Debug, Clone, Copy)]
@@ -47,34 +47,34 @@ impl Given<'_> {
         wrong(self.key, self.item.span(), expected, found)
     }
 
-    pub(super) fn text(&self) -> Result<String> {
+    pub(super) fn text(&self) -> SettingResult<String> {
         let text = self.item.as_str().filter(|text| is_text(text)).map(str::to_owned);
         text.ok_or_else(|| self.wrong("a text of one line"))
     }
 
-    pub(super) fn texts(&self) -> Result<Vec<String>> {
+    pub(super) fn texts(&self) -> SettingResult<Vec<String>> {
         self.list("a list of texts, each of one line", |text| is_text(text).then(|| text.to_owned()))
     }
 
     /// Regular expressions that compile.
-    pub(super) fn patterns(&self) -> Result<Vec<String>> {
+    pub(super) fn patterns(&self) -> SettingResult<Vec<String>> {
         let texts = self.texts()?;
         let at = self.item.span().map(|span| span.start);
-        let bad = |error| Located { at, problem: Problem::Pattern { key: self.key.to_owned(), error } };
+        let bad = |error| Located { at, problem: SettingProblem::Pattern { key: self.key.to_owned(), error } };
         Patterns::new(&texts).map_err(bad)?;
         Ok(texts)
     }
 
-    pub(super) fn path(&self) -> Result<PathBuf> {
+    pub(super) fn path(&self) -> SettingResult<PathBuf> {
         let path = self.item.as_str().and_then(|text| self.base.path(text));
         path.ok_or_else(|| self.wrong(self.base.expected("a path")))
     }
 
-    pub(super) fn paths(&self) -> Result<Vec<PathBuf>> {
+    pub(super) fn paths(&self) -> SettingResult<Vec<PathBuf>> {
         self.list(&self.base.expected("a list of paths"), |text| self.base.path(text))
     }
 
-    pub(super) fn list<T>(&self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
+    pub(super) fn list<T>(&self, expected: &str, read: impl Fn(&str) -> Option<T>) -> SettingResult<Vec<T>> {
         let array = self.item.as_array().ok_or_else(|| self.wrong(expected))?;
         let one = |value: &Value| {
             let read = value.as_str().and_then(&read);
@@ -83,7 +83,7 @@ impl Given<'_> {
         array.iter().map(one).collect()
     }
 
-    pub(super) fn word<T: Copy>(&self, all: &[T], word: fn(T) -> &'static str) -> Result<T> {
+    pub(super) fn word<T: Copy>(&self, all: &[T], word: fn(T) -> &'static str) -> SettingResult<T> {
         let given = self.item.as_str();
         all.iter().copied().find(|choice| Some(word(*choice)) == given).ok_or_else(|| {
             let words: Vec<_> = all.iter().map(|choice| format!("\"{}\"", word(*choice))).collect();
@@ -91,11 +91,11 @@ impl Given<'_> {
         })
     }
 
-    pub(super) fn flag(&self) -> Result<bool> {
+    pub(super) fn flag(&self) -> SettingResult<bool> {
         self.item.as_bool().ok_or_else(|| self.wrong("true or false"))
     }
 
-    pub(super) fn count(&self, from: u32) -> Result<u32> {
+    pub(super) fn count(&self, from: u32) -> SettingResult<u32> {
         let count = self.item.as_integer().and_then(|number| u32::try_from(number).ok());
         count.filter(|count| *count >= from).ok_or_else(|| self.wrong(format!("a whole number from {from}")))
     }
@@ -106,13 +106,13 @@ impl Given<'_> {
         whole.or_else(|| self.item.as_float())
     }
 
-    pub(super) fn seconds(&self) -> Result<Duration> {
+    pub(super) fn seconds(&self) -> SettingResult<Duration> {
         let seconds = self.number().and_then(|number| Duration::try_from_secs_f64(number).ok());
         seconds.filter(|time| !time.is_zero()).ok_or_else(|| self.wrong("a number of seconds above 0"))
     }
 
     /// None: forever.
-    pub(super) fn days(&self) -> Result<Option<Duration>> {
+    pub(super) fn days(&self) -> SettingResult<Option<Duration>> {
         if self.item.as_str() == Some(FOREVER) {
             return Ok(None);
         }
@@ -121,14 +121,14 @@ impl Given<'_> {
     }
 
     /// As bytes.
-    pub(super) fn gigabytes(&self) -> Result<u64> {
+    pub(super) fn gigabytes(&self) -> SettingResult<u64> {
         let bytes = self.number().map(|number| number * GB).filter(|bytes| *bytes >= 1.0 && *bytes < 1e18);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked in the line before")]
         let bytes = bytes.map(|bytes| bytes as u64);
         bytes.ok_or_else(|| self.wrong("a number of gigabytes above 0"))
     }
 
-    pub(super) fn per_engine(&self) -> Result<BTreeMap<String, usize>> {
+    pub(super) fn per_engine(&self) -> SettingResult<BTreeMap<String, usize>> {
         let table = self.item.as_table_like().ok_or_else(|| self.wrong("a table with one number per engine"))?;
         let one = |(engine, item): (&str, &Item)| {
             let key = format!("{}.{engine}", self.key);
@@ -171,7 +171,7 @@ pub(super) fn wrong(
     expected: impl Into<String>,
     found: impl Into<String>,
 ) -> Located {
-    let problem = Problem::Wrong { key: key.to_owned(), expected: expected.into(), found: found.into() };
+    let problem = SettingProblem::Wrong { key: key.to_owned(), expected: expected.into(), found: found.into() };
     Located { at: span.map(|span| span.start), problem }
 }
 

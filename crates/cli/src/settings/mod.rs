@@ -35,7 +35,7 @@ use skillrun_skill::{Layers, SkillError};
 pub(crate) use error::SettingsError;
 pub(crate) use file::ConfigFile;
 pub(crate) use server::ServerSettings;
-pub(crate) use surroundings::Surroundings;
+pub(crate) use surroundings::ProcessContext;
 
 use crate::args::Global;
 use key::Key;
@@ -74,14 +74,14 @@ pub(crate) struct Settings {
     /// Layers of the operator; see [`Settings::layers`].
     layers_folder: Option<PathBuf>,
     pub(crate) file: ConfigFile,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) surroundings: ProcessContext,
     /// Without those that have their default.
-    sources: BTreeMap<Key, Source>,
+    sources: BTreeMap<Key, SettingSource>,
 }
 
 /// Who said what a setting is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum SettingSource {
     Default,
     /// [`Settings::file`].
     File,
@@ -93,10 +93,10 @@ pub(crate) enum Source {
 
 impl Settings {
     pub(crate) fn load(global: &Global) -> Result<Self, SettingsError> {
-        Self::load_in(global, Surroundings::read()?)
+        Self::load_in(global, ProcessContext::read()?)
     }
 
-    pub(crate) fn load_in(global: &Global, surroundings: Surroundings) -> Result<Self, SettingsError> {
+    pub(crate) fn load_in(global: &Global, surroundings: ProcessContext) -> Result<Self, SettingsError> {
         let file = ConfigFile::locate(global, &surroundings)?;
         let text = file.text()?;
         Self::with_text(global, surroundings, file, &text)
@@ -105,13 +105,13 @@ impl Settings {
     /// As if `text` stood in the file.
     fn with_text(
         global: &Global,
-        surroundings: Surroundings,
+        surroundings: ProcessContext,
         file: ConfigFile,
         text: &str,
     ) -> Result<Self, SettingsError> {
-        let option = global.data.as_deref().map(|path| (path.to_owned(), Source::Option("--data")));
+        let option = global.data.as_deref().map(|path| (path.to_owned(), SettingSource::Option("--data")));
         let variable = surroundings.variable(DATA_VARIABLE);
-        let variable = variable.map(|path| (PathBuf::from(path), Source::Environment(DATA_VARIABLE)));
+        let variable = variable.map(|path| (PathBuf::from(path), SettingSource::Environment(DATA_VARIABLE)));
         let said = option.or(variable).map(|(path, source)| (surroundings.absolute_path(&path), source));
         let default = surroundings.default_data_folder();
         let programs = surroundings.variable(PROGRAMS_VARIABLE).map(|path| surroundings.absolute_path(path.as_ref()));
@@ -120,19 +120,19 @@ impl Settings {
         settings.read(text)?;
         if let Some(path) = programs {
             settings.programs = Some(path);
-            settings.sources.insert(Key::Programs, Source::Environment(PROGRAMS_VARIABLE));
+            settings.sources.insert(Key::Programs, SettingSource::Environment(PROGRAMS_VARIABLE));
         }
         if let Some((path, source)) = said {
             settings.data = DataFolder::new(path);
             settings.sources.insert(Key::Data, source);
-        } else if settings.source(Key::Data) == Source::Default {
+        } else if settings.source(Key::Data) == SettingSource::Default {
             settings.data = DataFolder::new(default?);
         }
         Ok(settings)
     }
 
     /// The data folder is filled in by the caller, because it may be that there is none.
-    fn defaults(surroundings: Surroundings, file: ConfigFile) -> Self {
+    fn defaults(surroundings: ProcessContext, file: ConfigFile) -> Self {
         let options = RunOptions::default();
         Self {
             data: DataFolder::new(PathBuf::new()),
@@ -160,8 +160,8 @@ impl Settings {
         }
     }
 
-    pub(crate) fn source(&self, key: Key) -> Source {
-        self.sources.get(&key).copied().unwrap_or(Source::Default)
+    pub(crate) fn source(&self, key: Key) -> SettingSource {
+        self.sources.get(&key).copied().unwrap_or(SettingSource::Default)
     }
 
     pub(crate) fn engines(&self) -> Engines {
@@ -174,9 +174,9 @@ impl Settings {
     }
 
     /// What finding the program of an engine needs to know.
-    pub(crate) fn engine_surroundings(&self, engine: &Descriptor) -> skillrun_engine::Surroundings<'_> {
+    pub(crate) fn engine_surroundings(&self, engine: &Descriptor) -> skillrun_engine::FindContext<'_> {
         let around = &self.surroundings;
-        skillrun_engine::Surroundings {
+        skillrun_engine::FindContext {
             own: &around.own,
             cwd: &around.cwd,
             path: around.variable("PATH"),

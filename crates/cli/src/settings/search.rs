@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skillrun_skill::{Origin, SearchFolder, SearchPath};
+use skillrun_skill::{SearchFolder, SearchPath, SkillOrigin};
 
 use super::Settings;
 
@@ -20,12 +20,12 @@ impl Settings {
         let home = self.surroundings.home();
         let project = project_folders(cwd).into_iter().filter(|folder| Some(*folder) != home).flat_map(in_folder);
         let user = home.into_iter().flat_map(in_folder).chain([self.data.skills()]);
-        let of = |origin: Origin| move |path: PathBuf| SearchFolder { path, origin };
+        let of = |origin: SkillOrigin| move |path: PathBuf| SearchFolder { path, origin };
         SearchPath::new(
             project
-                .map(of(Origin::Project))
-                .chain(self.skills.iter().cloned().map(of(Origin::Configured)))
-                .chain(user.map(of(Origin::User)))
+                .map(of(SkillOrigin::Project))
+                .chain(self.skills.iter().cloned().map(of(SkillOrigin::Configured)))
+                .chain(user.map(of(SkillOrigin::User)))
                 .collect(),
         )
     }

@@ -10,14 +10,14 @@ const FILE: &str = "config.toml";
 
 /// As it was when the program started.
 #[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProcessContext {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) cwd: PathBuf,
     /// The path of this program.
     pub(crate) own: PathBuf,
 }
 
-impl Surroundings {
+impl ProcessContext {
     pub(crate) fn read() -> Result<Self, SettingsError> {
         let cwd = std::env::current_dir().map_err(|error| SettingsError::NoCurrentFolder(error.to_string()))?;
         // The program file of this process: its path may name a newer program by now.

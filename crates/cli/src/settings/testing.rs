@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Settings, SettingsError, Surroundings};
+use super::{ProcessContext, Settings, SettingsError};
 use crate::args::Global;
 
 /// A user whose home is `home/` in a folder and whose file is `config.toml` there.
@@ -16,9 +16,9 @@ pub(crate) fn global(folder: &Path) -> Global {
     Global { config: Some(folder.join("config.toml")), ..Global::default() }
 }
 
-pub(crate) fn surroundings(folder: &Path, more: &[(&str, &str)]) -> Surroundings {
+pub(crate) fn surroundings(folder: &Path, more: &[(&str, &str)]) -> ProcessContext {
     let home = ("HOME".into(), folder.join("home").into_os_string());
     let more = more.iter().map(|(name, value)| (name.into(), value.into()));
     let environment = std::iter::once(home).chain(more).collect();
-    Surroundings { environment, cwd: folder.join("cwd"), own: "/skillrun".into() }
+    ProcessContext { environment, cwd: folder.join("cwd"), own: "/skillrun".into() }
 }

@@ -9,7 +9,7 @@ use skillrun_engine::GetError;
 use super::edit::{self, Edit};
 use super::key::{Address, Key, Shape};
 use super::testing::{global, settings, surroundings};
-use super::{Settings, SettingsError, Source};
+use super::{SettingSource, Settings, SettingsError};
 use crate::args::Global;
 
 fn folder() -> tempfile::TempDir {
@@ -69,8 +69,8 @@ fn every_key_can_be_set_and_is_shown_as_it_was_set() {
     let all = settings(folder.path(), ALL).unwrap();
     let defaults = settings(folder.path(), "").unwrap();
     for key in Key::ALL {
-        assert_eq!(all.source(*key), Source::File, "{}", key.as_str());
-        assert_eq!(defaults.source(*key), Source::Default, "{}", key.as_str());
+        assert_eq!(all.source(*key), SettingSource::File, "{}", key.as_str());
+        assert_eq!(defaults.source(*key), SettingSource::Default, "{}", key.as_str());
         assert_ne!(all.get(*key), defaults.get(*key), "{}", key.as_str());
     }
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -135,18 +135,18 @@ fn the_last_that_says_something_wins() {
     };
     let none = Global::default();
     let xdg = folder.path().join("xdg").display().to_string();
-    assert_eq!(base(&[], &none), ("home/.local/share/skillrun".to_owned(), Source::Default));
-    assert_eq!(base(&[("XDG_DATA_HOME", &xdg)], &none), ("xdg/skillrun".to_owned(), Source::Default));
+    assert_eq!(base(&[], &none), ("home/.local/share/skillrun".to_owned(), SettingSource::Default));
+    assert_eq!(base(&[("XDG_DATA_HOME", &xdg)], &none), ("xdg/skillrun".to_owned(), SettingSource::Default));
     let relative = base(&[("XDG_DATA_HOME", "xdg")], &none);
     assert_eq!(relative.0, "home/.local/share/skillrun", "a relative one does not count");
     fs::create_dir_all(folder.path().join("xdg/skillrun")).unwrap();
     fs::write(folder.path().join("xdg/skillrun/config.toml"), "data = 'd'").unwrap();
     let file = ("XDG_CONFIG_HOME", xdg.as_str());
-    assert_eq!(base(&[file], &none), ("xdg/skillrun/d".to_owned(), Source::File));
+    assert_eq!(base(&[file], &none), ("xdg/skillrun/d".to_owned(), SettingSource::File));
     let variable = ("SKILLRUN_DATA", "v");
-    assert_eq!(base(&[file, variable], &none), ("cwd/v".to_owned(), Source::Environment("SKILLRUN_DATA")));
+    assert_eq!(base(&[file, variable], &none), ("cwd/v".to_owned(), SettingSource::Environment("SKILLRUN_DATA")));
     let option = Global { data: Some("./o".into()), ..Global::default() };
-    assert_eq!(base(&[file, variable], &option), ("cwd/o".to_owned(), Source::Option("--data")));
+    assert_eq!(base(&[file, variable], &option), ("cwd/o".to_owned(), SettingSource::Option("--data")));
 }
 
 #[test]
@@ -159,16 +159,16 @@ fn the_folder_of_private_installs() {
         (programs, settings.source(Key::Programs))
     };
     let xdg = folder.path().join("xdg").display().to_string();
-    assert_eq!(of(&[]), ("home/.local/share/skillrun/programs".to_owned(), Source::Default));
+    assert_eq!(of(&[]), ("home/.local/share/skillrun/programs".to_owned(), SettingSource::Default));
     // Another data folder has the same programs.
     assert_eq!(of(&[("SKILLRUN_DATA", "d")]).0, "home/.local/share/skillrun/programs");
     assert_eq!(of(&[("XDG_DATA_HOME", &xdg)]).0, "xdg/skillrun/programs");
     fs::create_dir_all(folder.path().join("xdg/skillrun")).unwrap();
     fs::write(folder.path().join("xdg/skillrun/config.toml"), "programs = 'p'").unwrap();
     let file = ("XDG_CONFIG_HOME", xdg.as_str());
-    assert_eq!(of(&[file]), ("xdg/skillrun/p".to_owned(), Source::File));
+    assert_eq!(of(&[file]), ("xdg/skillrun/p".to_owned(), SettingSource::File));
     let variable = ("SKILLRUN_PROGRAMS", "v");
-    assert_eq!(of(&[file, variable]), ("cwd/v".to_owned(), Source::Environment("SKILLRUN_PROGRAMS")));
+    assert_eq!(of(&[file, variable]), ("cwd/v".to_owned(), SettingSource::Environment("SKILLRUN_PROGRAMS")));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_file_that_was_named_must_be_there() {
 }
 
 #[test]
-fn without_a_home_folder_one_is_told_what_to_give() {
+fn without_a_home_folder_the_error_names_the_option() {
     let folder = folder();
     let mut around = surroundings(folder.path(), &[]);
     around.environment.clear();
@@ -369,7 +369,7 @@ fn settings_of_the_service_are_checked() {
 
 /// Neither what is shown, nor what is complained about, nor what a panic would print.
 #[test]
-fn a_secret_is_told_nowhere() {
+fn a_secret_is_never_shown() {
     let folder = folder();
     let good = settings(folder.path(), &format!("[server]\nwebhook_secret = '{SECRET}'")).unwrap();
     assert!(good.get(Key::ServerWebhookSecret) == json!("(hidden)"));
@@ -406,6 +406,6 @@ fn every_key_can_be_set_by_words() {
             Shape::PerEngine => (format!("{}.codex", key.as_str()), "3"),
         };
         let edit = edit(folder.path(), "", &name, &[word]).unwrap();
-        assert_eq!(edit.source(*key), Source::File, "{name}");
+        assert_eq!(edit.source(*key), SettingSource::File, "{name}");
     }
 }

@@ -61,7 +61,7 @@ fn a_command_that_cannot_be_run_gives_the_codes_of_a_shell() {
         let verdict = lab.normalize(&["--attempt", &number.to_string()]);
         assert!(lab::text(&verdict.stdout).contains(&format!("\"reason_code\":\"{expected}\"")), "{command}");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_command_is_found_where_the_engine_will_be() {
     // Without a first line that names another program it is for the shell, as everywhere.
     make_executable(&lab.workspace().join("plain"), "echo from the workspace\n");
     assert_eq!(of(lab.bare_capture(&[]).arg("./plain")), found);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// `capture` without the places that a lab gives it.
@@ -88,7 +88,7 @@ fn capture_anywhere(lab: &Lab, args: &[&OsStr]) -> Command {
 }
 
 #[test]
-fn a_workspace_that_is_none_is_told_and_recorded_where_that_is_possible() {
+fn a_missing_workspace_is_reported_and_recorded() {
     for make in [|_: &Path| {}, |path: &Path| fs::write(path, "a file").expect("a file")] {
         let lab = Lab::new();
         fs::remove_dir(lab.workspace()).expect("removed");
@@ -104,12 +104,12 @@ fn a_workspace_that_is_none_is_told_and_recorded_where_that_is_possible() {
         assert_eq!((record.ended_by, told.code, told.message), (Some(EndedBy::NotStarted), Code::HostError, sentence));
         assert_eq!((record.exit_code, record.signal), (None, None));
         assert!(lab.normalize(&["--engine", "codex"]).status.success());
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
 #[test]
-fn a_workspace_that_cannot_be_written_to_is_told() {
+fn an_unwritable_workspace_is_reported() {
     let lab = Lab::new();
     let Some(user) = lab.other_user() else { return };
     fs::set_permissions(lab.workspace(), fs::Permissions::from_mode(0o555)).expect("read-only");
@@ -127,11 +127,11 @@ fn a_workspace_that_cannot_be_written_to_is_told() {
         "{}",
         error(&without)
     );
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_workspace_on_a_read_only_disk_is_told_to_root_too() {
+fn a_read_only_workspace_is_reported_to_root_too() {
     let lab = Lab::new();
     let script = format!("mount -t tmpfs -o ro none '{}' || exit 99", lab.workspace().display());
     let Some(output) = lab::in_own_mounts(&script, &lab.capture(&[], &["report"])) else { return };
@@ -142,11 +142,11 @@ fn a_workspace_on_a_read_only_disk_is_told_to_root_too() {
     );
     assert_eq!(error(&output), sentence);
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::NotStarted));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn an_input_that_cannot_be_read_is_told_at_once() {
+fn an_unreadable_input_is_reported_at_once() {
     let lab = Lab::new();
     fs::create_dir(lab.path("folder")).expect("a folder");
     mknodat(CWD, lab.path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
@@ -164,7 +164,7 @@ fn an_input_that_cannot_be_read_is_told_at_once() {
         assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::NotStarted), None), "{name}");
     }
     assert!(!lab.workspace().join("made.txt").exists());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_rule_that_is_no_pattern_is_refused() {
         assert!(error(&output).starts_with(&format!("not a pattern: {shown} (")), "{}", error(&output));
         assert_eq!(lab.left(), Vec::<String>::new(), "nothing was begun");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn the_budget_is_kept_to_the_byte_over_both_streams() {
     assert_eq!(lab.index(1).iter().filter(|record| record["act"] == "budget").count(), 1);
     assert_eq!((record.signal.as_deref(), record.exit_code), (Some("SIGKILL"), None));
     assert!(output.stdout == out, "what was kept was shown");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_budget_that_is_just_enough_ends_nothing() {
     assert_eq!((output.status.code(), lab.record(2).capture.discarded), (Some(4), 0));
     let output = lab.run(&["--max-bytes", "0"], &steps("out x forever"));
     assert_eq!((output.status.code(), lab.record(3).ended_by), (Some(125), Some(EndedBy::Budget)));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_flood_is_stopped_with_everybody_who_takes_part_in_it() {
         assert_eq!(record.bytes.stdout + record.bytes.stderr, 300_000, "{wiring}");
         assert_eq!((record.warnings[0].code, record.survivors_total), (Code::SurvivorsEnded, 2), "{wiring}");
         lab::read_back(&lab.out(), 1);
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -247,11 +247,11 @@ fn an_answer_that_the_budget_cut_is_judged_as_that() {
     let output = lab.run(&["--max-bytes", &(lines + 100).to_string(), "--engine", "codex"], &steps(&words));
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(reason(&lab), "EVIDENCE_BUDGET");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_place_for_the_recording_that_cannot_be_made_is_told() {
+fn an_impossible_recording_folder_is_reported() {
     let lab = Lab::new();
     fs::write(lab.path("file"), "in the way").expect("a file");
     let beneath = lab.path("file/below");
@@ -271,7 +271,7 @@ fn a_place_for_the_recording_that_cannot_be_made_is_told() {
         );
         assert_eq!(lab::text(&output.stdout), "");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Everything in `.audit`, name by name.
@@ -297,7 +297,7 @@ fn an_attempt_is_begun_once() {
         (output.status.code(), error(&output)),
         (Some(125), "attempt 4294967295 was already begun here".to_owned())
     );
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// The facts of a recording that was made by hand were written over, because it had no claim.
@@ -318,11 +318,11 @@ fn a_recording_without_a_claim_is_not_written_over() {
     for (name, bytes) in before {
         assert!(lab.evidence(&name) == bytes, "{name} was touched");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_second_capture_in_the_same_folder_is_refused_and_harms_nobody() {
+fn a_second_capture_in_the_same_folder_is_refused() {
     let lab = Lab::new();
     let mut first = spawn(&mut lab.capture(&[], &steps(r"out begin\n pid main.pid wait-file go out end\n exit 7")));
     let main = lab.await_pid("main.pid");
@@ -341,7 +341,7 @@ fn a_second_capture_in_the_same_folder_is_refused_and_harms_nobody() {
     assert_eq!(lab.evidence("stdout.1.log"), b"begin\nend\n");
     assert_eq!(lab.run(&[], &steps("exit 0")).status.code(), Some(0));
     assert_eq!(lab.record(2).ended_by, Some(EndedBy::Exited));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn captures_that_begin_in_the_same_moment_do_not_mix() {
     for record in records {
         assert_eq!((record.exit_code, record.bytes.stdout), (Some(7), 10));
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 fn odd(bytes: &[u8]) -> OsString {
@@ -428,7 +428,7 @@ fn a_sentence_is_one_line_whatever_names_are_in_it() {
     assert_eq!(output.status.code(), Some(127));
     let sentence = "./no\\nskillrun: error: \\u{1b}[2Jsuch\u{fffd}: there is no such file";
     assert_eq!(lab::text(&output.stderr), format!("skillrun: error: {sentence}\n"));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// `capture` with the recording in the workspace, where the engine can reach it.
@@ -448,11 +448,11 @@ fn an_engine_that_removes_its_workspace_is_recorded_to_its_end() {
     assert_eq!(record.ended_by, Some(EndedBy::Exited));
     assert_eq!(record.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(), [Code::SnapshotFailed]);
     assert_eq!(record.fs_diff, None, "nothing is known about it");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn an_engine_that_removes_the_recording_does_not_pass_for_a_good_one() {
+fn an_engine_that_removes_its_recording_fails() {
     let lab = Lab::new();
     // From when the index has something on, the host makes no more files until the end.
     let script = "echo begin; while ! test -s .audit/chunks.1.jsonl; do :; done; rm -r \"$PWD\"; echo end; exit 0";
@@ -460,11 +460,11 @@ fn an_engine_that_removes_the_recording_does_not_pass_for_a_good_one() {
     assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
     let place = lab.workspace().join(".audit");
     assert_eq!(error(&output), format!("the recording was removed from {}", place.display()));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn an_engine_that_spoils_what_was_recorded_of_it_is_told() {
+fn an_engine_that_damages_its_recording_is_reported() {
     for (script, name) in [
         ("rm .audit/stdout.1.log", "stdout.1.log"),
         ("rm .audit/chunks.1.jsonl", "chunks.1.jsonl"),
@@ -482,7 +482,7 @@ fn an_engine_that_spoils_what_was_recorded_of_it_is_told() {
         let record = HostRecord::read(&audit, AttemptNumber(1)).expect("readable").expect("a record");
         assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::HostError), Some(0)), "{script}");
         assert!(record.hashes.is_empty(), "nothing is vouched for");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -504,13 +504,13 @@ fn an_engine_that_meddles_with_the_rest_changes_nothing() {
         let audit = lab.workspace().join(".audit");
         let record = HostRecord::read(&audit, AttemptNumber(1)).expect("readable").expect("a record");
         assert_eq!((record.ended_by, record.bytes.stdout), (Some(EndedBy::Exited), 10), "{script}");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
 /// An attaching owner trusted the file, and did not ask the host.
 #[test]
-fn a_record_that_the_engine_has_forged_is_not_believed_while_the_host_lives() {
+fn a_forged_record_is_ignored_while_the_host_lives() {
     let lab = Lab::new();
     let forged = lab.audit().join("host.1.json");
     let claim = lab.audit().join("claim.1");
@@ -519,13 +519,13 @@ fn a_record_that_the_engine_has_forged_is_not_believed_while_the_host_lives() {
     lab.await_pid("main.pid");
     let mut owner = lab.attach(lab::FIRST);
     lab.put("go", "");
-    assert_eq!(lab::hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.record(1).exit_code, Some(5), "the forged one was replaced");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn without_a_record_nobody_is_told_that_all_is_well() {
+fn without_a_record_no_success_is_reported() {
     let lab = Lab::new();
     // Long enough to be attached to: what ends at once on a busy machine is not mirrored.
     let script = "echo begin; mkdir -p .audit/host.1.json/x; sleep 1; echo end";
@@ -533,11 +533,11 @@ fn without_a_record_nobody_is_told_that_all_is_well() {
     assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
     assert!(!error(&output).is_empty());
     assert_eq!(lab::text(&output.stdout), "begin\nend\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn an_engine_that_locks_the_recording_is_told() {
+fn an_engine_that_locks_the_recording_is_reported() {
     let lab = Lab::new();
     let Some(user) = lab.other_user() else { return };
     let mut command = capture_in_workspace(&lab, "echo begin; chmod 0 .audit; echo end");
@@ -552,7 +552,7 @@ fn an_engine_that_locks_the_recording_is_told() {
 
 /// A program that was removed or replaced while it ran, as upgrades do, could not start its host.
 #[test]
-fn a_program_that_was_replaced_since_it_began_starts_its_own_host() {
+fn a_replaced_program_starts_its_own_host() {
     let lab = Lab::new();
     let copy = lab.path("copy");
     fs::copy(SKILLRUN, &copy).expect("copied");
@@ -562,7 +562,7 @@ fn a_program_that_was_replaced_since_it_began_starts_its_own_host() {
     shell.arg("sh").arg(&copy).args(capture.get_args()).stdin(Stdio::null());
     let output = output(&mut shell);
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(3), "x".to_owned()), "{:?}", said(&output));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -590,7 +590,7 @@ fn the_exit_code_is_the_engines() {
             );
             assert_eq!(record.exit_code, signal.is_none().then_some(code), "{words}, {wiring}");
             assert_eq!(lab.evidence("stdout.1.log"), b"last words\n");
-            lab.assert_nobody_is_left();
+            lab.assert_no_process_is_left();
         }
     }
 }
@@ -608,6 +608,6 @@ fn an_engine_that_is_ended_for_its_time_has_a_code_of_its_own() {
         let record = lab.record(1);
         assert_eq!((record.ended_by, record.signal.as_deref()), (Some(why), Some("SIGTERM")));
         assert_eq!(lab::text(&output.stdout), "words\n");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }

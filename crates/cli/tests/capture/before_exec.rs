@@ -28,7 +28,7 @@ fn signals_that_were_ignored_are_not_ignored_by_the_engine() {
     let report = report(&output);
     assert_eq!((&report["sigign"], &report["sigblk"]), (&SIGPIPE_ALONE.into(), &NO_SIGNAL.into()));
     assert_eq!(output.status.code(), Some(0));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn signals_of_every_kind_ignored_and_blocked_change_nothing() {
         let report = report(&output);
         assert_eq!((&report["sigign"], &report["sigblk"]), (&SIGPIPE_ALONE.into(), &NO_SIGNAL.into()), "{wiring}");
         assert_eq!((output.status.code(), lab.record(1).ended_by), (Some(0), Some(EndedBy::Exited)), "{wiring}");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -58,7 +58,7 @@ fn only_the_three_descriptors_are_open() {
         let script = "exec 3</etc/passwd 7</etc/passwd 9>/dev/null 8<&0";
         let output = output(&mut after(script, &lab.capture(&["--wiring", wiring], &["report"])));
         assert_eq!(report(&output)["fds"], serde_json::json!([0, 1, 2]), "{wiring}");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -77,7 +77,7 @@ fn a_host_keeps_nothing_open_that_its_starter_was_given() {
     assert_eq!(rest, b"");
     lab.put("go", "");
     assert_eq!(lab.record(1).exit_code, Some(6));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Runs it with these bytes on the standard input of `capture`.
@@ -104,7 +104,7 @@ fn without_a_wish_there_is_nothing_on_stdin() {
     assert_eq!(report(&output)["stdin"], "/dev/null");
     assert_eq!((lab.evidence("stdin.1.log"), lab.evidence("stdin.2.log")), (vec![], vec![]));
     assert_eq!((&lab.meta(1)["stdin"], &lab.meta(2)["stdin"]), (&"null".into(), &"null".into()));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_file_on_stdin_is_given_byte_for_byte() {
         assert!(output.stdout == content, "{} bytes: what was read is not in the file", content.len());
         assert!(lab.evidence("stdin.1.log") == content, "{} bytes: what was given was not recorded", content.len());
         assert_eq!((lab.meta(1)["stdin"].as_str(), lab.record(1).bytes.stdin), (Some("file"), content.len() as u64));
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -133,7 +133,7 @@ fn an_engine_that_does_not_read_its_file_is_not_waited_for() {
     assert_eq!((output.status.code(), lab.record(1).ended_by), (Some(3), Some(EndedBy::Exited)));
     let given = lab.evidence("stdin.1.log");
     assert!(lab::flood(4 << 20).starts_with(&given) && given.len() < 4 << 20, "{} bytes were given", given.len());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -145,18 +145,18 @@ fn our_own_input_is_passed_on_to_its_end() {
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stdout == input, "{} bytes: what came out is not what went in", input.len());
         assert!(lab.evidence("stdin.1.log") == input, "{} bytes: what was given was not recorded", input.len());
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
 #[test]
-fn an_engine_that_ends_before_its_input_does_has_its_own_exit_code() {
+fn an_engine_that_ignores_its_input_keeps_its_exit_code() {
     let input = lab::flood(4 << 20);
     for round in 0..3 {
         let lab = Lab::new();
         let output = run_with_input(&lab, &["--stdin", "pipe", "--no-snapshot"], &steps("read-line exit 3"), &input);
         assert_eq!(output.status.code(), Some(3), "round {round}: {}", lab::text(&output.stderr));
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -184,7 +184,7 @@ fn input_for_a_host_that_has_just_ended_is_no_error() {
     drop(stopped);
     let output = child.wait_with_output().expect("its end");
     assert_eq!(output.status.code(), Some(3), "{}", lab::text(&output.stderr));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_terminal_on_stdin_is_a_terminal_whatever_the_others_are() {
         let output = run_with_input(&lab, &["--wiring", wiring, "--stdin", "tty"], &["report"], b"");
         assert_eq!(report(&output)["tty"], serde_json::json!([tty[0], tty[1], tty[2]]), "{wiring}");
         assert_eq!(lab.meta(1)["stdin"], "tty");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -211,14 +211,14 @@ fn a_terminal_passes_lines_on_and_comes_to_an_end() {
             assert_eq!(output.status.code(), Some(0), "{wiring}, {length} bytes: {}", lab::text(&output.stderr));
             assert!(output.stdout == input.as_bytes(), "{wiring}, {length} bytes: not what was typed");
             assert!(lab.evidence("stdin.1.log") == input.as_bytes(), "{wiring}, {length} bytes: not recorded");
-            lab.assert_nobody_is_left();
+            lab.assert_no_process_is_left();
         }
     }
 }
 
 /// The kernel would cut it without a word, also where it comes in two pieces.
 #[test]
-fn a_line_that_a_terminal_would_cut_is_left_out_and_told() {
+fn a_line_too_long_for_a_terminal_is_skipped_and_reported() {
     let long = "x".repeat(5_000);
     let lab = Lab::new();
     let output = run_with_input(&lab, &["--stdin", "tty"], &["echo-stdin"], format!("{long}\n").as_bytes());
@@ -240,7 +240,7 @@ fn a_line_that_a_terminal_would_cut_is_left_out_and_told() {
     let output = child.wait_with_output().expect("its output");
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), first.to_owned()));
     assert_eq!(said(&output), [warning]);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn keys_of_a_terminal_are_obeyed() {
     stdin.write_all(b"\x03").expect("written");
     let output = child.wait_with_output().expect("its output");
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(9), "interrupted\n".to_owned()));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A script for the engine: fills its folder for temporary files in every way, and reports its path and mode.
@@ -290,7 +290,7 @@ fn the_engine_has_a_folder_for_temporary_files_until_it_is_over() {
         check_temporary_folder(&lab, &output(&mut command), &above);
         assert_eq!(fs::read_dir(&above).expect("a folder").count(), 0, "nothing is left beside it either");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Folders that cannot be written to keep their content from everybody but root.
@@ -304,7 +304,7 @@ fn the_folder_goes_also_when_the_engine_has_locked_parts_of_it() {
     let output = output(&mut command);
     let above = lab.path("");
     check_temporary_folder(&lab, &output, std::path::Path::new(above.to_str().expect("UTF-8").trim_end_matches('/')));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn an_engine_that_never_began_leaves_no_folder() {
     let mut command = lab.bare_capture(&["--attempt", "1"]);
     assert_eq!(output(command.arg("true").env("TMPDIR", lab.path("temporary"))).status.code(), Some(125));
     assert_eq!(fs::read_dir(lab.path("temporary")).expect("a folder").count(), 0);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 fn names(environment: &Value) -> BTreeSet<String> {
@@ -393,7 +393,7 @@ fn only_variables_that_were_meant_for_it_reach_the_engine() {
     for (name, content) in all_but_logs(&lab) {
         assert!(!lab::text(&content).contains(VALUE), "a value is in {name}");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn names_and_values_may_be_any_bytes() {
         (output.status.code(), said(&output)),
         (Some(125), vec!["skillrun: error: --env =x: the name is missing".to_owned()])
     );
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn the_engine_leads_a_session_of_its_own_in_its_workspace() {
         assert_eq!(report["cwd"], real.to_str().expect("UTF-8"), "{wiring}");
         assert_eq!(lab.meta(1)["cwd"], report["cwd"], "{wiring}");
         assert_eq!(report["umask"], "0027", "{wiring}");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -451,7 +451,7 @@ fn pipes_are_as_large_as_the_kernel_gives_them() {
     let output = lab.run(&[], &["report"]);
     assert_eq!(report(&output)["pipe_size"], largest_pipe());
     assert_eq!(lab.meta(1)["warnings"], serde_json::json!([]));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Uses up what the kernel lets a user have of pipes, as long as what it gives back is kept.
@@ -475,7 +475,7 @@ fn use_up_pipes(user: u32) -> Option<Vec<rustix::fd::OwnedFd>> {
 }
 
 #[test]
-fn small_pipes_are_told_of_and_lose_nothing() {
+fn small_pipes_are_reported_and_lose_nothing() {
     let lab = Lab::new();
     let Some(user) = lab.other_user() else { return };
     let Some(_kept) = use_up_pipes(user) else {
@@ -493,7 +493,7 @@ fn small_pipes_are_told_of_and_lose_nothing() {
     let codes: Vec<_> = lab.record(1).warnings.iter().map(|warning| warning.code).collect();
     assert_eq!(codes, [Code::PipeSmall]);
     assert!(said(&output)[0].starts_with("skillrun: warning: PIPE_SMALL: "), "{:?}", said(&output));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Everything above, for a user without any rights.
@@ -512,5 +512,5 @@ fn a_user_without_rights_gets_the_same() {
     }
     let mode = fs::metadata(lab.audit()).expect("a folder").permissions().mode() & 0o777;
     assert_eq!(mode, 0o700);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

@@ -16,7 +16,9 @@ use skillrun_evidence::Folder;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::{EndedBy, Stream, Wiring};
 
-use crate::lab::{self, FIRST, Lab, SKILLRUN, Stopped, escaped, eventually, hear, hear_ended, output, spawn, steps};
+use crate::lab::{
+    self, FIRST, Lab, SKILLRUN, Stopped, escaped, eventually, output, receive, receive_ended, spawn, steps,
+};
 
 /// Every wiring in which stdout and stderr are apart.
 const APART: &[&str] = &["pipes", "split_pty"];
@@ -97,7 +99,7 @@ fn every_byte_arrives_as_it_was_written() {
         assert_eq!(lab.evidence("stderr.1.log"), err, "{wiring}");
         assert_eq!((&output.stdout, &output.stderr), (&twice, &err), "{wiring}: what is shown is what was written");
         check_index(&lab, streams_of(wiring));
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -114,7 +116,7 @@ fn one_terminal_for_all_is_one_stream_and_rewrites_nothing() {
     assert!(!lab.audit().join("pty-output.1.log").exists(), "the terminal is stdout, there is no copy");
     assert_eq!((output.stdout, output.stderr), (expected, vec![]));
     check_index(&lab, streams_of("one_pty"));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn terminals_are_terminals_to_the_engine_and_pipes_are_not() {
         assert_eq!(report["winsize"], size, "{wiring}");
         assert!(output.stdout.ends_with(b"}\n"), "{wiring}: the line end is as it was written");
         assert_eq!(lab.meta(1)["wiring"], wiring);
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -142,7 +144,7 @@ fn what_is_written_to_the_terminal_itself_is_kept_apart() {
     assert_eq!(lab.evidence("pty-output.1.log"), b"to you\n");
     assert_eq!(lab.record(1).bytes.pty, 7);
     check_index(&lab, streams_of("split_pty"));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A terminal gives a few kilobytes at a time; the rest was lost when nothing but the controlling terminal had more.
@@ -154,7 +156,7 @@ fn a_full_terminal_is_read_to_its_end_after_the_exit() {
         let output = lab.run(&["--wiring", "split_pty", "--no-snapshot"], &steps("flood tty 60K"));
         assert_eq!(output.status.code(), Some(0), "{:?}", lab::said(&output));
         assert!(lab.evidence("pty-output.1.log") == lab::flood(BYTES), "bytes of the terminal are missing");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -178,7 +180,7 @@ fn megabytes_right_before_the_exit_are_complete() {
         let streams = lab::read_back(&lab.out(), 1);
         assert!(lab::of(&streams, Stream::Stdout) == out, "{wiring}: what is read back is not what was written");
         check_index(&lab, streams_of(wiring));
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -197,9 +199,9 @@ fn what_waits_in_the_kernel_when_the_engine_is_gone_is_read() {
         lab.put("go", "");
         eventually("the exit", || lab::is_gone(main).then_some(()));
         drop(stopped);
-        assert_eq!(hear_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
+        assert_eq!(receive_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
         assert!(lab.evidence("stdout.1.log") == lab::flood(BYTES), "{wiring:?}: bytes are missing");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -228,7 +230,7 @@ fn an_engine_that_closes_its_streams_lives_on() {
         assert!(lab.workspace().join("after.txt").exists());
         assert_eq!(lab.evidence("stdout.1.log"), b"before\n");
         check_index(&lab, streams_of(options[1]));
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -239,7 +241,7 @@ fn a_terminal_that_was_closed_can_be_opened_again() {
     let words = steps(r"out one\n silence sleep 20 tty two\n exit 0");
     assert_eq!(lab.run(&["--wiring", "one_pty", "--stdin", "null"], &words).status.code(), Some(0));
     assert_eq!(lab.evidence("stdout.1.log"), b"one\ntwo\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -251,7 +253,7 @@ fn what_is_written_after_the_parent_has_gone_is_kept() {
         let mut plan = lab.plan(&steps(&words));
         plan.wiring = wiring;
         let mut owner = lab.start(&plan);
-        let code = hear(&mut owner, "the exit", |notice| match notice {
+        let code = receive(&mut owner, "the exit", |notice| match notice {
             Notice::Exited { exit_code, .. } => Some(*exit_code),
             Notice::Progress(_)
             | Notice::Input { .. }
@@ -262,13 +264,13 @@ fn what_is_written_after_the_parent_has_gone_is_kept() {
         });
         assert_eq!(code, Some(5), "{wiring:?}");
         lab.put("go", "");
-        assert_eq!(hear_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
+        assert_eq!(receive_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
         let record = lab.record(1);
         assert_eq!((record.exit_code, record.capture.drain.bytes), (Some(5), 10), "{wiring:?}");
         assert_eq!(lab.evidence("stdout.1.log"), b"early\nlate\n", "{wiring:?}");
         assert_eq!(lab.evidence("stderr.1.log"), b"late\n", "{wiring:?}");
         assert_eq!(record.survivors_total, 0, "{wiring:?}: it ended by itself");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -278,7 +280,7 @@ fn a_late_child_is_waited_for_by_capture_too() {
     let output = lab.run(&[], &steps(r"out early\n late 100 late\n exit 5"));
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(5), "early\nlate\n".to_owned()));
     check_index(&lab, streams_of("pipes"));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -288,23 +290,23 @@ fn the_index_has_a_record_for_every_byte_however_they_come() {
         flood stderr 200K out end";
     assert_eq!(lab.run(&["--wiring", "split_pty"], &steps(words)).status.code(), Some(0));
     check_index(&lab, streams_of("split_pty"));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn what_was_read_at_different_times_has_different_records() {
     let lab = Lab::new();
     let mut owner = lab.start(&lab.plan(&steps("out ab wait-file go err cd out ef")));
-    lab::hear_stdout(&mut owner, 2);
+    lab::wait_for_stdout(&mut owner, 2);
     lab.put("go", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     check_index(&lab, streams_of("pipes"));
     let records = lab.index(1);
     let range = |record: &Value| (record["from"].clone(), record["to"].clone(), record["batch"].clone());
     assert_eq!(range(&records[0]), (0.into(), 2.into(), 0.into()));
     assert!(records[1..].iter().all(|record| record["batch"] != 0), "{records:?}");
     assert!(records[0]["t_ns"].as_u64() < records[1]["t_ns"].as_u64(), "{records:?}");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Bytes that a reader of a living attempt is given, and what it says about the rest.
@@ -324,7 +326,7 @@ fn read_now(lab: &Lab) -> Option<([Vec<u8>; 3], Vec<String>)> {
 /// The index was read after the mask and the sizes of the files: a reader could find records of bytes that it did not
 /// know of, and of secrets that it did not mask.
 #[test]
-fn whoever_reads_while_it_runs_sees_a_beginning_of_the_truth() {
+fn a_concurrent_reader_sees_a_prefix_of_the_recording() {
     let lab = Lab::new();
     let words = r"repeat 400 [ out a\x20key:\x20open-sesame-1;\n err not\x20much\n sleep 1 ] flood stdout 2M";
     let mut child = spawn(&mut lab.capture(&["--env", "KEY=open-sesame-1", "--secret", "KEY"], &steps(words)));
@@ -356,7 +358,7 @@ fn whoever_reads_while_it_runs_sees_a_beginning_of_the_truth() {
             assert!(whole.starts_with(part), "a reading of {} bytes is not a prefix", part.len());
         }
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -382,7 +384,7 @@ fn a_reader_that_comes_late_or_reads_slowly_loses_nothing() {
     let output = child.wait_with_output().expect("its end");
     assert_eq!((output.status.code(), lab::text(&output.stderr)), (Some(7), "done".to_owned()));
     assert!(shown == lab::flood(BYTES), "what was shown is not what was written");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -396,7 +398,7 @@ fn a_reader_that_leaves_takes_nothing_along() {
     assert_eq!(output.status.code(), Some(7), "{}", lab::text(&output.stderr));
     assert_eq!(lab::text(&output.stderr), "after\n", "stderr is still read");
     assert!(lab.evidence("stdout.1.log") == lab::flood(1 << 20).repeat(2), "the evidence is not whole");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A parent that has set its pipe to non-blocking was taken for one that had left, and saw no more.
@@ -415,7 +417,7 @@ fn an_output_that_does_not_block_gets_everything() {
     ours.read_to_end(&mut shown).expect("readable");
     assert_eq!(child.wait().expect("its end").code(), Some(7));
     assert!(shown == lab::flood(BYTES), "{} of {BYTES} bytes were shown", shown.len());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -426,7 +428,7 @@ fn a_capture_without_any_stream_of_its_own_records_all_the_same() {
     shell.arg("-c").arg("exec \"$@\" <&- >&- 2>&-").arg("sh").arg(capture.get_program()).args(capture.get_args());
     assert_eq!(output(&mut shell).status.code(), Some(7));
     assert_eq!((lab.evidence("stdout.1.log"), lab.evidence("stderr.1.log")), (b"a\n".to_vec(), b"b\n".to_vec()));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// The files of one attempt, as contract R9 lists them.
@@ -472,7 +474,7 @@ fn every_file_of_an_attempt_is_there_and_for_its_owner_alone() {
     expected.sort_unstable();
     assert_eq!(lab.left(), expected, "nothing is missing, and nothing is left that is of no use");
     check_modes(&lab);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -512,7 +514,7 @@ fn sizes_and_hashes_are_those_of_the_files() {
         let told: Value = serde_json::from_slice(&lab.evidence("host.1.json")).expect("JSON");
         assert_eq!(meta[field], told[field], "{field}: the meta file is a view of the record");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// What `normalize` makes of a folder, without what names the run.
@@ -555,7 +557,7 @@ fn what_was_captured_is_judged_like_the_recording_it_came_from() {
         assert_eq!(captured.status.code().map(Value::from).as_ref(), Some(&meta["exit_code"]), "{name}");
         assert_eq!(lab.meta(1)["engine"], engine.as_str(), "{name}");
         assert_eq!(verdict(&lab.out(), &["--mode", &mode]), verdict(&recorded, &["--mode", &mode]), "{name}");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -586,5 +588,5 @@ fn the_verdict_does_not_depend_on_how_the_bytes_came() {
         ["completion", "messages", "output", "usage", "tool_calls"].map(|field| verdict[0][field].clone())
     };
     assert_eq!(of(&lab.out()), of(&recorded));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

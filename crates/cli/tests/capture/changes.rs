@@ -27,7 +27,7 @@ fn paths(diff: &Value, what: &str) -> Vec<String> {
 }
 
 /// All three lists in one line each.
-fn told(diff: &Value) -> String {
+fn summarized(diff: &Value) -> String {
     let list = |what| format!("{what}: {}", paths(diff, what).join(" "));
     ["created", "modified", "deleted"].map(list).join("; ")
 }
@@ -41,12 +41,12 @@ fn put(lab: &Lab, name: &str, text: &str) {
 fn shell(lab: &Lab, options: &[&str], script: &str) -> Output {
     let output = lab::output(lab.bare_capture(options).args(["sh", "-c", script]));
     assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     output
 }
 
 #[test]
-fn what_was_created_modified_and_deleted_is_told() {
+fn created_modified_and_deleted_files_are_reported() {
     let lab = Lab::new();
     put(&lab, "same.txt", "same\n");
     put(&lab, "text.txt", "one\ntwo\nthree\n");
@@ -62,7 +62,7 @@ fn what_was_created_modified_and_deleted_is_told() {
     let diff = diff(&lab);
     let expected =
         "created: new new/folder new/folder/file.txt; modified: binary mode.sh text.txt; deleted: old old/gone.txt";
-    assert_eq!(told(&diff), expected, "a new date alone is not a change");
+    assert_eq!(summarized(&diff), expected, "a new date alone is not a change");
     let counts = json!({"created": 3, "modified": 3, "deleted": 2});
     assert_eq!(diff["counts"], counts);
     assert_eq!(lab.meta(1)["fs_diff"], counts);
@@ -91,7 +91,7 @@ fn what_was_created_modified_and_deleted_is_told() {
 }
 
 #[test]
-fn links_are_told_of_and_never_followed() {
+fn links_are_reported_and_never_followed() {
     let lab = Lab::new();
     let outside = lab.path("outside");
     fs::create_dir(&outside).expect("a folder");
@@ -103,7 +103,7 @@ fn links_are_told_of_and_never_followed() {
         "echo changed > to-outside/secret.txt && ln -sfn elsewhere turned && ln -s /etc/passwd new && rm circle";
     shell(&lab, &[], script);
     let diff = diff(&lab);
-    assert_eq!(told(&diff), "created: new; modified: turned; deleted: circle");
+    assert_eq!(summarized(&diff), "created: new; modified: turned; deleted: circle");
     assert_eq!(diff["created"][0]["target"], "/etc/passwd");
     let turned = &diff["modified"][0];
     assert_eq!((&turned["before"]["target"], &turned["after"]["target"]), (&json!("nowhere"), &json!("elsewhere")));
@@ -124,7 +124,7 @@ fn pipes_and_sockets_are_named_and_not_opened() {
     shell(&lab, &[], "mkfifo made.pipe && rm before.sock && echo x > file");
     drop(listener);
     let diff = diff(&lab);
-    assert_eq!(told(&diff), "created: file made.pipe; modified: ; deleted: before.sock");
+    assert_eq!(summarized(&diff), "created: file made.pipe; modified: ; deleted: before.sock");
     assert_eq!(diff["created"][1]["kind"], "pipe");
     assert_eq!(diff["deleted"][0]["kind"], "socket");
     assert!(lab::text(&lab.evidence("fs-after.1.json")).contains("\"path\":\"before.pipe\",\"kind\":\"pipe\""));
@@ -141,7 +141,7 @@ fn housekeeping_and_what_the_user_names_are_left_out() {
         echo x > keep.log && echo x > .gitignore && mkdir .audit && echo x > .audit/mine && echo x > answer.txt";
     shell(&lab, &["--ignore", "node_modules/", "--ignore", "*.log", "--ignore", "!keep.log"], script);
     let expected = "created: .gitignore answer.txt deep deep/.claude deep/.claude/file keep.log; modified: ; deleted: ";
-    assert_eq!(told(&diff(&lab)), expected);
+    assert_eq!(summarized(&diff(&lab)), expected);
     let listings = ["fs-before.1.json", "fs-after.1.json"].map(|name| lab::text(&lab.evidence(name))).concat();
     for hidden in ["HEAD", "node_modules", "debug.log", ".codex", ".audit"] {
         assert!(!listings.contains(hidden), "{hidden} is listed");
@@ -171,7 +171,7 @@ fn without_snapshots_there_are_no_files_of_them() {
 }
 
 #[test]
-fn a_recording_in_the_workspace_does_not_tell_of_itself() {
+fn a_recording_in_the_workspace_is_not_a_change() {
     let lab = Lab::new();
     let mut command = std::process::Command::new(lab::SKILLRUN);
     command.arg("capture").current_dir(lab.workspace()).args(["--", "sh", "-c", "echo x > made.txt; ls -a"]);
@@ -181,13 +181,13 @@ fn a_recording_in_the_workspace_does_not_tell_of_itself() {
     let audit = lab.workspace().join(".audit");
     let read = |name: &str| lab::text(&fs::read(audit.join(name)).expect(name));
     let diff: Value = serde_json::from_str(&read("fs-diff.1.json")).expect("JSON");
-    assert_eq!(told(&diff), "created: made.txt; modified: ; deleted: ");
+    assert_eq!(summarized(&diff), "created: made.txt; modified: ; deleted: ");
     assert!(!read("fs-after.1.json").contains(".audit"));
     // The next attempt begins where this one ended.
     let output = lab::output(&mut command);
     assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
     let diff: Value = serde_json::from_str(&read("fs-diff.2.json")).expect("JSON");
-    assert_eq!(told(&diff), "created: ; modified: ; deleted: ", "the same content is not a change");
+    assert_eq!(summarized(&diff), "created: ; modified: ; deleted: ", "the same content is not a change");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_text_that_holds_a_secret_is_masked_in_the_diff() {
 
 /// What is left running changes files to the last moment, and that is seen too.
 #[test]
-fn the_second_look_is_taken_when_nobody_is_left() {
+fn the_second_snapshot_is_taken_after_the_last_process() {
     let lab = Lab::new();
     let steps = [
         "daemon",
@@ -228,7 +228,7 @@ fn the_second_look_is_taken_when_nobody_is_left() {
     ];
     let output = lab.run(&[], &steps);
     assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
     let diff = diff(&lab);
     let created = diff["created"].as_array().expect("a list");

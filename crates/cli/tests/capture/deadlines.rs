@@ -5,14 +5,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::{Limits, Plan, StdinPlan};
-use skillrun_collect::protocol::{InputAnswer, Notice, Request};
-use skillrun_collect::{Attached, Owner, attach};
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::plan::{HostPlan, Limits, StdinPlan};
+use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice};
+use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_evidence::OsText;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, Stream};
 
-use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, hang_up, hear_ended, input, send, spawn};
+use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, hang_up, input, receive_ended, send, spawn};
 
 const SHORT: Duration = Duration::from_millis(400);
 
@@ -23,7 +23,7 @@ fn millis(millis: u64) -> Duration {
 type Change = fn(&mut Limits);
 
 /// A plan with other limits than usual.
-fn limited(lab: &Lab, steps: &[&str], limit: impl FnOnce(&mut Limits)) -> Plan {
+fn limited(lab: &Lab, steps: &[&str], limit: impl FnOnce(&mut Limits)) -> HostPlan {
     let mut plan = lab.plan(steps);
     limit(&mut plan.limits);
     plan
@@ -61,7 +61,7 @@ fn a_process_that_takes_too_long_is_ended() {
     let output = lab.run(&["--timeout", "0.4", "--engine", "codex"], &["drip", "stdout", "1M", "2"]);
     assert_eq!(output.status.code(), Some(124), "{}", lab::text(&output.stderr));
     assert!(lab::text(&output.stderr).contains("longer than --timeout allows"), "{}", lab::text(&output.stderr));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.signal.as_deref()), (Some(EndedBy::HardTimeout), Some("SIGINT")));
     let (why, at, _) = act(&lab);
@@ -79,7 +79,7 @@ fn silence_ends_a_process() {
     let output = lab.run(&["--stall", "0.4", "--engine", "codex"], &["err", "thinking\n", "forever"]);
     assert_eq!(output.status.code(), Some(124), "{}", lab::text(&output.stderr));
     assert!(lab::text(&output.stderr).contains("longer than --stall allows"), "{}", lab::text(&output.stderr));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Stall));
     let (why, at, last) = act(&lab);
     assert_eq!(why, "stall");
@@ -98,8 +98,8 @@ fn a_drip_keeps_a_process_alive() {
     for _ in 0..10 {
         let lab = Lab::new();
         let mut owner = lab.start(&limited(&lab, &steps, |limits| limits.stall = STALL));
-        let ended_by = hear_ended(&mut owner);
-        lab.assert_nobody_is_left();
+        let ended_by = receive_ended(&mut owner);
+        lab.assert_no_process_is_left();
         if ended_by == EndedBy::Exited {
             let end = index(&lab).last().map(t_ns).expect("a line");
             assert!(Duration::from_nanos(end) >= 2 * STALL);
@@ -114,7 +114,7 @@ fn a_drip_keeps_a_process_alive() {
 }
 
 /// `sh` that writes what an engine wrote once, and does not exit.
-fn recorded_engine(lab: &Lab, recording: &str) -> Plan {
+fn recorded_engine(lab: &Lab, recording: &str) -> HostPlan {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testkit/corpus");
     let stdout = corpus.join(recording).join(".audit/stdout.1.log");
     let mut plan = lab.plan(&[]);
@@ -127,7 +127,7 @@ fn recorded_engine(lab: &Lab, recording: &str) -> Plan {
 }
 
 #[test]
-fn after_the_end_of_a_turn_a_process_may_linger_and_the_answer_counts() {
+fn a_process_may_linger_after_its_turn_without_harm() {
     for linger in [None, Some(SHORT)] {
         let lab = Lab::new();
         let mut plan = recorded_engine(&lab, "codex-tool-then-done");
@@ -135,10 +135,10 @@ fn after_the_end_of_a_turn_a_process_may_linger_and_the_answer_counts() {
         let mut owner = lab.start(&plan);
         lab.await_stdout(1, "turn.completed");
         let begin = Instant::now();
-        send(&mut owner, Request::TurnOver { linger });
-        assert_eq!(hear_ended(&mut owner), EndedBy::Linger);
+        send(&mut owner, HostRequest::TurnOver { linger });
+        assert_eq!(receive_ended(&mut owner), EndedBy::Linger);
         assert!(begin.elapsed() >= SHORT, "after {:?}", begin.elapsed());
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
         assert_eq!(lab.record(1).ended_by, Some(EndedBy::Linger));
         let (why, at, last) = act(&lab);
         assert_eq!(why, "linger");
@@ -150,22 +150,22 @@ fn after_the_end_of_a_turn_a_process_may_linger_and_the_answer_counts() {
 }
 
 #[test]
-fn a_turn_that_goes_on_is_not_ended() {
+fn a_continued_turn_is_not_ended() {
     const LINGER: Duration = Duration::from_secs(1);
     for _ in 0..20 {
         let lab = Lab::new();
         let mut owner = lab.start(&lab.plan(&["out", "done?\n", "wait-file", "go", "out", "done\n"]));
         lab.await_stdout(1, "done?\n");
         let begin = Instant::now();
-        send(&mut owner, Request::TurnOver { linger: Some(LINGER) });
-        let goes_on = owner.send(&Request::TurnGoesOn).is_ok() && has_heard(&mut owner);
+        send(&mut owner, HostRequest::TurnOver { linger: Some(LINGER) });
+        let goes_on = owner.send(&HostRequest::TurnGoesOn).is_ok() && has_heard(&mut owner);
         if !goes_on || begin.elapsed() >= LINGER {
             // Too slow to show anything.
             continue;
         }
         sleep(LINGER + millis(200));
         lab.put("go", "");
-        assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+        assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
         assert_eq!(lab.record(1).exit_code, Some(0));
         assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"done?\ndone\n");
         return;
@@ -174,7 +174,7 @@ fn a_turn_that_goes_on_is_not_ended() {
 }
 
 #[test]
-fn deadlines_hold_while_nobody_is_attached() {
+fn deadlines_hold_without_an_owner() {
     let steps = ["out", "begun\n", "forever"];
     let cases: [(EndedBy, Change); 3] = [
         (EndedBy::HardTimeout, |limits| limits.hard = SHORT),
@@ -186,8 +186,8 @@ fn deadlines_hold_while_nobody_is_attached() {
         lab::start_host(&limited(&lab, &steps, limit));
         if why == EndedBy::Linger {
             let mut owner = lab.attach(FIRST);
-            send(&mut owner, Request::TurnOver { linger: None });
-            send(&mut owner, Request::Detach);
+            send(&mut owner, HostRequest::TurnOver { linger: None });
+            send(&mut owner, HostRequest::Detach);
         }
         assert_eq!(lab.record(1).ended_by, Some(why));
         assert_eq!(act(&lab).0, why.as_str());
@@ -208,29 +208,29 @@ fn deadlines_hold_when_the_starter_was_killed() {
 }
 
 /// Whether the host has carried out everything that was asked of it, and has not ended. It answers this alone, in order.
-fn has_heard(owner: &mut Owner) -> bool {
-    let nonsense = Request::NextAttempt { attempt: AttemptNumber(0) };
+fn has_heard(owner: &mut HostConnection) -> bool {
+    let nonsense = HostRequest::NextAttempt { attempt: AttemptNumber(0) };
     if owner.send(&nonsense).is_err() {
         return false;
     }
     loop {
-        match owner.hear(LONG) {
-            Ok(Heard::Notice(Notice::Refused { reason })) => return reason.starts_with("the next attempt is"),
-            Ok(Heard::Notice(_)) => {}
-            Ok(Heard::Nothing | Heard::Gone) | Err(_) => return false,
+        match owner.receive(LONG) {
+            Ok(HostMessage::Notice(Notice::Refused { reason })) => return reason.starts_with("the next attempt is"),
+            Ok(HostMessage::Notice(_)) => {}
+            Ok(HostMessage::Nothing | HostMessage::Gone) | Err(_) => return false,
         }
     }
 }
 
 /// An attempt that waits for a person before its deadline.
-fn waiting(limit: Duration, steps: &[&str], limits: fn(&mut Limits, Duration)) -> (Lab, Owner) {
+fn waiting(limit: Duration, steps: &[&str], limits: fn(&mut Limits, Duration)) -> (Lab, HostConnection) {
     for _ in 0..20 {
         let lab = Lab::new();
         let begin = Instant::now();
         let mut plan = limited(&lab, steps, |these| limits(these, limit));
         plan.stdin = StdinPlan::Pipe;
         let mut owner = lab.start(&plan);
-        let is_asked = owner.send(&Request::Wait { deadline: None }).is_ok() && has_heard(&mut owner);
+        let is_asked = owner.send(&HostRequest::Wait { deadline: None }).is_ok() && has_heard(&mut owner);
         if is_asked && begin.elapsed() < limit {
             return (lab, owner);
         }
@@ -247,27 +247,27 @@ fn the_clock_stands_still_while_a_person_is_asked() {
         let (lab, mut owner) = waiting(LIMIT, &["forever"], limits);
         sleep(LIMIT + millis(300));
         assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "{why:?}: it was ended");
-        send(&mut owner, Request::GoOn);
-        assert_eq!(hear_ended(&mut owner), why);
-        lab.assert_nobody_is_left();
+        send(&mut owner, HostRequest::GoOn);
+        assert_eq!(receive_ended(&mut owner), why);
+        lab.assert_no_process_is_left();
         assert!(act(&lab).1 >= LIMIT + LIMIT, "the time of waiting does not count");
     }
 }
 
 #[test]
-fn an_answer_makes_the_clock_go_on() {
+fn an_answer_restarts_the_clock() {
     const LIMIT: Duration = Duration::from_millis(700);
     let (lab, mut owner) = waiting(LIMIT, &["forever"], |limits, limit| limits.stall = limit);
     sleep(LIMIT + millis(300));
     let begin = Instant::now();
     assert_eq!(input(&mut owner, "1", "blue\n"), InputAnswer::Written);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Stall);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Stall);
     assert!(begin.elapsed() >= LIMIT, "it has time to do something with it");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_question_that_nobody_decides_ends_the_process_some_time_after_its_deadline() {
+fn an_undecided_question_ends_the_process_after_its_deadline() {
     // A minute in real life.
     let grace = millis(300);
     let deadline = Some(millis(400));
@@ -275,9 +275,9 @@ fn a_question_that_nobody_decides_ends_the_process_some_time_after_its_deadline(
         let lab = Lab::new();
         let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.wait_grace = grace));
         let begin = Instant::now();
-        send(&mut owner, Request::Wait { deadline });
+        send(&mut owner, HostRequest::Wait { deadline });
         if !stays {
-            send(&mut owner, Request::Detach);
+            send(&mut owner, HostRequest::Detach);
         }
         assert_eq!(lab.record(1).ended_by, Some(EndedBy::WaitTimeout));
         assert!(begin.elapsed() >= millis(700), "after {:?}", begin.elapsed());
@@ -287,12 +287,12 @@ fn a_question_that_nobody_decides_ends_the_process_some_time_after_its_deadline(
 }
 
 #[test]
-fn a_question_without_a_deadline_ends_it_some_time_after_the_last_owner_left() {
+fn without_an_owner_an_open_question_ends_the_process() {
     // A day in real life.
     let ownerless = millis(500);
     let lab = Lab::new();
     let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.ownerless = ownerless));
-    send(&mut owner, Request::Wait { deadline: None });
+    send(&mut owner, HostRequest::Wait { deadline: None });
     sleep(ownerless + millis(300));
     assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is there");
     let begin = Instant::now();
@@ -308,7 +308,7 @@ fn an_owner_that_comes_back_puts_the_end_off() {
     for _ in 0..20 {
         let lab = Lab::new();
         let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.ownerless = ownerless));
-        send(&mut owner, Request::Wait { deadline: None });
+        send(&mut owner, HostRequest::Wait { deadline: None });
         let begin = Instant::now();
         hang_up(owner);
         sleep(ownerless / 2);
@@ -320,9 +320,9 @@ fn an_owner_that_comes_back_puts_the_end_off() {
         }
         sleep(ownerless);
         assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is attached again");
-        send(&mut owner, Request::Cancel { ladder: at_once() });
-        assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
-        lab.assert_nobody_is_left();
+        send(&mut owner, HostRequest::Cancel { ladder: at_once() });
+        assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+        lab.assert_no_process_is_left();
         return;
     }
     panic!("this machine is too slow to show anything");
@@ -356,8 +356,8 @@ fn the_index_has_the_act_after_everything_that_came_before_it() {
     lab.await_file("written");
     lab.await_stdout(1, "last\n");
     eventually("stderr", || (lab.evidence("stderr.1.log") == b"warning\n").then_some(()));
-    send(&mut owner, Request::Cancel { ladder: None });
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    send(&mut owner, HostRequest::Cancel { ladder: None });
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     let index = index(&lab);
     let at = index.iter().position(|line| line.get("act").is_some()).expect("an act");
     let reached = |stream: &str, lines: &[Value]| {
@@ -370,5 +370,5 @@ fn the_index_has_the_act_after_everything_that_came_before_it() {
     assert_eq!(index[at]["act"], "canceled");
     assert!(index.windows(2).all(|pair| t_ns(&pair[0]) <= t_ns(&pair[1])), "time goes one way");
     assert!(index.iter().enumerate().all(|(i, line)| line["i"] == i), "records are numbered without a gap");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

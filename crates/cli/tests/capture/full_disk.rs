@@ -63,7 +63,7 @@ fn check_record(lab: &Lab, output: &Output) -> HostRecord {
     }
     assert_eq!(lab.meta(1)["ended_by"], "host_error", "the view was written too");
     assert!(lab.normalize(&["--engine", "codex"]).status.success());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     record
 }
 
@@ -108,7 +108,7 @@ fn it_does_not_matter_where_the_last_byte_falls() {
 
 /// The space kept for the record was released while the engine was alive, and the engine used it.
 #[test]
-fn an_engine_that_fills_the_disk_itself_does_not_get_the_room_for_the_record() {
+fn an_engine_cannot_use_the_space_kept_for_the_record() {
     let lab = Lab::new();
     let script = "while :; do cat /dev/zero; done >> fill 2>/dev/null & yes";
     let mut capture = lab.placeless_capture();
@@ -169,11 +169,11 @@ fn check_all_or_nothing(lab: &Lab, output: &Output, what: &str) {
         let left = if audit.exists() { lab.left() } else { vec![] };
         assert!(has_record || left.is_empty(), "{what}: {left:?}");
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_disk_that_is_full_from_the_beginning_is_told_at_once() {
+fn a_disk_full_from_the_start_is_reported_at_once() {
     let lab = Lab::new();
     let capture = lab.capture(&[], &steps("file made.txt x"));
     let fill = "mkdir -m 700 \"$OUT/.audit\"; cat /dev/zero > \"$OUT/fill\" 2>/dev/null";
@@ -182,12 +182,12 @@ fn a_disk_that_is_full_from_the_beginning_is_told_at_once() {
     assert!(error(&output).contains("No space left on device"), "{}", error(&output));
     assert_eq!(lab.left(), Vec::<String>::new(), "nothing was begun, and nothing is left of it");
     assert!(!lab.workspace().join("made.txt").exists());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// One after the other, everything that a host makes is what does not fit any more.
 #[test]
-fn whatever_does_not_fit_first_it_is_told_in_one_sentence() {
+fn a_full_disk_is_reported_in_one_sentence() {
     for files in 2..22 {
         let lab = Lab::new();
         let capture = lab.capture(&["--wiring", "split_pty"], &steps(r"out a\n tty b\n"));
@@ -213,5 +213,5 @@ fn what_comes_through_a_terminal_of_its_own_counts_as_well() {
     assert!(kept == lab::flood(kept.len()) && kept.len() as u64 == lab.record(1).bytes.pty, "not what was written");
     let meta: Value = lab.meta(1);
     assert_eq!(meta["error"]["code"], "HOST_ERROR");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

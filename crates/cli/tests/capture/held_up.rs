@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use skillrun_collect::plan::{Limits, Plan};
+use skillrun_collect::plan::{HostPlan, Limits};
 use skillrun_model::{EndedBy, Stream};
 
 use crate::lab::{self, Lab, kill, spawn};
@@ -21,9 +21,9 @@ fn hold_up(pid: u32, time: Duration) {
 }
 
 #[test]
-fn a_process_that_finished_while_the_host_stood_still_has_not_timed_out() {
+fn a_process_done_while_the_host_was_stopped_is_not_timed_out() {
     let lab = Lab::new();
-    let plan = Plan { limits: limits(2, 600), ..lab.plan(&["pid", "main.pid", "sleep", "300", "out", "done\n"]) };
+    let plan = HostPlan { limits: limits(2, 600), ..lab.plan(&["pid", "main.pid", "sleep", "300", "out", "done\n"]) };
     let owner = lab.start(&plan);
     lab.await_pid("main.pid");
     hold_up(owner.host_pid(), Duration::from_millis(2500));
@@ -33,10 +33,10 @@ fn a_process_that_finished_while_the_host_stood_still_has_not_timed_out() {
 }
 
 #[test]
-fn a_process_that_wrote_while_the_host_stood_still_has_not_stalled() {
+fn output_during_a_stop_of_the_host_is_not_a_stall() {
     let lab = Lab::new();
     let steps = ["pid", "main.pid", "drip", "stdout", "40", "50"];
-    let plan = Plan { limits: limits(600, 1), ..lab.plan(&steps) };
+    let plan = HostPlan { limits: limits(600, 1), ..lab.plan(&steps) };
     let owner = lab.start(&plan);
     lab.await_pid("main.pid");
     hold_up(owner.host_pid(), Duration::from_millis(1500));
@@ -58,7 +58,7 @@ fn a_limit_on_the_size_of_files_is_an_error_that_is_recorded() {
     let kept = lab::read_back(&lab.out(), 1);
     let kept = lab::of(&kept, Stream::Stdout);
     assert!(!kept.is_empty() && *kept == lab::flood(kept.len()), "{} bytes", kept.len());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -82,5 +82,5 @@ fn a_process_whose_first_thread_has_ended_is_ended_too() {
     // By the host: the kernel ends it with the host in any case, but then its exit is not recorded.
     assert!(record.signal.is_some() && record.warnings.is_empty(), "{:?} {:?}", record.signal, record.warnings);
     assert!(lab::is_gone(pid));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

@@ -85,7 +85,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
             sleep(Duration::from_millis(5));
         }
         if !claim.exists() {
-            lab.assert_nobody_is_left();
+            lab.assert_no_process_is_left();
             continue;
         }
         begun += 1;
@@ -93,7 +93,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
             attached += 1;
             if round % 2 == 0 {
                 // A second owner that is not killed is notified of the end.
-                lab::hear_all(&mut owner);
+                lab::all_notices(&mut owner);
             }
         }
         let record = lab.record(1);
@@ -142,7 +142,7 @@ fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
         "forever",
     ];
     let mut owner = lab.start(&lab.plan(&steps));
-    lab::hear_stdout(&mut owner, 300 * 1024);
+    lab::wait_for_stdout(&mut owner, 300 * 1024);
     lab.await_pid("main.pid");
     let before = lab.evidence("stdout.1.log");
     kill(owner.host_pid(), "KILL");
@@ -154,7 +154,7 @@ fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
         other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
     };
     assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?}", begin.elapsed());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert!(survivors.len() >= 2, "{survivors:?}");
     assert_eq!(lab.evidence("stdout.1.log"), before);
     let streams = lab::read_back(&lab.out(), 1);

@@ -8,11 +8,13 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::{self, Limits, Plan, Rung, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
-use skillrun_collect::protocol::{InputAnswer, Notice, Request};
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::plan::{
+    self, HostPlan, Limits, Rung, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind,
+};
+use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice};
 use skillrun_collect::signals::SignalName;
-use skillrun_collect::{Attached, Owner, attach, start};
+use skillrun_collect::{Attached, HostConnection, attach, start};
 use skillrun_evidence::host_record::Label;
 use skillrun_evidence::{HostRecord, OsText};
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Stream, Wiring};
@@ -81,7 +83,7 @@ impl Lab {
     }
 
     /// A plan for a host that is started without the command.
-    pub(crate) fn plan(&self, steps: &[&str]) -> Plan {
+    pub(crate) fn plan(&self, steps: &[&str]) -> HostPlan {
         fs::create_dir_all(self.out()).expect("a folder");
         let audit = start::prepare_folder(&self.out()).expect("a folder");
         let variable = |name: &str, value: OsString| Variable {
@@ -89,7 +91,7 @@ impl Lab {
             value: value.into(),
             kind: VariableKind::Plain,
         };
-        Plan {
+        HostPlan {
             run_id: RunId::new(1, [7; 10]),
             attempt: FIRST,
             nonce: start::random_nonce().expect("randomness"),
@@ -113,13 +115,13 @@ impl Lab {
     }
 
     /// Starts a host and attaches to it.
-    pub(crate) fn start(&self, plan: &Plan) -> Owner {
+    pub(crate) fn start(&self, plan: &HostPlan) -> HostConnection {
         start_host(plan);
         self.attach(plan.attempt)
     }
 
     /// Attaches to a running attempt.
-    pub(crate) fn attach(&self, attempt: AttemptNumber) -> Owner {
+    pub(crate) fn attach(&self, attempt: AttemptNumber) -> HostConnection {
         match attach(&self.audit(), attempt).expect("attached") {
             Attached::Live(owner) => *owner,
             other @ (Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -160,7 +162,7 @@ impl Lab {
         pids.filter(is_ours).filter_map(name).collect()
     }
 
-    pub(crate) fn assert_nobody_is_left(&self) {
+    pub(crate) fn assert_no_process_is_left(&self) {
         assert_eq!(self.alive(), [], "processes are left");
     }
 
@@ -190,7 +192,7 @@ pub(crate) fn engine(steps: &[&str]) -> Vec<OsString> {
 }
 
 /// Starts a host as `capture` does.
-pub(crate) fn start_host(plan: &Plan) {
+pub(crate) fn start_host(plan: &HostPlan) {
     let mut command = Command::new(SKILLRUN);
     command.arg("attempt-host");
     let mut host = start(command, plan).expect("a host");
@@ -234,39 +236,39 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
 }
 
 /// Listens until a notice fits.
-pub(crate) fn hear<T>(owner: &mut Owner, what: &str, mut fits: impl FnMut(&Notice) -> Option<T>) -> T {
+pub(crate) fn receive<T>(owner: &mut HostConnection, what: &str, mut fits: impl FnMut(&Notice) -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
-        match owner.hear(LONG).expect("a host that speaks") {
-            Heard::Notice(notice) => {
+        match owner.receive(LONG).expect("a host that speaks") {
+            HostMessage::Notice(notice) => {
                 if let Some(found) = fits(&notice) {
                     return found;
                 }
             }
-            Heard::Nothing => {}
-            Heard::Gone => panic!("the host hung up before {what}"),
+            HostMessage::Nothing => {}
+            HostMessage::Gone => panic!("the host hung up before {what}"),
         }
         assert!(begin.elapsed() < LONG, "{what} did not come");
     }
 }
 
 /// Listens until the host hangs up.
-pub(crate) fn hear_all(owner: &mut Owner) -> Vec<Notice> {
+pub(crate) fn all_notices(owner: &mut HostConnection) -> Vec<Notice> {
     let mut notices = Vec::new();
     let begin = Instant::now();
     loop {
-        match owner.hear(LONG).expect("a host that speaks") {
-            Heard::Notice(notice) => notices.push(notice),
-            Heard::Nothing => {}
-            Heard::Gone => return notices,
+        match owner.receive(LONG).expect("a host that speaks") {
+            HostMessage::Notice(notice) => notices.push(notice),
+            HostMessage::Nothing => {}
+            HostMessage::Gone => return notices,
         }
         assert!(begin.elapsed() < LONG, "the host does not end");
     }
 }
 
 /// Waits until stdout has this many bytes.
-pub(crate) fn hear_stdout(owner: &mut Owner, bytes: u64) {
-    hear(owner, "progress", |notice| match notice {
+pub(crate) fn wait_for_stdout(owner: &mut HostConnection, bytes: u64) {
+    receive(owner, "progress", |notice| match notice {
         Notice::Progress(progress) => (progress.stdout >= bytes).then_some(()),
         Notice::Input { .. }
         | Notice::NextAttempt(_)
@@ -325,18 +327,18 @@ pub(crate) fn at_once() -> Option<Vec<Rung>> {
     Some(vec![Rung { signal: SignalName::KILL, pause: Duration::ZERO }])
 }
 
-pub(crate) fn send(owner: &mut Owner, request: Request) {
+pub(crate) fn send(owner: &mut HostConnection, request: HostRequest) {
     owner.send(&request).expect("a host that listens");
 }
 
 /// Sends an input and waits for the answer.
-pub(crate) fn input(owner: &mut Owner, id: &str, text: &str) -> InputAnswer {
-    send(owner, Request::Input { id: id.to_owned(), text: Some(text.to_owned()), hex: None });
-    hear_answer(owner, id)
+pub(crate) fn input(owner: &mut HostConnection, id: &str, text: &str) -> InputAnswer {
+    send(owner, HostRequest::Input { id: id.to_owned(), text: Some(text.to_owned()), hex: None });
+    receive_answer(owner, id)
 }
 
-pub(crate) fn hear_answer(owner: &mut Owner, id: &str) -> InputAnswer {
-    hear(owner, "an answer", |notice| match notice {
+pub(crate) fn receive_answer(owner: &mut HostConnection, id: &str) -> InputAnswer {
+    receive(owner, "an answer", |notice| match notice {
         Notice::Input { id: heard, answer } if heard == id => Some(*answer),
         Notice::Progress(_)
         | Notice::Input { .. }
@@ -349,13 +351,17 @@ pub(crate) fn hear_answer(owner: &mut Owner, id: &str) -> InputAnswer {
 }
 
 /// Listens until the record is on disk.
-pub(crate) fn hear_ended(owner: &mut Owner) -> EndedBy {
-    hear(owner, "the end", |notice| if let Notice::Ended { ended_by } = notice { Some(*ended_by) } else { None })
+pub(crate) fn receive_ended(owner: &mut HostConnection) -> EndedBy {
+    receive(owner, "the end", |notice| if let Notice::Ended { ended_by } = notice { Some(*ended_by) } else { None })
 }
 
 /// Listens until a request was refused.
-pub(crate) fn hear_refused(owner: &mut Owner) -> String {
-    hear(owner, "a refusal", |notice| if let Notice::Refused { reason } = notice { Some(reason.clone()) } else { None })
+pub(crate) fn receive_refused(owner: &mut HostConnection) -> String {
+    receive(
+        owner,
+        "a refusal",
+        |notice| if let Notice::Refused { reason } = notice { Some(reason.clone()) } else { None },
+    )
 }
 
 /// Words of an engine as they stand on a command line. A text has no space in it: it writes `\x20`.
@@ -474,7 +480,7 @@ pub(crate) fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
 
 /// Leaves without a word. Closing alone would not do: a process that another test is about to start has a copy of every
 /// descriptor for a moment.
-pub(crate) fn hang_up(owner: Owner) {
+pub(crate) fn hang_up(owner: HostConnection) {
     // The host may have hung up before.
     rustix::net::shutdown(&owner, rustix::net::Shutdown::Both).ok();
 }

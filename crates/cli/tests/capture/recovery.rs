@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use serde_json::Value;
 use skillrun_collect::plan::SnapshotPlan;
-use skillrun_collect::{Attached, CollectError, Hears, Plan, attach, attach_within, end_host, hears};
+use skillrun_collect::{
+    Attached, CollectError, HostPlan, HostResponse, attach, attach_within, end_host, host_responds,
+};
 use skillrun_model::EndedBy;
 
 use crate::lab::{self, FIRST, Lab, eventually, is_gone, kill};
@@ -32,7 +34,7 @@ fn survivors(lab: &Lab) -> usize {
 }
 
 #[test]
-fn whoever_attaches_later_hears_the_same() {
+fn a_later_owner_receives_the_same() {
     let steps = ["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "wait-file", "daemon.pid", "pid"];
     let (lab, _) = lost(&[&steps[..], &["main.pid", "forever"]].concat());
     let first = survivors(&lab);
@@ -41,7 +43,7 @@ fn whoever_attaches_later_hears_the_same() {
     let meta = lab.meta(1);
     assert_eq!(meta["survivors"].as_array().map(Vec::len), Some(first));
     assert_eq!(meta["survivors_total"], first);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -82,7 +84,7 @@ fn a_claim_that_cannot_be_read_is_a_host_that_is_gone() {
 }
 
 #[test]
-fn a_host_killed_between_its_record_and_the_view_of_it_has_finished() {
+fn a_host_killed_after_its_record_has_finished() {
     let lab = Lab::new();
     lab.run(&["--engine", "codex"], &["out", "hello\n", "exit", "3"]);
     let whole = lab.normalize(&[]);
@@ -125,7 +127,7 @@ fn what_a_killed_host_would_have_removed_is_removed() {
     let lab = Lab::new();
     lab.put("text.txt", "some text\n");
     let snapshot = SnapshotPlan::On { ignore: Vec::new() };
-    let owner = lab.start(&Plan { snapshot, ..lab.plan(&["pid", "main.pid", "forever"]) });
+    let owner = lab.start(&HostPlan { snapshot, ..lab.plan(&["pid", "main.pid", "forever"]) });
     lab.await_pid("main.pid");
     kill(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
@@ -143,7 +145,7 @@ fn what_a_killed_host_would_have_removed_is_removed() {
 }
 
 #[test]
-fn a_host_killed_after_its_record_leaves_no_folder_for_temporary_files() {
+fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
     let lab = Lab::new();
     lab.run(&[], &["out", "hello\n"]);
     let claim: Value = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
@@ -156,11 +158,11 @@ fn a_host_killed_after_its_record_leaves_no_folder_for_temporary_files() {
 /// Connections to a stopped host wait in a queue of bounded length, and the next one would wait
 /// forever to enter it.
 #[test]
-fn nobody_waits_for_a_host_that_was_stopped() {
+fn no_command_waits_for_a_stopped_host() {
     let lab = Lab::new();
     let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
     lab.await_pid("main.pid");
-    assert_eq!(hears(&lab.audit()), Hears::Yes, "whichever owner is attached");
+    assert_eq!(host_responds(&lab.audit()), HostResponse::Yes, "whichever owner is attached");
     kill(owner.host_pid(), "STOP");
     let place = fs::File::open(lab.audit()).expect("a folder");
     let door = format!("/proc/self/fd/{}/host.sock", std::os::fd::AsRawFd::as_raw_fd(&place));
@@ -172,20 +174,20 @@ fn nobody_waits_for_a_host_that_was_stopped() {
     };
     // Who leaves keeps its place in the line.
     assert!((0..1_000_000).any(|_| comes().is_err()), "the line has no end");
-    assert_eq!(hears(&lab.audit()), Hears::No);
+    assert_eq!(host_responds(&lab.audit()), HostResponse::No);
     let begin = Instant::now();
     let silent = attach_within(&lab.audit(), FIRST, Duration::from_millis(50));
     assert!(matches!(silent, Err(CollectError::Silent(_))), "{silent:?}");
     assert!(begin.elapsed() < Duration::from_secs(20), "it took {:?}", begin.elapsed());
     end_host(&lab.audit(), FIRST).expect("ended");
     assert!(is_gone(owner.host_pid()));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert_eq!(survivors(&lab), 0);
     end_host(&lab.audit(), FIRST).expect("there is no host");
 }
 
 #[test]
-fn a_forged_claim_ends_nobody() {
+fn a_forged_claim_ends_no_process() {
     let (lab, mut claim) = lost(&["pid", "main.pid", "forever"]);
     let mut precious = Command::new("sleep").arg("60").spawn().expect("a process");
     let stat = fs::read_to_string(format!("/proc/{}/stat", precious.id())).expect("a process");

@@ -6,11 +6,11 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use skillrun_collect::plan::{Variable, VariableKind};
-use skillrun_collect::protocol::{Notice, Progress};
+use skillrun_collect::protocol::{Notice, RecordedSizes};
 use skillrun_evidence::{Folder, Tail};
 use skillrun_model::{Code, EndedBy, Stream};
 
-use crate::lab::{self, FIRST, Lab, escaped, eventually, hear, hear_ended, output, said, steps};
+use crate::lab::{self, FIRST, Lab, escaped, eventually, output, receive, receive_ended, said, steps};
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 const MASK: &str = "************************";
@@ -71,11 +71,11 @@ fn half_a_secret_is_not_announced_before_the_other_half() {
     let of_stdout: Vec<_> = lab.index(1).into_iter().filter(|record| record["stream"] == "stdout").collect();
     assert_eq!((&of_stdout[0]["to"], &of_stdout[1]["from"]), (&7.into(), &7.into()), "{of_stdout:?}");
     assert_only_in_logs(&lab, SECRET);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn the_owner_is_told_of_no_byte_that_may_be_a_secret() {
+fn the_owner_receives_no_byte_that_may_be_a_secret() {
     let (first, second) = SECRET.split_at(20);
     let lab = Lab::new();
     let words = format!(r"out before:{first} err x wait-file go out {second}:after");
@@ -84,18 +84,20 @@ fn the_owner_is_told_of_no_byte_that_may_be_a_secret() {
     let mut owner = lab.start(&plan);
     let of = |notice: &Notice| if let Notice::Progress(progress) = notice { Some(*progress) } else { None };
     // Written later, so what was written before it has been read by then.
-    let at_half: Progress = hear(&mut owner, "stderr", |notice| of(notice).filter(|progress| progress.stderr == 1));
+    let at_half: RecordedSizes =
+        receive(&mut owner, "stderr", |notice| of(notice).filter(|progress| progress.stderr == 1));
     assert_eq!(at_half.stdout, 7);
     let mut tail = Tail::new(&lab.audit(), FIRST);
     assert_eq!(tail.next(Stream::Stdout, at_half.stdout).expect("readable"), Some(&b"before:"[..]));
     lab.put("go", "");
-    let at_end: Progress = hear(&mut owner, "stdout", |notice| of(notice).filter(|progress| progress.stdout > 7));
+    let at_end: RecordedSizes =
+        receive(&mut owner, "stdout", |notice| of(notice).filter(|progress| progress.stdout > 7));
     assert_eq!(at_end.stdout, 37);
     let rest = format!("{MASK}:after");
     assert_eq!(tail.next(Stream::Stdout, at_end.stdout).expect("readable"), Some(rest.as_bytes()));
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_only_in_logs(&lab, SECRET);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A stream of codex whose answer holds this text.
@@ -147,7 +149,7 @@ fn a_secret_over_two_reads_is_masked_in_every_view() {
     }
     assert!(count >= 4, "{count} files");
     assert_only_in_logs(&lab, SECRET);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A recording in which the secret stands in two records, or with something in it that views remove or resolve.
@@ -235,12 +237,12 @@ fn a_file_that_is_named_after_a_secret_is_in_no_list() {
     assert_eq!(diff["counts"]["created"], 1, "{diff}");
     assert!(lab.record(1).warnings.iter().any(|warning| warning.code == Code::SecretInFileName));
     assert_only_in_logs(&lab, SECRET);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A reader waits for the end of a turn, which may end with what could be the beginning of a secret.
 #[test]
-fn what_could_go_on_in_another_record_is_held_back_a_second_at_most() {
+fn a_possible_secret_is_held_back_at_most_a_second() {
     let (one, other) = SECRET.split_at(9);
     let line = |text: &str| escaped(format!("{{\"text\":\"{text}\"}}\n").as_bytes());
     let lab = Lab::new();
@@ -253,7 +255,7 @@ fn what_could_go_on_in_another_record_is_held_back_a_second_at_most() {
     assert!(child.wait_with_output().expect("its output").status.success());
     let rest = format!("{{\"text\":\"{}\"}}\n", "*".repeat(other.len()));
     assert_eq!(read_now(&lab, Stream::Stdout), Some(shown + &rest), "the longer part is hidden");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -277,7 +279,7 @@ fn a_secret_is_found_however_json_writes_it() {
     for spelling in spellings {
         assert_only_in_logs(&lab, spelling);
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -307,7 +309,7 @@ fn a_secret_is_masked_on_every_stream_of_every_wiring() {
         let read: Vec<_> = lab::read_back(&lab.out(), 1).concat();
         assert_eq!(lab::text(&read), format!("a:{MASK}:z"), "{wiring} {step}");
         assert_only_in_logs(&lab, SECRET);
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -325,7 +327,7 @@ fn many_secrets_in_a_flood_are_all_masked() {
     assert!(lab::read_back(&lab.out(), 1)[0] == masked.as_bytes(), "what is read is not what was written, masked");
     assert_only_in_logs(&lab, SECRET);
     assert_only_in_logs(&lab, other);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -336,7 +338,7 @@ fn the_beginning_of_a_secret_at_the_very_end_is_none() {
         assert_eq!(lab::text(&output.stdout), "end:sk-live-0123456789abcde", "{wiring}");
         assert_eq!(lab::text(&lab::read_back(&lab.out(), 1)[0]), "end:sk-live-0123456789abcde", "{wiring}");
         assert_eq!(lab.evidence("redact.1.jsonl"), b"", "{wiring}");
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -351,7 +353,7 @@ fn a_secret_that_the_budget_cuts_is_masked() {
     assert_eq!(lab::text(&lab.evidence("stdout.1.log")), "end:sk-live-0123456789abcde");
     assert_eq!(lab::text(&lab::read_back(&lab.out(), 1)[0]), format!("end:{}", "*".repeat(23)));
     assert_only_in_logs(&lab, "sk-live-0123456789abcde");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -368,7 +370,7 @@ fn a_secret_in_a_changed_file_is_masked_in_the_diff() {
     assert!(text.contains(&format!("+key = {MASK}\n")), "{text}");
     assert_eq!((&diff["counts"]["created"], &diff["counts"]["modified"]), (&1.into(), &1.into()));
     assert_only_in_logs(&lab, SECRET);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -381,7 +383,7 @@ fn a_secret_that_was_in_a_file_before_is_masked_in_the_diff() {
     assert!(text.contains(&format!("-key = {MASK}\n")), "{text}");
     assert_only_in_logs(&lab, SECRET);
     assert!(!lab.left().iter().any(|name| name.ends_with(".pack")), "the old texts do not outlive the diff");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -398,7 +400,7 @@ fn a_secret_on_the_command_line_is_masked_in_the_records() {
     assert_eq!(output.status.code(), Some(127));
     assert!(!contains(&lab.evidence("host.2.json"), SECRET), "the sentence with the reason has it");
     assert!(!contains(&output.stderr, SECRET), "{}", lab::text(&output.stderr));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -412,7 +414,7 @@ fn a_secret_that_the_engine_is_given_is_marked_in_its_input() {
     let redact = lab::text(&lab.evidence("redact.1.jsonl"));
     assert!(redact.contains("{\"stream\":\"stdin\",\"from\":10,\"to\":34}\n"), "{redact}");
     assert_only_in_logs(&lab, SECRET);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -437,12 +439,12 @@ fn a_secret_may_be_inherited_or_given_and_reaches_the_engine() {
         assert_eq!(meta["secret_names"], serde_json::json!(["KEY"]));
         assert!(meta["env_names"].as_array().expect("names").contains(&"KEY".into()));
         assert_only_in_logs(&lab, SECRET);
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
 #[test]
-fn a_secret_too_short_to_be_masked_is_told_of() {
+fn a_secret_too_short_to_be_masked_is_reported() {
     let lab = Lab::new();
     let options = ["--env", "PIN=1234567", "--secret", "PIN", "--env", "KEY=12345678", "--secret", "KEY"];
     let output = lab.run(&options, &steps(r"out pin:1234567\n out key:12345678\n"));
@@ -451,7 +453,7 @@ fn a_secret_too_short_to_be_masked_is_told_of() {
     let warnings: Vec<_> = lab.record(1).warnings.into_iter().map(|warning| (warning.code, warning.message)).collect();
     assert_eq!(warnings, [(Code::SecretShort, "PIN is too short to be masked".to_owned())]);
     assert_eq!(said(&output), ["skillrun: warning: SECRET_SHORT: PIN is too short to be masked"]);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -463,7 +465,7 @@ fn a_secret_that_is_not_set_is_refused_before_anything_is_begun() {
     let sentence = "skillrun: error: --secret KEY: the variable is not set; set it, or give --env KEY=VALUE too\n";
     assert_eq!(lab::text(&output.stderr), sentence);
     assert!(!lab.out().exists() && !lab.workspace().join("made.txt").exists(), "something was begun");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// The process list does not show it either, except in the environment of the engine.
@@ -483,5 +485,5 @@ fn no_command_line_of_ours_has_a_value() {
     assert_eq!(lab::text(&environment), "", "the host itself needs no variable");
     lab.put("go", "");
     assert!(child.wait().expect("its end").success());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

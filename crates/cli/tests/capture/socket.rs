@@ -10,15 +10,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::{Plan, StdinPlan};
-use skillrun_collect::protocol::{INPUT_MAX, InputAnswer, LINE_MAX, Notice, Progress, Request, VERSION};
-use skillrun_collect::{Attached, CollectError, Owner, attach, start};
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::plan::{HostPlan, StdinPlan};
+use skillrun_collect::protocol::{HostRequest, INPUT_MAX, InputAnswer, LINE_MAX, Notice, RecordedSizes, VERSION};
+use skillrun_collect::{Attached, CollectError, HostConnection, attach, start};
 use skillrun_evidence::{HostRecord, Tail};
 use skillrun_model::{AttemptNumber, EndedBy, Stream};
 
 use crate::lab::{
-    self, FIRST, LONG, Lab, at_once, eventually, hang_up, hear, hear_answer, hear_ended, input, is_gone, kill, send,
+    self, FIRST, LONG, Lab, at_once, eventually, hang_up, input, is_gone, kill, receive, receive_answer, receive_ended,
+    send,
 };
 
 /// A client of the socket that may send anything.
@@ -76,10 +77,10 @@ impl Raw {
 }
 
 /// Ends an attempt that has shown all it should, and checks that no process is left.
-fn finish(lab: &Lab, mut owner: Owner) {
-    send(&mut owner, Request::Cancel { ladder: at_once() });
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
-    lab.assert_nobody_is_left();
+fn finish(lab: &Lab, mut owner: HostConnection) {
+    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_no_process_is_left();
 }
 
 const IDLE: &[&str] = &["out", "ready\n", "forever"];
@@ -122,7 +123,7 @@ fn read_as_far_as_it_is(lab: &Lab) -> Vec<u8> {
 }
 
 #[test]
-fn an_unknown_version_is_refused_and_the_files_can_still_be_followed() {
+fn an_unknown_version_is_refused_but_files_can_be_followed() {
     let lab = Lab::new();
     lab::start_host(&lab.plan(&["out", "one\n", "wait-file", "go", "out", "two\n"]));
     for greeting in ["{\"skillrun_owner\":2}\n", "{\"skillrun_owner\":0,\"more\":[]}\n"] {
@@ -139,16 +140,16 @@ fn an_unknown_version_is_refused_and_the_files_can_still_be_followed() {
     eventually("the second line", || (read_as_far_as_it_is(&lab) == b"one\ntwo\n").then_some(()));
     assert_eq!(tail.next(Stream::Stdout, 8).expect("readable"), Some(&b"two\n"[..]));
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// How an owner reacts to a false host that sends these lines.
-fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&Plan) -> Vec<Value>) -> Result<Attached, CollectError> {
+fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&HostPlan) -> Vec<Value>) -> Result<Attached, CollectError> {
     let lab = Lab::new();
     let plan = lab.plan(IDLE);
     let mut owner = lab.start(&plan);
     let host = owner.host_pid();
-    send(&mut owner, Request::Detach);
+    send(&mut owner, HostRequest::Detach);
     let place = lab.audit().join("host.sock");
     fs::remove_file(&place).expect("a socket");
     let listener = UnixListener::bind(&place).expect("a socket");
@@ -179,7 +180,7 @@ enum Hears {
 #[test]
 fn a_host_of_another_version_is_not_spoken_to() {
     // Only the version is promised to stay where it is.
-    let hello = |_: &Plan| vec![json!({"skillrun_host": 9, "run": "42", "attempt": "the first"})];
+    let hello = |_: &HostPlan| vec![json!({"skillrun_host": 9, "run": "42", "attempt": "the first"})];
     match attach_to_impostor(Hears::Owner, hello) {
         Err(error @ CollectError::Version(9)) => assert!(error.to_string().contains("can still be read"), "{error}"),
         other => panic!("{other:?}"),
@@ -189,8 +190,8 @@ fn a_host_of_another_version_is_not_spoken_to() {
 /// Found by reading: a host that has an owner hangs up at once, and a second owner that was about to greet took that for
 /// silence.
 #[test]
-fn whoever_is_refused_before_it_could_greet_is_told_why() {
-    let lines = |plan: &Plan| {
+fn an_owner_refused_before_its_greeting_gets_the_reason() {
+    let lines = |plan: &HostPlan| {
         let hello = json!({"skillrun_host": VERSION, "run_id": plan.run_id, "attempt": 1, "pid": 1});
         vec![hello, json!({"at": "closed", "reason": "owned", "version": VERSION})]
     };
@@ -199,7 +200,7 @@ fn whoever_is_refused_before_it_could_greet_is_told_why() {
 }
 
 #[test]
-fn whatever_is_said_to_it_the_host_goes_on_and_takes_the_next_owner() {
+fn the_host_survives_any_message_and_takes_the_next_owner() {
     let lab = Lab::new();
     let owner = lab.start(&lab.plan(IDLE));
     let host = owner.host_pid();
@@ -263,7 +264,7 @@ fn many_requests_at_once_do_not_hold_the_host_up() {
     raw.say(b"{\"do\":\"close_stdin\"}\n");
     lab.await_stdout(1, "end\n");
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -277,7 +278,7 @@ fn a_second_owner_is_refused_while_the_first_stays() {
         assert!(begin.elapsed() < Duration::from_secs(4), "a refusal is not waited for: {:?}", begin.elapsed());
     }
     lab.put("go", "");
-    lab::hear_stdout(&mut first, 5);
+    lab::wait_for_stdout(&mut first, 5);
     // Found here: an owner that came while another one was being refused was refused as well, though the first had left.
     for _ in 0..100 {
         assert!(matches!(attach(&lab.audit(), FIRST), Err(CollectError::Owned)));
@@ -304,7 +305,7 @@ fn the_place_of_an_owner_that_was_killed_is_free() {
 }
 
 /// How the progress compares with the files at the moment it is received.
-fn check_progress(lab: &Lab, progress: &Progress, last: &mut Progress) {
+fn check_progress(lab: &Lab, progress: &RecordedSizes, last: &mut RecordedSizes) {
     for (name, at, before) in
         [("stdout.1.log", progress.stdout, last.stdout), ("stderr.1.log", progress.stderr, last.stderr)]
     {
@@ -317,13 +318,13 @@ fn check_progress(lab: &Lab, progress: &Progress, last: &mut Progress) {
 }
 
 #[test]
-fn progress_is_told_without_asking_and_is_never_ahead_of_the_files() {
+fn progress_is_sent_unasked_and_never_ahead_of_the_files() {
     let lab = Lab::new();
     let steps = ["repeat", "40", "[", "flood", "stdout", "20K", "flood", "stderr", "3K", "sleep", "4", "]"];
     let mut owner = lab.start(&lab.plan(&steps));
-    let mut last = Progress { attempt: FIRST, stdout: 0, stderr: 0, pty: 0 };
+    let mut last = RecordedSizes { attempt: FIRST, stdout: 0, stderr: 0, pty: 0 };
     let mut told = 0;
-    while let Heard::Notice(notice) = owner.hear(LONG).expect("a host that speaks") {
+    while let HostMessage::Notice(notice) = owner.receive(LONG).expect("a host that speaks") {
         if let Notice::Progress(progress) = notice {
             check_progress(&lab, &progress, &mut last);
             // The index has it too: this is what everybody else goes by.
@@ -334,11 +335,11 @@ fn progress_is_told_without_asking_and_is_never_ahead_of_the_files() {
     assert_eq!((last.stdout, last.stderr), (40 * 20 * 1024, 40 * 3 * 1024));
     assert!(told > 2, "{told} times");
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn an_owner_that_does_not_listen_holds_nobody_up_and_hears_the_newest() {
+fn an_unresponsive_owner_blocks_nothing_and_gets_the_newest() {
     const FLOOD: u64 = 50 << 20;
     const DRIP: u64 = 1000;
     let lab = Lab::new();
@@ -353,7 +354,7 @@ fn an_owner_that_does_not_listen_holds_nobody_up_and_hears_the_newest() {
         (len == FLOOD + DRIP).then_some(())
     });
     let mut notices = 0_u64;
-    hear(&mut owner, "the newest progress", |notice| {
+    receive(&mut owner, "the newest progress", |notice| {
         notices += 1;
         if let Notice::Progress(progress) = notice { (progress.stdout == FLOOD + DRIP).then_some(()) } else { None }
     });
@@ -378,11 +379,11 @@ fn an_input_is_written_once_however_often_it_comes() {
     assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Written);
     assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Repeated);
     assert_eq!(input(&mut owner, "a", "something else\n"), InputAnswer::Repeated, "the id alone counts");
-    let hex = |id: &str, hex: &str| Request::Input { id: id.to_owned(), text: None, hex: Some(hex.to_owned()) };
+    let hex = |id: &str, hex: &str| HostRequest::Input { id: id.to_owned(), text: None, hex: Some(hex.to_owned()) };
     send(&mut owner, hex("b", "ff00fe0"));
-    assert_eq!(hear_answer(&mut owner, "b"), InputAnswer::Unreadable);
+    assert_eq!(receive_answer(&mut owner, "b"), InputAnswer::Unreadable);
     send(&mut owner, hex("b", "ff00fe0a"));
-    assert_eq!(hear_answer(&mut owner, "b"), InputAnswer::Written);
+    assert_eq!(receive_answer(&mut owner, "b"), InputAnswer::Written);
     assert_eq!(input(&mut owner, "large", &"x".repeat(INPUT_MAX + 1)), InputAnswer::TooLarge);
     let whole = "y".repeat(INPUT_MAX);
     assert_eq!(input(&mut owner, "large", &whole), InputAnswer::Written, "what was refused may come again");
@@ -401,15 +402,15 @@ fn an_input_is_written_once_however_often_it_comes() {
     hang_up(other);
     let mut third = lab.attach(FIRST);
     assert_eq!(input(&mut third, "c", "again\n"), InputAnswer::Repeated);
-    send(&mut third, Request::CloseStdin);
+    send(&mut third, HostRequest::CloseStdin);
     assert_eq!(input(&mut third, "d", "too late\n"), InputAnswer::Closed);
     lab.put("end", "");
-    assert_eq!(hear_ended(&mut third), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut third), EndedBy::Exited);
     let given = [b"blue\n\xff\x00\xfe\n", whole.as_bytes(), b"seven\n\n"].concat();
     assert!(lab.evidence("stdin.1.log") == given);
     assert!(lab.evidence("stdout.1.log") == [&given[..], b"end\n"].concat());
     assert_eq!(lab.record(1).bytes.stdin, given.len() as u64);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -438,7 +439,7 @@ fn an_engine_that_has_closed_its_input_gets_nothing() {
 }
 
 #[test]
-fn an_engine_that_does_not_read_holds_nobody_up() {
+fn an_engine_that_does_not_read_blocks_nothing() {
     let lab = Lab::new();
     let mut plan = lab.plan(&["out", "ready\n", "forever"]);
     plan.stdin = StdinPlan::Pipe;
@@ -450,7 +451,7 @@ fn an_engine_that_does_not_read_holds_nobody_up() {
         sent += 1;
         for (name, text) in [("large", whole.as_str()), ("small", "x")] {
             let id = format!("{name} {sent}");
-            send(&mut owner, Request::Input { id, text: Some(text.to_owned()), hex: None });
+            send(&mut owner, HostRequest::Input { id, text: Some(text.to_owned()), hex: None });
         }
         match input(&mut owner, &format!("last {sent}"), "x") {
             InputAnswer::Busy => Some(()),
@@ -473,22 +474,25 @@ fn an_engine_that_does_not_read_holds_nobody_up() {
 }
 
 #[test]
-fn a_detached_attempt_goes_on_to_a_full_record() {
+fn a_detached_attempt_continues_to_a_full_record() {
     let lab = Lab::new();
     let steps = ["out", "one\n", "wait-file", "go", "flood", "stderr", "500K", "out", "two\n", "exit", "3"];
     let mut owner = lab.start(&lab.plan(&steps));
-    lab::hear_stdout(&mut owner, 4);
-    send(&mut owner, Request::Detach);
-    let detached = hear(&mut owner, "leave", |notice| {
+    lab::wait_for_stdout(&mut owner, 4);
+    send(&mut owner, HostRequest::Detach);
+    let detached = receive(&mut owner, "leave", |notice| {
         if let Notice::Closed { reason, version } = notice { Some((*reason, *version)) } else { None }
     });
     assert_eq!(detached, (skillrun_collect::protocol::CloseReason::Detached, VERSION));
-    assert_eq!(owner.hear(LONG).expect("no error"), Heard::Gone);
+    assert_eq!(owner.receive(LONG).expect("no error"), HostMessage::Gone);
     // The next owner receives the progress at once.
     let mut next = lab.attach(FIRST);
-    let heard = next.hear(LONG).expect("a host that speaks");
-    assert_eq!(heard, Heard::Notice(Notice::Progress(Progress { attempt: FIRST, stdout: 4, stderr: 0, pty: 0 })));
-    send(&mut next, Request::Detach);
+    let heard = next.receive(LONG).expect("a host that speaks");
+    assert_eq!(
+        heard,
+        HostMessage::Notice(Notice::Progress(RecordedSizes { attempt: FIRST, stdout: 4, stderr: 0, pty: 0 }))
+    );
+    send(&mut next, HostRequest::Detach);
     lab.put("go", "");
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited)));
@@ -502,7 +506,7 @@ fn a_detached_attempt_goes_on_to_a_full_record() {
     }
     let nobody = attach(&lab.audit(), AttemptNumber(2)).expect("an answer");
     assert!(matches!(nobody, Attached::NotBegun), "{nobody:?}");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -541,8 +545,8 @@ fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
         assert!(matches!(attach(&audit, FIRST), Err(CollectError::Owned)));
         hang_up(owner);
         let mut owner = live();
-        send(&mut owner, Request::CloseStdin);
-        assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+        send(&mut owner, HostRequest::CloseStdin);
+        assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
         assert!(!audit.join("host.sock").exists());
         assert_eq!(lab::of(&lab::read_back(&out, 1), Stream::Stdout), b"hello\nend\n");
         // The command finds its way as well.
@@ -555,17 +559,17 @@ fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
     command.args(["capture", "--no-snapshot", "--workspace"]).arg(lab.workspace()).arg("--out").arg(&out);
     let output = lab::output(command.args(["--", "sh", "-c", "echo deep; exit 5"]));
     assert_eq!((output.status.code(), lab::text(&output.stdout).as_str()), (Some(5), "deep\n"));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn the_owner_hears_of_the_exit_and_of_the_end_when_the_record_is_on_disk() {
+fn the_owner_is_notified_of_exit_and_end_after_the_record() {
     let lab = Lab::new();
     // Main is over long before its streams are.
     let steps = ["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "9"];
     let mut owner = lab.start(&lab.plan(&steps));
     let host = owner.host_pid();
-    let exited = hear(&mut owner, "the exit", |notice| match notice {
+    let exited = receive(&mut owner, "the exit", |notice| match notice {
         Notice::Exited { exit_code, signal } => Some((*exit_code, signal.clone())),
         Notice::Ended { .. } => panic!("the streams are still open"),
         Notice::Progress(_)
@@ -579,27 +583,27 @@ fn the_owner_hears_of_the_exit_and_of_the_end_when_the_record_is_on_disk() {
     hang_up(owner);
     // An owner that attaches after the exit is notified of it too.
     let mut owner = lab.attach(FIRST);
-    hear(&mut owner, "the exit", |notice| {
+    receive(&mut owner, "the exit", |notice| {
         if let Notice::Exited { exit_code: Some(9), signal: None } = notice { Some(()) } else { None }
     });
     lab.put("go", "");
     let mut last = None;
     loop {
-        match owner.hear(LONG).expect("a host that speaks") {
-            Heard::Notice(Notice::Ended { ended_by }) => {
+        match owner.receive(LONG).expect("a host that speaks") {
+            HostMessage::Notice(Notice::Ended { ended_by }) => {
                 let record = HostRecord::read(&lab.audit(), FIRST).expect("readable").expect("there, at this moment");
                 assert_eq!((record.ended_by, record.exit_code), (Some(ended_by), Some(9)));
                 assert_eq!(lab.meta(1)["exit_code"], 9);
                 assert_eq!(ended_by, EndedBy::Exited);
                 break;
             }
-            Heard::Notice(notice) => last = Some(notice),
-            heard @ (Heard::Nothing | Heard::Gone) => panic!("{heard:?}"),
+            HostMessage::Notice(notice) => last = Some(notice),
+            heard @ (HostMessage::Nothing | HostMessage::Gone) => panic!("{heard:?}"),
         }
     }
-    let all = Progress { attempt: FIRST, stdout: 5, stderr: 0, pty: 0 };
+    let all = RecordedSizes { attempt: FIRST, stdout: 5, stderr: 0, pty: 0 };
     assert_eq!(last, Some(Notice::Progress(all)), "all bytes are reported before the end");
-    assert_eq!(owner.hear(LONG).expect("no error"), Heard::Gone);
+    assert_eq!(owner.receive(LONG).expect("no error"), HostMessage::Gone);
     eventually("the end of the host", || is_gone(host).then_some(()));
     let left: Vec<_> =
         fs::read_dir(lab.audit()).expect("a folder").map(|entry| entry.expect("one").file_name()).collect();
@@ -609,19 +613,19 @@ fn the_owner_hears_of_the_exit_and_of_the_end_when_the_record_is_on_disk() {
     let temporary = fs::read_dir(lab.path("")).expect("a folder");
     let temporary: Vec<_> = temporary.map(|entry| entry.expect("one").file_name()).collect();
     assert!(!temporary.iter().any(|name| name.to_string_lossy().starts_with("skillrun-")), "{temporary:?}");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_host_that_is_told_to_end_ends_the_engine_first() {
+fn a_host_that_is_terminated_ends_the_engine_first() {
     for signal in ["TERM", "INT", "HUP"] {
         let lab = Lab::new();
         let steps = ["out", "begun\n", "daemon", "[", "silence", "forever", "]", "pid", "main.pid", "forever"];
         let mut owner = lab.start(&lab.plan(&steps));
         lab.await_pid("main.pid");
         kill(owner.host_pid(), signal);
-        assert_eq!(hear_ended(&mut owner), EndedBy::HostError, "{signal}");
-        lab.assert_nobody_is_left();
+        assert_eq!(receive_ended(&mut owner), EndedBy::HostError, "{signal}");
+        lab.assert_no_process_is_left();
         let record = lab.record(1);
         assert_eq!(record.ended_by, Some(EndedBy::HostError));
         let error = record.error.expect("an error");

@@ -5,30 +5,30 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use skillrun_collect::plan::{Plan, SnapshotPlan, StdinPlan, Variable, VariableKind};
-use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
-use skillrun_collect::{Attached, Owner, attach};
+use skillrun_collect::plan::{HostPlan, SnapshotPlan, StdinPlan, Variable, VariableKind};
+use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
+use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, EndedBy, Stream, Timestamp};
 
 use crate::lab::{
-    self, FIRST, Lab, at_once, eventually, hang_up, hear, hear_ended, hear_refused, input, is_gone, kill, send,
+    self, FIRST, Lab, at_once, eventually, hang_up, input, is_gone, kill, receive, receive_ended, receive_refused, send,
 };
 
 /// How long streams may take to reach a line end.
-const CHANGE_OVER: Duration = Duration::from_secs(1);
+const LINE_END_TIMEOUT: Duration = Duration::from_secs(1);
 
-fn plan(lab: &Lab, steps: &[&str]) -> Plan {
-    Plan { stdin: StdinPlan::Pipe, ..lab.plan(steps) }
+fn plan(lab: &Lab, steps: &[&str]) -> HostPlan {
+    HostPlan { stdin: StdinPlan::Pipe, ..lab.plan(steps) }
 }
 
-fn ask_next(owner: &mut Owner, attempt: u32) {
-    send(owner, Request::NextAttempt { attempt: AttemptNumber(attempt) });
+fn ask_next(owner: &mut HostConnection, attempt: u32) {
+    send(owner, HostRequest::NextAttempt { attempt: AttemptNumber(attempt) });
 }
 
 /// The sizes of the attempt before.
-fn hear_next(owner: &mut Owner, attempt: u32) -> Progress {
-    let sizes = hear(owner, "the next attempt", |notice| match notice {
+fn wait_for_next_attempt(owner: &mut HostConnection, attempt: u32) -> RecordedSizes {
+    let sizes = receive(owner, "the next attempt", |notice| match notice {
         Notice::NextAttempt(sizes) => Some(*sizes),
         Notice::Refused { reason } => panic!("{reason}"),
         Notice::Progress(_)
@@ -41,13 +41,13 @@ fn hear_next(owner: &mut Owner, attempt: u32) -> Progress {
     sizes
 }
 
-fn next(owner: &mut Owner, attempt: u32) -> Progress {
+fn next(owner: &mut HostConnection, attempt: u32) -> RecordedSizes {
     ask_next(owner, attempt);
-    hear_next(owner, attempt)
+    wait_for_next_attempt(owner, attempt)
 }
 
 /// One turn of the engine `turns`; its number continues from one attempt to the next.
-fn turn(lab: &Lab, owner: &mut Owner, attempt: u32, turn: u32) {
+fn turn(lab: &Lab, owner: &mut HostConnection, attempt: u32, turn: u32) {
     assert_eq!(input(owner, &format!("turn {turn}"), &format!("line {turn}\n")), InputAnswer::Written);
     lab.await_stdout(attempt, &format!("turn {turn} end\n"));
 }
@@ -65,7 +65,7 @@ fn files(lab: &Lab, attempt: u32) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// An attempt that is over while its process is not, at the moment the owner is notified.
-fn assert_continues(lab: &Lab, attempt: u32, sizes: Progress) {
+fn assert_continues(lab: &Lab, attempt: u32, sizes: RecordedSizes) {
     let record = HostRecord::read(&lab.audit(), AttemptNumber(attempt)).expect("readable").expect("there by now");
     assert!(record.process_continues);
     assert_eq!((record.exit_code, record.signal, record.ended_by), (None, None, None));
@@ -111,8 +111,8 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
             "time counts from the beginning of the attempt: {t_ns} ns, {since} ns after it was asked"
         );
     }
-    send(&mut owner, Request::CloseStdin);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    send(&mut owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     for (attempt, before) in (1..4).zip(&sealed) {
         assert_eq!(&files(&lab, attempt), before, "attempt {attempt} was touched after it was closed");
         let names: Vec<_> = before.keys().map(|name| name.split('.').next().unwrap_or_default()).collect();
@@ -134,7 +134,7 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
     assert!(records.windows(2).all(|pair| pair[0].started_at <= pair[1].started_at));
     assert_eq!((records[3].exit_code, records[3].ended_by), (Some(0), Some(EndedBy::Exited)));
     assert!(!records[3].process_continues);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -146,13 +146,13 @@ fn twenty_turns_in_a_row() {
         let sizes = next(&mut owner, number + 1);
         assert_eq!(sizes.stdout, answer(number).len() as u64);
     }
-    send(&mut owner, Request::CloseStdin);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    send(&mut owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     for number in 1..=20 {
         assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), number), Stream::Stdout)), answer(number));
     }
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 21), Stream::Stdout), b"bye\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Waits until the host has received the request for a second attempt; it could read what comes next before that.
@@ -164,7 +164,7 @@ fn await_wish(lab: &Lab) {
 fn in_time(mut act: impl FnMut() -> Instant) {
     for _ in 0..20 {
         let asked = act();
-        if asked.elapsed() < CHANGE_OVER {
+        if asked.elapsed() < LINE_END_TIMEOUT {
             return;
         }
     }
@@ -188,13 +188,13 @@ fn a_half_line_is_waited_for_and_belongs_where_it_began() {
         asked
     });
     let (lab, mut owner) = shown.expect("one that was in time");
-    let sizes = hear_next(&mut owner, 2);
+    let sizes = wait_for_next_attempt(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
     assert_eq!(lab.evidence("stdout.1.log"), b"half line\n");
     lab.put("end", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout), b"more\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -231,14 +231,14 @@ fn each_stream_changes_over_at_its_own_line_end() {
         asked
     });
     let (lab, mut owner) = shown.expect("one that was in time");
-    let sizes = hear_next(&mut owner, 2);
+    let sizes = wait_for_next_attempt(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
     lab.put("end", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let [first, second] = [1, 2].map(|attempt| lab::read_back(&lab.out(), attempt));
     assert_eq!((lab::of(&first, Stream::Stdout), lab::of(&first, Stream::Stderr)), (&b"a\n"[..], &b"half rest\n"[..]));
     assert_eq!((lab::of(&second, Stream::Stdout), lab::of(&second, Stream::Stderr)), (&b"b\n"[..], &b"next\n"[..]));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -249,13 +249,13 @@ fn a_half_line_that_never_ends_is_cut_after_a_second() {
     let begin = Instant::now();
     let sizes = next(&mut owner, 2);
     let took = begin.elapsed();
-    assert!(took >= CHANGE_OVER && took < 10 * CHANGE_OVER, "it took {took:?}");
+    assert!(took >= LINE_END_TIMEOUT && took < 10 * LINE_END_TIMEOUT, "it took {took:?}");
     assert_continues(&lab, 1, sizes);
     lab.put("go", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"half");
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout), b" line\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -265,24 +265,24 @@ fn only_the_next_attempt_can_be_opened_and_only_once() {
     turn(&lab, &mut owner, 1, 1);
     for wrong in [0, 1, 3, u32::MAX] {
         ask_next(&mut owner, wrong);
-        assert_eq!(hear_refused(&mut owner), format!("the next attempt is 2, not {wrong}"));
+        assert_eq!(receive_refused(&mut owner), format!("the next attempt is 2, not {wrong}"));
     }
     assert!(!lab.audit().join("claim.2").exists(), "a refusal changes nothing");
     next(&mut owner, 2);
     ask_next(&mut owner, 2);
-    assert_eq!(hear_refused(&mut owner), "the next attempt is 3, not 2");
+    assert_eq!(receive_refused(&mut owner), "the next attempt is 3, not 2");
     assert!(!lab.audit().join("claim.3").exists());
     turn(&lab, &mut owner, 2, 2);
     // An attempt without a single byte is one too.
-    hear_next_twice(&mut owner);
-    send(&mut owner, Request::CloseStdin);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    two_more_attempts(&mut owner);
+    send(&mut owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.record(3).bytes.stdout, 0);
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 4), Stream::Stdout), b"bye\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
-fn hear_next_twice(owner: &mut Owner) {
+fn two_more_attempts(owner: &mut HostConnection) {
     next(owner, 3);
     assert_eq!(next(owner, 4).stdout, 0);
 }
@@ -296,13 +296,13 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
     // Another owner, which cannot know that the previous one has asked. A refusal would mean that the process exits.
     ask_next(&mut owner, 2);
     ask_next(&mut owner, 3);
-    assert_eq!(hear_refused(&mut owner), "the next attempt is 2, not 3", "of three, one is refused");
-    hear_next(&mut owner, 2);
+    assert_eq!(receive_refused(&mut owner), "the next attempt is 2, not 3", "of three, one is refused");
+    wait_for_next_attempt(&mut owner, 2);
     ask_next(&mut owner, 4);
-    assert_eq!(hear_refused(&mut owner), "the next attempt is 3, not 4", "and it is opened once");
-    send(&mut owner, Request::Cancel { ladder: at_once() });
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
-    lab.assert_nobody_is_left();
+    assert_eq!(receive_refused(&mut owner), "the next attempt is 3, not 4", "and it is opened once");
+    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_no_process_is_left();
 }
 
 /// Regression: files that did not fit on a full disk when an attempt began were written only at its end, and not a byte
@@ -320,23 +320,23 @@ fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
     fs::remove_dir_all(&in_the_way).expect("room");
     lab::eventually("what is known", || in_the_way.is_file().then_some(()));
     assert!(!lab.meta(2)["started_at"].is_null());
-    send(&mut owner, Request::Cancel { ladder: at_once() });
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
-    lab.assert_nobody_is_left();
+    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn after_the_exit_there_is_no_next_attempt() {
     let lab = Lab::new();
     let mut owner = lab.start(&plan(&lab, &["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "2"]));
-    hear(&mut owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
+    receive(&mut owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
     ask_next(&mut owner, 2);
-    assert_eq!(hear_refused(&mut owner), "the process has exited or is being terminated");
+    assert_eq!(receive_refused(&mut owner), "the process has exited or is being terminated");
     lab.put("go", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert!(!lab.audit().join("claim.2").exists());
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"late\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -345,16 +345,16 @@ fn what_is_given_after_the_wish_belongs_to_the_next_attempt() {
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     turn(&lab, &mut owner, 1, 1);
     ask_next(&mut owner, 2);
-    send(&mut owner, Request::Input { id: "turn 2".to_owned(), text: Some("line 2\n".to_owned()), hex: None });
-    hear_next(&mut owner, 2);
+    send(&mut owner, HostRequest::Input { id: "turn 2".to_owned(), text: Some("line 2\n".to_owned()), hex: None });
+    wait_for_next_attempt(&mut owner, 2);
     lab.await_stdout(2, "turn 2 end\n");
     assert_eq!(input(&mut owner, "turn 1", "again\n"), InputAnswer::Repeated, "ids hold over attempts");
-    send(&mut owner, Request::CloseStdin);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    send(&mut owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdin.1.log"), b"line 1\n");
     assert_eq!(lab.evidence("stdin.2.log"), b"line 2\n");
     assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout)), answer(1));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
             std::thread::sleep(HARD / 2);
             // A host that timed out while the machine was slow does not receive this, and the round does not count.
             let text = Some(format!("line {number}\n"));
-            owner.send(&Request::Input { id: format!("turn {number}"), text, hex: None }).ok();
+            owner.send(&HostRequest::Input { id: format!("turn {number}"), text, hex: None }).ok();
             longest = longest.max(last.elapsed());
             last = Instant::now();
         }
@@ -390,7 +390,7 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
     let ended_by = loop {
         number += 1;
         let text = Some(format!("line {number}\n"));
-        if owner.send(&Request::Input { id: format!("turn {number}"), text, hex: None }).is_err() {
+        if owner.send(&HostRequest::Input { id: format!("turn {number}"), text, hex: None }).is_err() {
             break lab.record(3).ended_by;
         }
         std::thread::sleep(HARD / 10);
@@ -399,11 +399,11 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
     assert_eq!(ended_by, Some(EndedBy::HardTimeout));
     assert!(last.elapsed() >= HARD, "it had its time after the input that began the turn");
     assert!(lab.record(1).process_continues && lab.record(2).process_continues);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn a_process_that_dies_later_leaves_the_attempts_before_as_they_are() {
+fn a_later_death_does_not_change_earlier_attempts() {
     let lab = Lab::new();
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     turn(&lab, &mut owner, 1, 1);
@@ -411,13 +411,13 @@ fn a_process_that_dies_later_leaves_the_attempts_before_as_they_are() {
     let before = files(&lab, 1);
     turn(&lab, &mut owner, 2, 2);
     kill(lab.meta(2)["pid"].as_u64().expect("a process id") as u32, "KILL");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(2);
     assert_eq!((record.exit_code, record.signal.as_deref()), (None, Some("SIGKILL")));
     assert!(!record.process_continues);
     assert_eq!(files(&lab, 1), before);
     assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
         Attached::Lost { survivors } => assert!(!survivors.is_empty(), "the daemon at least"),
         other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
     }
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     match attach(&lab.audit(), FIRST).expect("an answer") {
         Attached::Ended(record) => assert!(record.process_continues),
         other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -456,7 +456,7 @@ fn another_owner_finds_the_attempt_that_is_going_on() {
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
     turn(&lab, &mut owner, 2, 2);
-    send(&mut owner, Request::Detach);
+    send(&mut owner, HostRequest::Detach);
     let ended = attach(&lab.audit(), FIRST).expect("an answer");
     assert!(matches!(&ended, Attached::Ended(record) if record.process_continues), "{ended:?}");
     assert!(matches!(attach(&lab.audit(), AttemptNumber(3)).expect("an answer"), Attached::NotBegun));
@@ -465,10 +465,10 @@ fn another_owner_finds_the_attempt_that_is_going_on() {
     assert_eq!(owner.attempt(), AttemptNumber(2));
     next(&mut owner, 3);
     turn(&lab, &mut owner, 3, 3);
-    send(&mut owner, Request::CloseStdin);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    send(&mut owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 3), Stream::Stdout)), format!("{}bye\n", answer(3)));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 fn diff(lab: &Lab, attempt: u32) -> Value {
@@ -490,7 +490,7 @@ fn put_many_files(lab: &Lab, folders: u32) {
 }
 
 #[test]
-fn each_attempt_has_its_own_changes_and_nothing_written_meanwhile_is_lost() {
+fn each_attempt_has_its_own_changes_and_none_is_lost() {
     let lab = Lab::new();
     put_many_files(&lab, 30);
     let steps = [
@@ -540,8 +540,8 @@ fn each_attempt_has_its_own_changes_and_nothing_written_meanwhile_is_lost() {
     lab.await_file("all-out");
     assert_eq!(input(&mut owner, "2", "go on\n"), InputAnswer::Written);
     lab.await_stdout(2, "turn 2 end\n");
-    send(&mut owner, Request::CloseStdin);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    send(&mut owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(files(&lab, 1), before);
     let whole = [1, 2].map(|attempt| lab::of(&lab::read_back(&lab.out(), attempt), Stream::Stdout).to_vec()).concat();
     let tick = [lab::flood(10 * 1024), b"\ntick\n".to_vec()].concat();
@@ -559,7 +559,7 @@ fn each_attempt_has_its_own_changes_and_nothing_written_meanwhile_is_lost() {
     assert_eq!((counts.created, counts.modified, counts.deleted), (1, 1, 0));
     let counts = lab.record(2).fs_diff.expect("counts");
     assert_eq!((counts.created, counts.modified, counts.deleted), (1, 1, 101));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 fn secret(value: &str) -> Variable {
@@ -598,13 +598,13 @@ fn no_attempt_ends_in_the_middle_of_a_secret() {
         asked
     });
     let (lab, mut owner) = shown.expect("one that was in time");
-    hear_next(&mut owner, 2);
+    wait_for_next_attempt(&mut owner, 2);
     lab.put("end", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdout.1.log"), b"x first-half\nsecond-half y\n");
     assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout)), format!("x {} y\n", "*".repeat(22)));
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout), b"after\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Where it cannot be helped, both halves are hidden.
@@ -618,12 +618,12 @@ fn a_secret_that_is_cut_is_masked_on_both_sides() {
     let sizes = next(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
     lab.put("go", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdout.1.log"), b"key: hunter-", "the evidence is the truth");
     assert_eq!(lab.evidence("stdout.2.log"), b"two-two, and more\n");
     assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout)), "key: *******");
     assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout)), "*******, and more\n");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// The acts in the index of an attempt.
@@ -641,11 +641,11 @@ fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
         let mut owner = lab.start(&plan(&lab, &["err", "whole\n", "out", "half", "forever"]));
         lab.await_stdout(1, "half");
         ask_next(&mut owner, 2);
-        send(&mut owner, Request::Cancel { ladder });
-        let sizes = hear_next(&mut owner, 2);
+        send(&mut owner, HostRequest::Cancel { ladder });
+        let sizes = wait_for_next_attempt(&mut owner, 2);
         assert_continues(&lab, 1, sizes);
-        assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
-        lab.assert_nobody_is_left();
+        assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+        lab.assert_no_process_is_left();
         let record = lab.record(2);
         assert_eq!((record.ended_by, record.process_continues), (Some(EndedBy::Canceled), false));
         assert!(record.signal.is_some());
@@ -666,14 +666,14 @@ fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
     ask_next(&mut owner, 2);
     await_wish(&lab);
     lab.put("go", "");
-    let sizes = hear_next(&mut owner, 2);
+    let sizes = wait_for_next_attempt(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(2);
     assert_eq!((record.exit_code, record.bytes.stdout), (Some(4), 0));
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"half");
     lab::read_back(&lab.out(), 2);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Found with two gigabytes in the workspace: a cancel came to pass when they were listed.
@@ -687,10 +687,10 @@ fn a_cancel_does_not_wait_until_the_workspace_is_listed() {
     lab.await_stdout(1, "tick\n");
     // It writes whole lines alone, so the change is made at once, and with it come two listings.
     ask_next(&mut owner, 2);
-    send(&mut owner, Request::Cancel { ladder: at_once() });
-    hear_next(&mut owner, 2);
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
-    lab.assert_nobody_is_left();
+    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
+    wait_for_next_attempt(&mut owner, 2);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_no_process_is_left();
     assert_eq!(acts(&lab, 2), ["canceled"]);
     let index = lab::text(&lab.evidence("chunks.2.jsonl"));
     let lines = index.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));

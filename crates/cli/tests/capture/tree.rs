@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use skillrun_collect::plan::{self, Rung};
-use skillrun_collect::protocol::{Notice, Request};
+use skillrun_collect::protocol::{HostRequest, Notice};
 use skillrun_collect::signals::SignalName;
-use skillrun_collect::{Attached, Owner, attach};
+use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_model::{Code, EndedBy, Stream};
 
-use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, hear, hear_ended, is_gone, kill, send};
+use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, is_gone, kill, receive, receive_ended, send};
 
 /// What cancel may take beyond the ladder's own time.
 const BEYOND: Duration = Duration::from_secs(1);
@@ -33,13 +33,13 @@ fn steps<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     parts.iter().flat_map(|part| part.split(' ')).collect()
 }
 
-fn canceled(owner: &mut Owner) {
-    send(owner, Request::Cancel { ladder: at_once() });
-    assert_eq!(hear_ended(owner), EndedBy::Canceled);
+fn canceled(owner: &mut HostConnection) {
+    send(owner, HostRequest::Cancel { ladder: at_once() });
+    assert_eq!(receive_ended(owner), EndedBy::Canceled);
 }
 
-fn hear_exit(owner: &mut Owner) {
-    hear(owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
+fn wait_for_exit(owner: &mut HostConnection) {
+    receive(owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
 }
 
 /// What the files say about survivors: process ids; all three places must agree.
@@ -59,7 +59,7 @@ fn survivors(lab: &Lab) -> BTreeSet<u32> {
 }
 
 #[test]
-fn whoever_got_away_is_found_and_ended() {
+fn escaped_processes_are_found_and_ended() {
     let lab = Lab::new();
     let steps = steps(&[
         "session [ silence pid session.pid forever ]",
@@ -75,7 +75,7 @@ fn whoever_got_away_is_found_and_ended() {
     let begin = Instant::now();
     let output = lab.run(&["--no-snapshot", "--linger", "60"], &steps);
     assert!(begin.elapsed() < LONG, "their streams are closed, so the host does not wait for them");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert_eq!((output.status.code(), lab::text(&output.stdout).as_str()), (Some(3), "done\n"));
     assert!(lab::text(&output.stderr).contains("SURVIVORS_ENDED"), "{}", lab::text(&output.stderr));
     let names = ["session", "group", "orphan", "daemon", "chain1", "chain2", "chain3"];
@@ -89,7 +89,7 @@ fn whoever_got_away_is_found_and_ended() {
 }
 
 #[test]
-fn an_engine_that_leaves_nobody_has_no_survivors() {
+fn an_engine_that_leaves_no_process_has_no_survivors() {
     // All of them end by themselves at the same moment as their streams.
     let steps =
         steps(&["call [ out one\\n ]", "child [ sleep 1 ]", "daemon [ sleep 20 out two\\n ]", "out three\\n exit 1"]);
@@ -98,7 +98,7 @@ fn an_engine_that_leaves_nobody_has_no_survivors() {
         let lab = Lab::new();
         assert_eq!(lab.run(&["--no-snapshot"], &steps).status.code(), Some(1));
         assert_eq!(survivors(&lab), BTreeSet::new());
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -138,8 +138,8 @@ fn what_outlives_the_engine_is_recorded_until_it_is_silent() {
         let mut plan = lab.plan(&steps);
         plan.limits.linger = LINGER;
         let mut owner = lab.start(&plan);
-        assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
-        lab.assert_nobody_is_left();
+        assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+        lab.assert_no_process_is_left();
         assert_eq!(lab.record(1).exit_code, Some(5));
         let (last, end) = last_byte_and_end(&lab);
         assert!(end - last >= LINGER - millis(1), "{:?} after the last byte", end - last);
@@ -184,19 +184,19 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     plan.limits.linger = millis(200);
     let mut owner = lab.start(&plan);
     lab.put("die", "");
-    hear_exit(&mut owner);
+    wait_for_exit(&mut owner);
     // Far longer than it may be silent after an ordinary exit.
     assert_idle(owner.host_pid(), millis(1200));
     assert!(!lab.audit().join("host.1.json").exists(), "it continues");
     lab.put("go", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     assert_eq!((record.signal.as_deref(), record.exit_code), (Some("SIGTERM"), None));
     let streams = lab::read_back(&lab.out(), 1);
     assert_eq!(lab::text(lab::of(&streams, Stream::Stdout)), "wrapper\nreal\nmore\n");
     assert_eq!(lab::of(&streams, Stream::Stderr), b"done\n");
     assert_eq!(survivors(&lab), BTreeSet::new());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     // Found in real use: whether the end came before or after the signal was nowhere to be read.
     let index = std::fs::read_to_string(lab.audit().join("chunks.1.jsonl")).expect("an index");
     let place = |wanted: &str| index.lines().position(|line| line.contains(wanted));
@@ -213,8 +213,8 @@ fn a_deadline_ends_what_a_killed_wrapper_left() {
         plan.limits.linger = millis(100);
         plan.limits.stall = millis(700);
         let mut owner = lab.start(&plan);
-        assert_eq!(hear_ended(&mut owner), EndedBy::Stall);
-        lab.assert_nobody_is_left();
+        assert_eq!(receive_ended(&mut owner), EndedBy::Stall);
+        lab.assert_no_process_is_left();
         // Else the machine was so slow that the wrapper itself was too late.
         if lab.record(1).signal.as_deref() == Some("SIGKILL") {
             return;
@@ -231,12 +231,12 @@ fn an_engine_that_is_killed_after_its_turn_is_over() {
     plan.limits.linger = millis(300);
     let mut owner = lab.start(&plan);
     let main = lab.await_pid("main.pid");
-    send(&mut owner, Request::TurnOver { linger: Some(LONG) });
+    send(&mut owner, HostRequest::TurnOver { linger: Some(LONG) });
     kill(main, "KILL");
     let begin = Instant::now();
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert!(begin.elapsed() < LONG / 2, "it took {:?}", begin.elapsed());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Found by reading: a limit that is shorter than the time streams are waited for made a failure of a good end.
@@ -249,7 +249,7 @@ fn an_engine_that_has_exited_is_no_stall() {
             plan.limits.stall = millis(300);
             plan.limits.linger = millis(1500);
             let mut owner = lab.start(&plan);
-            let has_exited = hear(&mut owner, "the exit or the end", |notice| match notice {
+            let has_exited = receive(&mut owner, "the exit or the end", |notice| match notice {
                 Notice::Exited { exit_code, .. } => Some(*exit_code == Some(0)),
                 // The machine is so slow that the engine was silent before.
                 Notice::Ended { .. } => Some(false),
@@ -262,13 +262,13 @@ fn an_engine_that_has_exited_is_no_stall() {
             has_exited.then_some((lab, owner))
         })
         .expect("a machine that is not too slow");
-    send(&mut owner, Request::TurnOver { linger: Some(millis(1)) });
+    send(&mut owner, HostRequest::TurnOver { linger: Some(millis(1)) });
     assert_idle(owner.host_pid(), millis(900));
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::Exited), Some(0)));
     assert!(!lab::text(&lab.evidence("chunks.1.jsonl")).contains("act"), "nothing was done to it");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// A tree in which everybody ignores what it is asked, one of them in a session of its own; with streams open.
@@ -281,7 +281,7 @@ const STUBBORN: &[&str] = &[
 ];
 
 /// Waits until everybody is gone; how long that took.
-fn until_nobody_is_left(lab: &Lab, begin: Instant) -> Duration {
+fn until_no_process_is_left(lab: &Lab, begin: Instant) -> Duration {
     eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
     begin.elapsed()
 }
@@ -294,10 +294,10 @@ fn cancel_ends_a_tree_that_ignores_it() {
     lab.await_pid("main.pid");
     assert_eq!(lab.alive().len(), 4);
     let begin = Instant::now();
-    send(&mut owner, Request::Cancel { ladder: Some(plan::ladder(grace)) });
-    let took = until_nobody_is_left(&lab, begin);
+    send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(grace)) });
+    let took = until_no_process_is_left(&lab, begin);
     assert!(took >= 2 * grace && took <= 2 * grace + BEYOND, "it took {took:?}");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.signal.as_deref()), (Some(EndedBy::Canceled), Some("SIGKILL")));
     let expected = ["grandchild.pid", "child.pid", "daemon.pid"].map(|name| lab.await_pid(name));
@@ -309,14 +309,14 @@ fn a_second_cancel_makes_it_faster() {
     let lab = Lab::new();
     let mut owner = lab.start(&lab.plan(&steps(STUBBORN)));
     lab.await_pid("main.pid");
-    send(&mut owner, Request::Cancel { ladder: Some(plan::ladder(LONG)) });
+    send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
     assert_idle(owner.host_pid(), millis(200));
     assert_eq!(lab.alive().len(), 4);
     let begin = Instant::now();
-    send(&mut owner, Request::Cancel { ladder: at_once() });
-    let took = until_nobody_is_left(&lab, begin);
+    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
+    let took = until_no_process_is_left(&lab, begin);
     assert!(took <= BEYOND, "it took {took:?}");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
 }
 
 #[test]
@@ -326,15 +326,15 @@ fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
     let mut owner = lab.start(&lab.plan(&steps));
     lab.await_stdout(1, "ready\n");
     let begin = Instant::now();
-    send(&mut owner, Request::Cancel { ladder: Some(plan::ladder(LONG)) });
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     assert!(begin.elapsed() < LONG / 2, "it took {:?}", begin.elapsed());
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.signal, record.ended_by), (Some(0), None, Some(EndedBy::Canceled)));
     let expected = [b"ready\n", &lab::flood(200 * 1024)[..], b"bye\n"].concat();
     assert!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout) == expected);
     assert_eq!(survivors(&lab), BTreeSet::new());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 fn rung(signal: SignalName) -> Option<Vec<Rung>> {
@@ -358,13 +358,13 @@ fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     let mut owner = lab.start(&lab.plan(&steps(&words)));
     lab.await_pid("main.pid");
-    send(&mut owner, Request::Cancel { ladder: rung(SignalName::INT) });
+    send(&mut owner, HostRequest::Cancel { ladder: rung(SignalName::INT) });
     for name in ["main", "child"] {
         lab.await_file(&format!("{name}.int"));
     }
-    send(&mut owner, Request::Cancel { ladder: rung(SignalName::TERM) });
+    send(&mut owner, HostRequest::Cancel { ladder: rung(SignalName::TERM) });
     let begin = Instant::now();
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     assert!(begin.elapsed() < LONG / 2, "everybody has ended, so nothing is waited for");
     for name in ["main", "child", "session", "group", "daemon"] {
         assert!(lab.workspace().join(format!("{name}.term")).exists(), "{name} was not asked to end");
@@ -373,11 +373,11 @@ fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
         assert!(!lab.workspace().join(format!("{name}.int")).exists(), "{name} was interrupted");
     }
     assert_eq!(survivors(&lab), BTreeSet::new());
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
-fn whoever_forks_all_the_time_is_ended_in_the_middle_of_it() {
+fn a_forking_process_is_ended_while_it_forks() {
     let lab = Lab::new();
     let storm = "repeat 200 [ daemon [ silence sleep 50000 ] ]";
     let words = [&format!("session [ {storm} ]"), storm, "forever"];
@@ -385,13 +385,13 @@ fn whoever_forks_all_the_time_is_ended_in_the_middle_of_it() {
     eventually("a crowd", || (lab.alive().len() >= 30).then_some(()));
     let begin = Instant::now();
     canceled(&mut owner);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert!(begin.elapsed() <= BEYOND, "it took {:?}", begin.elapsed());
     let record = lab.record(1);
     assert!(record.survivors_total >= 20, "{}", record.survivors_total);
     // None of them was between two looks.
     sleep(millis(200));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 /// Children of a process that have ended and were not waited for, and those that live.
@@ -425,7 +425,7 @@ fn orphans_are_waited_for_while_the_engine_works() {
     eventually("one child", || (children(host) == (vec![], vec![main])).then_some(()));
     canceled(&mut owner);
     assert_eq!(survivors(&lab), BTreeSet::new(), "those that ended by themselves do not count");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -438,10 +438,10 @@ fn stopped_processes_are_ended_too() {
         kill(pid, "STOP");
     }
     let begin = Instant::now();
-    send(&mut owner, Request::Cancel { ladder: Some(plan::ladder(grace)) });
-    let took = until_nobody_is_left(&lab, begin);
+    send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(grace)) });
+    let took = until_no_process_is_left(&lab, begin);
     assert!(took <= 2 * grace + BEYOND, "it took {took:?}");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     // At the normal end as well.
     let lab = Lab::new();
     let steps = ["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "wait-file", "go", "exit", "0"];
@@ -449,8 +449,8 @@ fn stopped_processes_are_ended_too() {
     let daemon = lab.await_pid("daemon.pid");
     kill(daemon, "STOP");
     lab.put("go", "");
-    assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
-    lab.assert_nobody_is_left();
+    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+    lab.assert_no_process_is_left();
     assert_eq!(survivors(&lab), [daemon].into());
 }
 
@@ -494,7 +494,7 @@ fn an_interrupt_of_the_command_cancels() {
         let (code, out, err) = shown.end();
         assert_eq!((code, out.as_str()), (Some(130), "bye\n"), "{err}");
         assert_eq!(lab.record(1).ended_by, Some(EndedBy::Canceled));
-        lab.assert_nobody_is_left();
+        lab.assert_no_process_is_left();
     }
 }
 
@@ -511,7 +511,7 @@ fn a_second_interrupt_leaves_it_running() {
     assert!(err.contains("left running"), "{err}");
     assert_eq!(lab.alive().len(), 1, "it continues");
     canceled(&mut lab.attach(FIRST));
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -577,7 +577,7 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     lab.put("more", "");
     assert!(is_in(lab.await_pid("later.pid")), "who comes later is born there");
     canceled(&mut owner);
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert!(!group.exists(), "{} is left", group.display());
     // A killed host cannot clean up; the process that finds it does.
     let lab = Lab::new();
@@ -590,16 +590,16 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     let lost = attach(&lab.audit(), FIRST).expect("an answer");
     assert!(matches!(lost, Attached::Lost { .. }), "{lost:?}");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
     assert!(!group.exists(), "{} is left", group.display());
 }
 
 #[test]
-fn what_the_host_noticed_is_told_with_the_verdict() {
+fn warnings_of_the_host_are_reported_with_the_verdict() {
     let lab = Lab::new();
     lab.run(&["--engine", "codex"], &["daemon", "[", "silence", "forever", "]", "out", "hello\n"]);
     let diagnostics = lab.normalize(&["--format", "diagnostics"]);
     let diagnostics = lab::text(&diagnostics.stdout);
     assert!(diagnostics.contains("\"code\":\"SURVIVORS_ENDED\""), "{diagnostics}");
-    lab.assert_nobody_is_left();
+    lab.assert_no_process_is_left();
 }

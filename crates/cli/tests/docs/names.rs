@@ -13,9 +13,37 @@ const CRATES_MAX: usize = 2;
 
 /// What every file has in scope without an import.
 const PRELUDE: &[&str] = &[
-    "AsMut", "AsRef", "Box", "Clone", "Copy", "Default", "Drop", "Eq", "Err", "Extend", "Fn", "From", "Into", "Iterator",
-    "None", "Ok", "Option", "Ord", "PartialEq", "PartialOrd", "Result", "Send", "Sized", "Some", "String", "Sync",
-    "ToOwned", "ToString", "TryFrom", "TryInto", "Vec",
+    "AsMut",
+    "AsRef",
+    "Box",
+    "Clone",
+    "Copy",
+    "Default",
+    "Drop",
+    "Eq",
+    "Err",
+    "Extend",
+    "Fn",
+    "From",
+    "Into",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Send",
+    "Sized",
+    "Some",
+    "String",
+    "Sync",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Vec",
 ];
 
 fn sources() -> Vec<PathBuf> {
@@ -74,7 +102,9 @@ fn no_type_has_a_name_of_the_prelude() {
         let text = fs::read_to_string(&path).expect("readable");
         // Associated types of a trait are written inside of an `impl`, with a `=`.
         let types = text.lines().filter(|line| !line.starts_with("    type ")).filter_map(defined);
-        found.extend(types.filter(|(name, _)| PRELUDE.contains(name)).map(|(name, _)| format!("{}: {name}", path.display())));
+        found.extend(
+            types.filter(|(name, _)| PRELUDE.contains(name)).map(|(name, _)| format!("{}: {name}", path.display())),
+        );
     }
     assert!(found.is_empty(), "types that shadow the prelude: {found:#?}");
 }
@@ -86,7 +116,9 @@ fn timeouts_are_named_after_what_they_bound() {
         for path in files(dir, "rs") {
             let text = fs::read_to_string(&path).expect("readable");
             let vague = |name: &&str| name.ends_with("PATIENCE") || name.ends_with("LOOK");
-            found.extend(text.lines().filter_map(constant).filter(vague).map(|name| format!("{}: {name}", path.display())));
+            found.extend(
+                text.lines().filter_map(constant).filter(vague).map(|name| format!("{}: {name}", path.display())),
+            );
         }
     }
     assert!(found.is_empty(), "constants that do not say what they bound: {found:#?}");

@@ -61,7 +61,8 @@ fn documents() -> Vec<PathBuf> {
 fn sources() -> Vec<PathBuf> {
     let mut found = files("crates", "rs");
     let is_test = |path: &Path| {
-        path.components().any(|part| part.as_os_str() == "tests") || path.file_stem().is_some_and(|stem| stem == "tests")
+        path.components().any(|part| part.as_os_str() == "tests")
+            || path.file_stem().is_some_and(|stem| stem == "tests")
     };
     found.retain(|path| !is_test(path));
     found
@@ -90,8 +91,10 @@ fn found_in(text: &str) -> BTreeSet<(usize, &'static str)> {
         for (right, _) in RIGHT {
             line = line.replace(right, "");
         }
-        let words: Vec<&str> =
-            line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'').filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = line
+            .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'')
+            .filter(|word| !word.is_empty())
+            .collect();
         for (phrase, _) in BANNED {
             let phrase_words: Vec<&str> = phrase.split(' ').collect();
             if words.windows(phrase_words.len()).any(|window| window == phrase_words) {

@@ -129,7 +129,7 @@ fn rng(seed: u64) -> TestRng {
 
 /// The failure is reported with everything that is needed to reproduce it, and minimized first.
 #[test]
-fn a_failure_tells_its_seed_and_leaves_its_bytes() {
+fn a_failure_reports_its_seed_and_keeps_its_bytes() {
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..50);
     let failing = || fuzz("drive_itself", bytes, |bytes: &Vec<u8>| assert!(bytes.len() < 3, "three bytes"));
     let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(failing)).expect_err("it must fail");

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use serde_json::Value;
-use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::{self, Limits, Plan, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
-use skillrun_collect::protocol::{Notice, Request};
-use skillrun_collect::{Attached, CollectError, Owner, attach, start};
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::plan::{self, HostPlan, Limits, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
+use skillrun_collect::protocol::{HostRequest, Notice};
+use skillrun_collect::{Attached, CollectError, HostConnection, attach, start};
 use skillrun_evidence::host_record::Label;
 use skillrun_evidence::{Folder, HostRecord, OsText, Stream};
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Wiring};
@@ -30,7 +30,7 @@ use crate::words;
 
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 const FIRST: AttemptNumber = AttemptNumber(1);
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A host whose process echoes its input.
 struct Lab {
@@ -51,7 +51,7 @@ impl Lab {
             kind: VariableKind::Plain,
         };
         let words = [SKILLRUN, "simulate-steps", "pid", "process", "out", "ready\\n", "echo-stdin"];
-        let plan = Plan {
+        let plan = HostPlan {
             run_id: RunId::new(1, [7; 10]),
             attempt: FIRST,
             nonce: start::random_nonce().expect("randomness"),
@@ -91,7 +91,7 @@ impl Lab {
         fs::read_to_string(format!("/proc/{}/stat", self.process)).is_ok_and(|stat| !stat.contains(") Z "))
     }
 
-    fn attach(&self) -> Owner {
+    fn attach(&self) -> HostConnection {
         eventually("a place at the host", || match attach(&self.audit(), FIRST) {
             Ok(Attached::Live(owner)) => Some(*owner),
             // The one before has left, and the host has not seen it yet.
@@ -107,7 +107,7 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "{what} did not come");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{what} did not come");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -132,8 +132,8 @@ fn harmless(bytes: &[u8]) -> Vec<u8> {
 /// Says it, and gives what the host answered before one of us hung up.
 fn say(lab: &Lab, bytes: &[u8]) -> Vec<Value> {
     let mut stream = eventually("a host that listens", || UnixStream::connect(lab.audit().join("host.sock")).ok());
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
+    stream.set_write_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
     // The host may close the connection in the middle.
     stream.write_all(bytes).ok();
     stream.shutdown(Shutdown::Write).ok();
@@ -176,24 +176,24 @@ fn check(lab: &Lab, bytes: &Bytes) {
         rest = rest.strip_prefix(text.as_slice()).unwrap_or(rest);
     }
     assert!(rest.is_empty(), "unrequested: {}", rest.escape_ascii());
-    owner.send(&Request::Detach).expect("said");
-    while !matches!(owner.hear(PATIENCE).expect("a host that speaks"), Heard::Gone) {}
+    owner.send(&HostRequest::Detach).expect("said");
+    while !matches!(owner.receive(TEST_TIMEOUT).expect("a host that speaks"), HostMessage::Gone) {}
 }
 
 /// The right word ends it, and everything is there.
 fn finish(lab: &Lab) {
     let mut owner = lab.attach();
-    owner.send(&Request::Cancel { ladder: None }).expect("said");
+    owner.send(&HostRequest::Cancel { ladder: None }).expect("said");
     let begin = Instant::now();
     loop {
-        assert!(begin.elapsed() < PATIENCE, "it does not end");
-        match owner.hear(PATIENCE).expect("a host that speaks") {
-            Heard::Notice(Notice::Ended { ended_by }) => {
+        assert!(begin.elapsed() < TEST_TIMEOUT, "it does not end");
+        match owner.receive(TEST_TIMEOUT).expect("a host that speaks") {
+            HostMessage::Notice(Notice::Ended { ended_by }) => {
                 assert_eq!(ended_by, EndedBy::Canceled);
                 break;
             }
-            Heard::Notice(_) | Heard::Nothing => {}
-            Heard::Gone => panic!("it left without a word"),
+            HostMessage::Notice(_) | HostMessage::Nothing => {}
+            HostMessage::Gone => panic!("it left without a word"),
         }
     }
     let record = HostRecord::read(&lab.audit(), FIRST).expect("readable").expect("a record");

@@ -21,7 +21,7 @@ use crate::words;
 /// How long an answer is waited for before the client stops sending; it is not a measure of the server.
 const LISTEN: Duration = Duration::from_millis(150);
 /// Then the server has this long to hang up.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TEST_TIMEOUT: Duration = Duration::from_secs(15);
 const ANSWER_MAX: usize = 1 << 20;
 
 /// An operation of the description.
@@ -199,7 +199,7 @@ impl Asked {
 fn send(server: &Server, bytes: &[u8], connection: &Connection) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.client.address).expect("a server that listens");
     stream.set_nodelay(true).ok();
-    stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.set_write_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
     let (first, rest) = bytes.split_at(connection.first.min(bytes.len()));
     // The server may close the connection in the middle.
     if stream.write_all(first).and_then(|()| stream.write_all(rest)).is_ok() && connection.leaves == Leaves::AtOnce {
@@ -213,7 +213,7 @@ fn send(server: &Server, bytes: &[u8], connection: &Connection) -> Vec<u8> {
         asked.body.0.is_empty() && matches!(asked.length, Length::True | Length::None | Length::Less(_))
     };
     let must_end = connection.changes.is_empty() && matches!(&connection.requests[..], [only] if is_whole(only));
-    let ended = ended || read(&mut stream, &mut answer, if must_end { PATIENCE } else { LISTEN });
+    let ended = ended || read(&mut stream, &mut answer, if must_end { TEST_TIMEOUT } else { LISTEN });
     assert!(ended || !must_end || answer.len() >= ANSWER_MAX, "the server does not hang up on a client that has");
     answer
 }

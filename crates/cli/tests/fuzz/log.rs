@@ -9,7 +9,7 @@ use std::path::Path;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogErrorKind, Seq};
+use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogErrorKind, LogRead, Seq};
 use skillrun_model::rasp::data::RawText;
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Timestamp};
@@ -97,15 +97,15 @@ fn read(log: &FileLog) -> Vec<Vec<u8>> {
     let mut cursor = Cursor::BEGINNING;
     loop {
         match log.read(run(), cursor, Limits { events: 7, bytes: 1 << 20 }) {
-            Ok(Answer::Page(page)) if page.is_empty() => return lines,
-            Ok(Answer::Page(page)) => {
+            Ok(LogRead::Page(page)) if page.is_empty() => return lines,
+            Ok(LogRead::Page(page)) => {
                 for line in page.lines() {
                     lines.push(line.json().to_vec());
                     assert_eq!(line.seq.0, lines.len() as u64, "a gap");
                 }
                 cursor = page.cursor();
             }
-            Ok(Answer::Reset(head)) => panic!("a reset to {head:?} in the middle"),
+            Ok(LogRead::Reset(head)) => panic!("a reset to {head:?} in the middle"),
             Err(error) => {
                 assert_sentence(&error.to_string());
                 assert!(matches!(error.kind, LogErrorKind::Damaged(_)), "{error}");

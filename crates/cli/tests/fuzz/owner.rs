@@ -17,7 +17,7 @@ use crate::mutate::{self, Bytes, Material};
 use crate::server::Server;
 use crate::words;
 
-const PATIENCE: Duration = Duration::from_secs(15);
+const TEST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Whether this line asks rightly for something that changes the run.
 fn is_request(line: &[u8], run: &str) -> bool {
@@ -41,8 +41,8 @@ fn assert_nothing_done(server: &Server, run: &str, bytes: &Bytes) {
     let before = fs::read(&log).expect("the Log");
     let socket = server.data().join("owners").join(format!("{}.sock", server.pid()));
     let mut stream = UnixStream::connect(socket).expect("an owner that listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
+    stream.set_write_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
     // The owner may close the connection in the middle.
     stream.write_all(&bytes.0).ok();
     stream.shutdown(Shutdown::Write).ok();

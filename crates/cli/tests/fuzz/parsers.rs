@@ -6,7 +6,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use skillrun_evidence::Step;
+use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_lifecycle::{Control, ProcessExit, ask_user, settle};
 use skillrun_log::MAX_LINE;
@@ -76,7 +76,7 @@ fn read<'a>(profile: ProfileId, steps: impl IntoIterator<Item = StepKind<'a>>) -
     let mut pipeline = AttemptPipeline::new(AttemptNumber(1), profile, Timestamp::EPOCH);
     let mut events = Vec::new();
     for kind in steps {
-        pipeline.step(&Step { t_ns: 1, kind }, &mut builder, |event| events.push(event));
+        pipeline.step(&FeedStep { t_ns: 1, kind }, &mut builder, |event| events.push(event));
         pipeline.take_questions();
         pipeline.take_withdrawn();
     }

@@ -11,7 +11,7 @@ use testkit::http::Client;
 
 use crate::watch::memory;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// More than it ever needs for what is sent here.
 const MEMORY_MAX: u64 = 1 << 30;
@@ -84,7 +84,7 @@ impl Server {
         let run = made.json()["run_id"].as_str().expect("an id").to_owned();
         let begin = Instant::now();
         while self.status_of(&run) != "waiting_user" {
-            assert!(begin.elapsed() < PATIENCE, "it does not ask");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "it does not ask");
         }
         run
     }
@@ -118,7 +118,7 @@ impl Server {
     pub(crate) fn await_descriptors(&self, at_most: usize) {
         let begin = Instant::now();
         while self.descriptors() > at_most {
-            assert!(begin.elapsed() < PATIENCE, "{} descriptors, not {at_most}", self.descriptors());
+            assert!(begin.elapsed() < TEST_TIMEOUT, "{} descriptors, not {at_most}", self.descriptors());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -129,7 +129,7 @@ impl Drop for Server {
         // Asked first, so that it takes care of its runs.
         Command::new("kill").arg("-TERM").arg(self.pid().to_string()).status().ok();
         let begin = Instant::now();
-        while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && begin.elapsed() < PATIENCE {
+        while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && begin.elapsed() < TEST_TIMEOUT {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.child.kill().ok();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::drive::{Input, leave};
 
 const LONGEST_CASE: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The case at hand and when it began.
 type AtHand = Arc<Mutex<Option<(Instant, Arc<dyn Input>)>>>;
@@ -33,7 +33,7 @@ impl Watch {
         let watch = Self { at_hand: AtHand::default(), seed: Arc::default(), _alive: alive };
         let (at_hand, seed) = (watch.at_hand.clone(), watch.seed.clone());
         thread::spawn(move || {
-            while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            while over.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 let late = at_hand.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 if let Some((_, input)) = late.filter(|(begin, _)| begin.elapsed() > LONGEST_CASE) {
                     give_up(target, seed.load(Ordering::Relaxed), &*input);

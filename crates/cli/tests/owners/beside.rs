@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 700\n  - output: {answer: blue}\n    done: true\n";
 const ASKS: &str =
@@ -19,7 +19,7 @@ fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = found() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -239,7 +239,7 @@ fn an_answer_that_a_killed_host_never_gave_goes_to_the_next() {
 
 /// With the mark it may have been given, and is not given again.
 #[test]
-fn an_answer_that_a_killed_host_may_have_given_is_not_given_again() {
+fn an_answer_a_killed_host_may_have_sent_is_not_repeated() {
     let lab = Lab::new();
     let (mut owner, run) = killed_with_an_answer(&lab, true);
     wait_exit(&mut owner);
@@ -251,7 +251,7 @@ fn an_answer_that_a_killed_host_may_have_given_is_not_given_again() {
 /// Found by chaos on a full disk: a host that gave the answer and could not write that down looked like one that had not
 /// given it, and the agent received it twice.
 #[test]
-fn an_answer_that_may_have_been_heard_is_not_told_again() {
+fn an_answer_that_may_have_arrived_is_not_sent_again() {
     let lab = Lab::new();
     let (mut owner, run, host) = living_agent_that_asks(&lab);
     // It may not write to files any more, and to pipes it may.
@@ -274,7 +274,7 @@ fn an_answer_that_may_have_been_heard_is_not_told_again() {
 /// Regression: the asking command stayed until the question's deadline, though another process had brought the run to its
 /// end.
 #[test]
-fn who_waits_with_a_question_leaves_when_somebody_else_has_ended_the_run() {
+fn a_waiting_command_exits_when_the_run_ends_elsewhere() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let words = ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "3600", "--json"];
@@ -291,7 +291,7 @@ fn who_waits_with_a_question_leaves_when_somebody_else_has_ended_the_run() {
 /// Regression: an owner in the background stayed until the deadline of a question that another process had answered, for
 /// twenty minutes. Found by `make chaos`.
 #[test]
-fn an_owner_leaves_when_somebody_else_has_answered_its_question() {
+fn an_owner_exits_when_its_question_is_answered_elsewhere() {
     let lab = Lab::new();
     lab.skill("asks", "leaves");
     lab.agent("leaves");
@@ -312,7 +312,7 @@ fn an_owner_leaves_when_somebody_else_has_answered_its_question() {
 
 /// The process that had the run at that moment may have left the question open, and its deadline must not be forgotten.
 #[test]
-fn a_question_keeps_its_time_though_somebody_has_the_run_for_a_while() {
+fn a_question_keeps_its_deadline_across_owners() {
     let lab = Lab::new();
     lab.skill("decided", "- - ask: {kind: open_text, prompt: Which?}\n- - output: {answer: blue}\n    done: true\n");
     let words = ["run", "./decided", "--engine", "scripted", "--mode", "interactive", "--no-reply-needed"];

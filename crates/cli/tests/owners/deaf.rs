@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const LONG: &str = "- - say: I begin.\n  - sleep_ms: 600000\n";
 const ASKS: &str =
@@ -40,8 +40,8 @@ struct Stopped<'a> {
 
 impl<'a> Stopped<'a> {
     fn at(lab: &'a Lab, word: &str) -> Self {
-        let run = wait_for("run", PATIENCE, || lab.runs().first().cloned());
-        wait_for(word, PATIENCE, || lab.events(&run).iter().any(|event| kind(event) == word).then_some(()));
+        let run = wait_for("run", TEST_TIMEOUT, || lab.runs().first().cloned());
+        wait_for(word, TEST_TIMEOUT, || lab.events(&run).iter().any(|event| kind(event) == word).then_some(()));
         let audit = lab.data().join("runs").join(&run).join(".audit");
         let claim: Value = serde_json::from_slice(&fs::read(audit.join("claim.1")).expect("a claim")).expect("JSON");
         let stopped = Self { lab, run, host: claim["host_pid"].to_string() };
@@ -76,7 +76,7 @@ impl Drop for Stopped<'_> {
 
 /// The request stayed in the socket of a host that never read it, and the run was `running` forever.
 #[test]
-fn a_cancel_ends_a_host_that_hears_nobody() {
+fn a_cancel_ends_an_unresponsive_host() {
     let lab = Lab::new();
     lab.skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
@@ -88,7 +88,7 @@ fn a_cancel_ends_a_host_that_hears_nobody() {
 
 /// Only the host checked the clock.
 #[test]
-fn the_time_of_a_run_is_up_though_its_host_hears_nobody() {
+fn a_run_times_out_though_its_host_is_unresponsive() {
     let lab = Lab::new();
     lab.skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--timeout", "2", "--json"]);
@@ -99,7 +99,7 @@ fn the_time_of_a_run_is_up_though_its_host_hears_nobody() {
 
 /// The next owner could not attach, and retried forever.
 #[test]
-fn a_host_that_was_left_and_hears_nobody_can_be_canceled() {
+fn an_unowned_unresponsive_host_can_be_canceled() {
     let lab = Lab::new();
     lab.skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
@@ -114,7 +114,7 @@ fn a_host_that_was_left_and_hears_nobody_can_be_canceled() {
 
 /// A process that waits between two turns: the run was over at once, and the process was there for a day.
 #[test]
-fn a_process_that_waits_is_ended_though_its_host_hears_nobody() {
+fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let words = ["--mode", "interactive", "--continuation", "sticky", "--json"];
@@ -136,7 +136,7 @@ fn a_process_that_waits_is_ended_though_its_host_hears_nobody() {
 
 /// A host that is continued before its deadline has lost nothing.
 #[test]
-fn a_host_that_is_stopped_for_a_while_goes_on() {
+fn a_host_stopped_for_a_while_continues() {
     let lab = Lab::new();
     lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 1500\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 const ASKS: &str =
@@ -57,7 +57,7 @@ fn in_own_mounts(lab: &Lab, script: &str) -> Option<Output> {
 }
 
 #[test]
-fn a_disk_that_fills_up_ends_the_run_with_a_sentence_and_a_last_event() {
+fn a_full_disk_ends_the_run_with_an_error_and_an_end_event() {
     let lab = Lab::new();
     lab.skill("floods", "- - say: I begin.\n  - flood: 6000000\n  - output: {answer: blue}\n    done: true\n");
     lab.skill("neighbour", DONE);
@@ -113,7 +113,7 @@ fn when_there_is_room_again_nothing_is_lacking() {
 /// Regression: a full disk kept the events of a turn out of the Log and with them the name of the engine's session, and the
 /// answer to its question ended the run with `SESSION_ID_MISSING`. Found by `make chaos`.
 #[test]
-fn a_session_is_known_though_the_events_that_told_it_did_not_fit() {
+fn a_session_is_known_though_its_events_did_not_fit() {
     let lab = Lab::new();
     let long = "x".repeat(20_000);
     let asks = format!("- - sleep_ms: 3000\n  - say: {long}\n  - ask: {{kind: open_text, prompt: Which colour?}}\n");
@@ -192,7 +192,7 @@ fn a_corrupt_catalog_is_made_again() {
 }
 
 #[test]
-fn a_torn_last_line_is_kept_aside_and_the_run_goes_on() {
+fn a_torn_last_line_is_kept_aside_and_the_run_continues() {
     let lab = Lab::new();
     let other = neighbour(&lab);
     let untouched = bytes_of(&lab, &other);
@@ -211,7 +211,7 @@ fn a_torn_last_line_is_kept_aside_and_the_run_goes_on() {
 }
 
 #[test]
-fn evidence_that_is_gone_is_told_and_not_guessed() {
+fn missing_evidence_is_reported_and_not_guessed() {
     let lab = Lab::new();
     let other = neighbour(&lab);
     let untouched = bytes_of(&lab, &other);
@@ -224,7 +224,7 @@ fn evidence_that_is_gone_is_told_and_not_guessed() {
         {
             break run;
         }
-        assert!(begin.elapsed() < PATIENCE, "no attempt in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no attempt in time");
         std::thread::sleep(Duration::from_millis(2));
     };
     owner.kill().expect("killed");
@@ -303,7 +303,7 @@ fn a_run_of_a_later_version_is_refused_and_left_alone() {
 
 /// As if skillrun had been replaced by another version while the engine worked.
 #[test]
-fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
+fn events_of_another_parser_are_kept_and_continued() {
     let lab = Lab::new();
     lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
@@ -314,7 +314,7 @@ fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
         {
             break run;
         }
-        assert!(begin.elapsed() < PATIENCE, "no message in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no message in time");
         std::thread::sleep(Duration::from_millis(2));
     };
     owner.kill().expect("killed");

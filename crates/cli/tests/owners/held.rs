@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use skillrun_collect::Plan;
+use skillrun_collect::HostPlan;
 use skillrun_engine::Engines;
 use skillrun_model::{ExecutionMode, RunId};
-use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_skillrun");
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
@@ -49,7 +49,7 @@ fn host_command(lab: PathBuf) -> Command {
 /// An owner in this process, whose hosts wait before they claim anything.
 fn owner(lab: &Lab) -> Runtime {
     let root = lab.path("");
-    let setup = Setup {
+    let setup = RuntimeSetup {
         role: OwnerRole::Caller,
         data: DataFolder::new(lab.data()),
         clock: Arc::new(SystemClock),
@@ -88,10 +88,10 @@ fn new_run(lab: &Lab) -> NewRun {
 }
 
 /// The plan of the host that the owner has just started, as another owner would have made it.
-fn another_plan(lab: &Lab) -> Plan {
-    let text = wait_for("plan", PATIENCE, || fs::read_to_string(lab.path("plan")).ok());
-    let plan: Plan = serde_json::from_str(&text).expect("a plan");
-    Plan { nonce: skillrun_collect::start::random_nonce().expect("randomness"), ..plan }
+fn another_plan(lab: &Lab) -> HostPlan {
+    let text = wait_for("plan", TEST_TIMEOUT, || fs::read_to_string(lab.path("plan")).ok());
+    let plan: HostPlan = serde_json::from_str(&text).expect("a plan");
+    HostPlan { nonce: skillrun_collect::start::random_nonce().expect("randomness"), ..plan }
 }
 
 /// A host as an owner starts it. What the owner does next is up to the test.
@@ -101,7 +101,7 @@ fn host() -> Child {
     command.spawn().expect("a host")
 }
 
-fn hand_over(host: &mut Child, plan: &Plan) {
+fn hand_over(host: &mut Child, plan: &HostPlan) {
     let json = serde_json::to_vec(plan).expect("JSON");
     host.stdin.take().expect("a pipe").write_all(&json).expect("written");
 }
@@ -113,7 +113,7 @@ fn audit(lab: &Lab, run: RunId) -> PathBuf {
 /// It succeeded with one attempt, and no process is left.
 fn assert_done(lab: &Lab, run: RunId) {
     let run = run.to_string();
-    let last = wait_for("end", PATIENCE, || lab.events(&run).last().filter(|event| is_end(event)).cloned());
+    let last = wait_for("end", TEST_TIMEOUT, || lab.events(&run).last().filter(|event| is_end(event)).cloned());
     assert_eq!(kind(&last), "run.completed", "{last:#}");
     let started = lab.events(&run).iter().filter(|event| kind(event) == "attempt.started").count();
     assert_eq!(started, 1);
@@ -170,14 +170,14 @@ fn a_host_whose_owner_died_before_it_claimed_leaves_at_once() {
 
 /// A run that was canceled while it was queued left the host of the owner before waiting for a minute.
 #[test]
-fn a_host_that_was_never_told_goes_when_its_run_is_canceled() {
+fn a_held_host_exits_when_its_run_is_canceled() {
     let lab = Lab::new();
     let owner = owner(&lab);
     let (run, canceled) = (owner.accept(new_run(&lab)).expect("a run"), owner.accept(new_run(&lab)).expect("a run"));
     owner.take_up(run).expect("taken up");
     let folder = lab.data().join("runs").join(canceled.to_string());
     let place = skillrun_collect::start::prepare_folder(&folder).expect("a folder");
-    let plan = Plan { run_id: canceled, audit: place.into(), ..another_plan(&lab) };
+    let plan = HostPlan { run_id: canceled, audit: place.into(), ..another_plan(&lab) };
     let mut held = host();
     hand_over(&mut held, &plan);
     held.stdout.take().expect("a pipe").read_to_string(&mut String::new()).expect("an answer");
@@ -205,8 +205,8 @@ fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     };
     let run = owner.accept(new).expect("accepted");
     owner.take_up(run).expect("taken up");
-    let plan = wait_for("plan", PATIENCE, || fs::read_to_string(lab.path("plan")).ok());
-    let plan: Plan = serde_json::from_str(&plan).expect("a plan");
+    let plan = wait_for("plan", TEST_TIMEOUT, || fs::read_to_string(lab.path("plan")).ok());
+    let plan: HostPlan = serde_json::from_str(&plan).expect("a plan");
     // A Log that was changed since its writer left it takes nothing. The next process that opens it puts this aside.
     let folder = lab.data().join("runs").join(run.to_string());
     let mut log = fs::File::options().append(true).open(folder.join("events.jsonl")).expect("a Log");

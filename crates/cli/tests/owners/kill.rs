@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 /// Rounds in `make test`; `make kills` asks for more.
 const ROUNDS: u32 = 42;
@@ -175,7 +175,7 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
     let begin = Instant::now();
     let mut killed = 0;
     loop {
-        assert!(begin.elapsed() < PATIENCE, "{}: no end in time: {:#?}", kind.name, told(lab));
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{}: no end in time: {:#?}", kind.name, summaries(lab));
         let found = Found::look(lab, kind);
         if found.is_over {
             lab.wait_quiet();
@@ -210,9 +210,9 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
                     said = found.answered;
                 }
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > TEST_TIMEOUT {
                 owner.kill().ok();
-                panic!("{}: {words:?} does not come to an end: {:#?}", kind.name, told(lab));
+                panic!("{}: {words:?} does not come to an end: {:#?}", kind.name, summaries(lab));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -252,7 +252,7 @@ impl Found {
 }
 
 /// For a person who has to find out why.
-fn told(lab: &Lab) -> Vec<String> {
+fn summaries(lab: &Lab) -> Vec<String> {
     let line = |event: &Value| format!("{} {} {}", event["seq"], kind(event), event["data"]);
     lab.runs().iter().flat_map(|run| lab.events(run)).map(|event| line(&event).chars().take(300).collect()).collect()
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Far longer than anything takes; more than a host waits for the word to start.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 const AGENT: &str = r#"
 name = "agent"
@@ -162,7 +162,7 @@ impl Lab {
             if left.is_empty() {
                 return;
             }
-            assert!(begin.elapsed() < PATIENCE, "processes are left: {left:?}");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "processes are left: {left:?}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -16,7 +16,7 @@ fn with_run() -> (Lab, String) {
 }
 
 #[test]
-fn a_log_cut_inside_its_first_event_is_damaged_until_it_is_recovered() {
+fn a_log_cut_in_its_first_event_is_damaged_until_recovery() {
     // With `--cut` nothing else happens.
     for words in [&["recover", "--json"][..], &["recover", "--json", "--cut", "RUN"]] {
         let (lab, run) = with_run();

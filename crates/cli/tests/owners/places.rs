@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::lab::{Lab, PATIENCE, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, kind};
 
 const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 500\n  - output: {answer: blue}\n    done: true\n";
 
@@ -43,7 +43,7 @@ fn a_copy_of_a_skill_that_was_cut_short_is_never_used() {
         let mut owner = lab.start(&["run", "./large", "--engine", "scripted", "--workspace", folder, "--json"]);
         let begin = Instant::now();
         while !copies(work).iter().any(|copy| copy.join("SKILL.md").exists()) {
-            assert!(begin.elapsed() < PATIENCE, "no copy in time");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no copy in time");
             std::thread::sleep(Duration::from_millis(1));
         }
         owner.kill().expect("killed");
@@ -54,7 +54,7 @@ fn a_copy_of_a_skill_that_was_cut_short_is_never_used() {
         let has_begun = || lab.events(&lab.runs()[0]).iter().any(|event| kind(event) == "agent.message.final");
         let begin = Instant::now();
         while !has_begun() {
-            assert!(begin.elapsed() < PATIENCE, "no engine in time");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no engine in time");
             std::thread::sleep(Duration::from_millis(2));
         }
         // What the engine works with.

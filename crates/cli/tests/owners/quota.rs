@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 /// Each kills an owner a little later after the end of the first run.
 const ROUNDS: u64 = 6;
@@ -19,7 +19,7 @@ fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = found() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -38,7 +38,7 @@ fn words<'a>(skill: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 /// Whenever the owner dies, there is exactly one run after the first, and nothing is added to that.
 #[test]
-fn an_owner_that_is_killed_between_two_runs_leaves_neither_none_nor_two() {
+fn an_owner_killed_between_two_runs_leaves_exactly_one() {
     for round in 0..ROUNDS {
         let lab = Lab::new();
         let skill = lab.skill("probe", &no_quota("1s"));
@@ -104,7 +104,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
         if let Some(status) = follower.try_wait().expect("waited") {
             break status;
         }
-        assert!(begin.elapsed() < PATIENCE, "it still follows");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "it still follows");
         std::thread::sleep(Duration::from_millis(5));
     };
     assert_eq!(status.code(), Some(8));
@@ -114,7 +114,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
 
 /// Regression: `recover` stayed until the last run that waited had begun, for hours or weeks.
 #[test]
-fn recover_tells_what_waits_and_leaves_it_to_one_owner_in_the_background() {
+fn recover_leaves_waiting_runs_to_one_background_owner() {
     let lab = Lab::new();
     let skill = lab.skill("probe", &no_quota("1h"));
     let skill = skill.to_str().expect("a path");
@@ -147,7 +147,7 @@ fn recover_tells_what_waits_and_leaves_it_to_one_owner_in_the_background() {
 
 /// A command that does not stay leaves it to an owner in the background, which waits for the moment.
 #[test]
-fn without_waiting_an_owner_in_the_background_goes_on() {
+fn with_no_wait_a_background_owner_continues() {
     let lab = Lab::new();
     let skill = lab.skill("probe", &no_quota("1s"));
     let skill = skill.to_str().expect("a path");

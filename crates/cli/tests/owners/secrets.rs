@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{Lab, PATIENCE, is_end};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end};
 
 const SECRET: &str = "sk-live-0123+456/789abc";
 const TOKEN: &str = "first-token-of-the-server";
@@ -78,7 +78,7 @@ fn killed(lab: &Lab) -> String {
         if let Some(run) = lab.runs().into_iter().find(is_written) {
             break (run.clone(), audit(&run));
         }
-        assert!(begin.elapsed() < PATIENCE, "no output in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no output in time");
         std::thread::sleep(Duration::from_millis(5));
     };
     owner.kill().expect("killed");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::{Lab, PATIENCE, is_end, kind};
+use crate::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 /// An engine that says whose account it uses. In interactive mode it asks first.
 const ENGINE: &str = r#"
@@ -130,7 +130,7 @@ fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = found() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -178,7 +178,7 @@ fn a_server_with_another_account_does_not_get_the_run() {
 
 /// Regression: an answer from a shell without the variables ended the run.
 #[test]
-fn an_answer_without_the_variables_is_refused_and_the_question_stays_open() {
+fn without_its_variables_an_answer_is_refused() {
     let lab = lab();
     let run = asked(&lab, MINE, &[]);
     let log = lab.data().join("runs").join(&run).join("events.jsonl");
@@ -202,7 +202,7 @@ fn an_answer_without_the_variables_is_refused_and_the_question_stays_open() {
 
 /// A key that was replaced must not make a question one that can never be answered.
 #[test]
-fn whoever_says_so_goes_on_with_other_variables() {
+fn a_run_resumes_with_other_variables_on_request() {
     let lab = lab();
     let run = asked(&lab, MINE, &[]);
     let replied = output(&lab, &["reply", &run, "blue", "--json", "--use-my-variables"], SERVERS);

@@ -11,7 +11,7 @@ use skillrun_runtime::record::Sharing;
 use skillrun_runtime::{AcceptError, Clock, NewRun, Reply, SlotLimits, SystemClock, consent, reply_files};
 use skillrun_skill::Skill;
 
-use crate::lab::{Lab, PATIENCE, on, sticky, with};
+use crate::lab::{Lab, TEST_TIMEOUT, on, sticky, with};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
@@ -43,7 +43,7 @@ fn object(value: Value) -> serde_json::Map<String, Value> {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_said_in_a_sentence_and_nothing_is_left() {
+fn a_bad_request_is_refused_and_leaves_nothing() {
     let lab = Lab::new();
     installed(&lab, "absent", "names = [\"skillrun-absent\"]");
     let good = lab.new_run(ExecutionMode::Auto, DONE);
@@ -123,7 +123,7 @@ fn an_engine_that_nothing_holds_back_needs_consent() {
 }
 
 #[test]
-fn a_run_goes_on_whatever_becomes_of_its_skill() {
+fn a_run_continues_whatever_happens_to_its_skill() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let valid = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
@@ -155,12 +155,12 @@ fn a_run_goes_on_whatever_becomes_of_its_skill() {
         let copy = lab.data().run(*run).inputs().join("1-photo.png");
         assert_eq!(fs::read_to_string(copy).expect("there"), "pixels");
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     runs.iter().for_each(|(run, _)| lab.check_whole(*run));
 }
 
 #[test]
-fn an_output_schema_that_is_deleted_after_acceptance_still_counts() {
+fn a_schema_deleted_after_acceptance_still_counts() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Auto, "- - output: {colour: blue}\n");
@@ -169,7 +169,7 @@ fn an_output_schema_that_is_deleted_after_acceptance_still_counts() {
     fs::remove_file(&schema).expect("removed");
     runtime.take_up(run).expect("taken up");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.failure(run), Some(Code::OutputSchemaInvalid));
     assert_eq!(lab.verdicts(run)[0].reason_code, Code::OutputInvalid);
     lab.check_whole(run);
@@ -177,14 +177,14 @@ fn an_output_schema_that_is_deleted_after_acceptance_still_counts() {
 
 /// Nothing that is not valid is called valid because the copy inside the run cannot be read any more.
 #[test]
-fn a_run_whose_own_copy_of_the_skill_is_gone_is_never_called_valid() {
+fn a_run_without_its_skill_copy_is_never_valid() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let run = runtime.accept(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     fs::remove_dir_all(lab.data().run(run).skill()).expect("removed");
     runtime.take_up(run).expect("taken up");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert!(lab.result(run).error.is_some_and(|error| !error.message.is_empty()));
     lab.check_whole(run);
 }
@@ -219,7 +219,7 @@ fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
         change(&lab.data().run(run));
         runtime.take_up(run).expect("taken up");
         lab.wait_over(run);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert_eq!(lab.failure(run), Some(Code::InputChanged), "{words}");
         let error = lab.result(run).error.expect("an error");
         assert!(error.message.contains(words), "{}", error.message);
@@ -229,7 +229,7 @@ fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
 
 /// The same for what came with an answer.
 #[test]
-fn files_of_an_answer_are_compared_before_the_attempt_that_gets_them() {
+fn files_of_an_answer_are_checked_before_the_attempt() {
     let mut lab = Lab::new();
     let photo = lab.path("photo.png");
     fs::write(&photo, "pixels").expect("written");
@@ -237,7 +237,7 @@ fn files_of_an_answer_are_compared_before_the_attempt_that_gets_them() {
     let script = "- - ask: {prompt: Which?}\n- - output: {answer: blue}\n    done: true\n";
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
     lab.wait_asked(run, 1);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     drop(runtime);
     // No owner has a place for the next attempt.
     let slots = std::mem::replace(&mut lab.slots, SlotLimits { total: 0, ..SlotLimits::default() });

@@ -13,7 +13,7 @@ use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options, Runtime};
 
-use crate::lab::{Lab, PATIENCE, PROGRAM, kill_hard, on, processes_of, reply, with};
+use crate::lab::{Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, processes_of, reply, with};
 use crate::offline::{Told, check_same};
 
 const ENGINE: &str = r#"
@@ -79,7 +79,7 @@ fn evidence(lab: &Lab, run: RunId, name: &str) -> String {
 }
 
 /// What was written to the agent in an attempt, message by message.
-fn told(lab: &Lab, run: RunId, attempt: u32) -> Vec<Value> {
+fn messages_sent(lab: &Lab, run: RunId, attempt: u32) -> Vec<Value> {
     let text = evidence(lab, run, &format!("stdin.{attempt}.log"));
     text.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
 }
@@ -91,7 +91,7 @@ fn summary(lab: &Lab, run: RunId, attempt: u32) -> Vec<String> {
         Some(method) => format!("{} {}", word(&message["id"]), word(method)),
         None => format!("{} answered", word(&message["id"])),
     };
-    told(lab, run, attempt).iter().map(line).collect()
+    messages_sent(lab, run, attempt).iter().map(line).collect()
 }
 
 /// What is written to an agent that loads its session.
@@ -119,7 +119,7 @@ fn answer(lab: &Lab, run: RunId) -> Value {
 
 fn over(lab: &Lab, runtime: &Runtime, run: RunId, status: RunStatus) {
     assert_eq!(lab.wait_over(run).status, Some(status), "{:?} {:?}", lab.failure(run), lab.types(run));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
 fn category(lab: &Lab, run: RunId) -> Option<ErrorCategory> {
@@ -143,7 +143,7 @@ fn auto_from_the_first_message_to_the_last() {
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         let expected = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
         assert_eq!(summary(&lab, run, 1), expected);
-        let cwd = told(&lab, run, 1)[1]["params"]["cwd"].clone();
+        let cwd = messages_sent(&lab, run, 1)[1]["params"]["cwd"].clone();
         assert_eq!(cwd.as_str().map(str::to_owned), lab.data().run(run).workspace().to_str().map(str::to_owned));
         assert!(lab.state(run).session_id.is_some_and(|id| id.starts_with("session-")));
         check(&lab, run, ExecutionMode::Auto);
@@ -151,7 +151,7 @@ fn auto_from_the_first_message_to_the_last() {
 }
 
 #[test]
-fn a_question_is_answered_by_the_next_prompt_of_the_same_process() {
+fn a_question_is_answered_by_a_prompt_to_the_same_process() {
     let lab = Lab::new();
     let (runtime, run) = begin(&lab, interactive(&lab, "question"));
     let question = lab.wait_asked(run, 1).question.expect("a question");
@@ -166,7 +166,7 @@ fn a_question_is_answered_by_the_next_prompt_of_the_same_process() {
 }
 
 #[test]
-fn a_person_is_asked_for_permission_with_the_options_of_the_agent() {
+fn a_permission_question_has_the_options_of_the_agent() {
     for (words, expected) in [("yes", "once"), ("always", "always"), ("No", "reject"), ("keep it", "reject")] {
         let lab = Lab::new();
         let (runtime, run) = begin(&lab, interactive(&lab, "permission"));
@@ -217,7 +217,7 @@ fn in_auto_mode_the_permission_of_the_run_decides() {
 }
 
 #[test]
-fn nobody_answers_a_permission() {
+fn an_unanswered_permission_times_out() {
     let impatient = |options: &mut Options| options.session_timeout_sec = Some(0.3);
     // A reply is not needed: the option that rejects.
     let lab = Lab::new();
@@ -239,7 +239,7 @@ fn nobody_answers_a_permission() {
 }
 
 #[test]
-fn a_form_is_filled_by_a_person_and_declined_where_nobody_is() {
+fn a_form_is_filled_by_the_user_or_declined() {
     let accepted = json!({ "action": "accept", "content": { "colour": "blue" } });
     for words in ["Blue", r#"{"colour": "blue"}"#] {
         let lab = Lab::new();
@@ -306,7 +306,7 @@ fn a_cancel_answers_what_the_agent_still_asks() {
     lab.wait_recorded(run, 1, "ask-2");
     runtime.cancel(run, "test").expect("canceled");
     over(&lab, &runtime, run, RunStatus::Canceled);
-    let said = told(&lab, run, 1);
+    let said = messages_sent(&lab, run, 1);
     let outcomes: Vec<_> = said.iter().filter(|message| message.get("result").is_some()).collect();
     assert_eq!(outcomes.len(), 2, "{said:?}");
     assert!(outcomes.iter().all(|one| one["result"]["outcome"] == json!({ "outcome": "cancelled" })), "{outcomes:?}");
@@ -364,7 +364,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
     let opened = ["initialize initialize", "session load=session-1 session/load"].map(str::to_owned);
     let rest = ["now _skillrun/now", "prompt.2 session/prompt"].map(str::to_owned);
     let expected: Vec<String> = opened.into_iter().chain(past).chain(rest).collect();
-    let told = |lab: &Lab, run: RunId| {
+    let messages_sent = |lab: &Lab, run: RunId| {
         let is_second = |event: &&Event| event.attempt_number.0 == 2;
         let text = |data: &Data| if let Data::MessageFinal(message) = data { Some(message.text.clone()) } else { None };
         lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
@@ -381,7 +381,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         assert_eq!(summary(&lab, run, 2), expected);
         assert!(evidence(&lab, run, "stdout.2.log").contains("old"), "the history was sent");
-        assert_eq!(told(&lab, run).len(), 1, "{:?}", told(&lab, run));
+        assert_eq!(messages_sent(&lab, run).len(), 1, "{:?}", messages_sent(&lab, run));
         check(&lab, run, ExecutionMode::Interactive);
     }
     // A turn that says nothing has not succeeded.
@@ -391,12 +391,12 @@ fn an_old_answer_never_becomes_the_new_turns() {
     runtime.reply(run, reply(1, "nothing")).expect("answered");
     let state = lab.wait(run, "the end of the turn", |state| state.attempt.0 == 2 && !state.attempt_is_open);
     assert_ne!(state.status, Some(RunStatus::Succeeded));
-    assert_eq!((summary(&lab, run, 2), told(&lab, run)), (expected, Vec::new()));
+    assert_eq!((summary(&lab, run, 2), messages_sent(&lab, run)), (expected, Vec::new()));
     drop(runtime);
 }
 
 #[test]
-fn an_agent_whose_session_cannot_be_prompted_fails_the_run_at_once() {
+fn an_agent_without_a_usable_session_fails_the_run() {
     let moody = |lab: &Lab| {
         let new = auto(lab, "moody");
         let file = lab.path("engines/agent-moody.toml");
@@ -523,7 +523,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
     let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), true));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!(question.deadline, None);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(processes_of(&lab.data().run(run).root().display().to_string()), Vec::<String>::new());
     runtime.reply(run, reply(1, "blue")).expect("answered");
     over(&lab, &runtime, run, RunStatus::Succeeded);
@@ -558,7 +558,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
 
 /// The previous owner may have sent anything or nothing; the next one sends the rest, and nothing twice.
 #[test]
-fn another_owner_goes_on_driving() {
+fn another_owner_continues_driving() {
     let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
     for words in ["protocolVersion", "sessionId", "Piece 7", "Piece 19"] {
         let lab = Lab::new();

@@ -8,7 +8,7 @@ use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options};
 
-use crate::lab::{Lab, PATIENCE, reply, speaking, sticky};
+use crate::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
 
 const ASKS: &str = "
 - - say: I begin.
@@ -34,7 +34,7 @@ fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
 }
 
 #[test]
-fn a_person_allows_or_denies_and_the_turn_goes_on() {
+fn the_user_allows_or_denies_and_the_turn_continues() {
     for (words, expected) in [("allow", "allow"), ("yes", "allow"), ("keep it", "deny: keep it")] {
         let lab = Lab::new();
         let runtime = lab.runtime();
@@ -47,7 +47,7 @@ fn a_person_allows_or_denies_and_the_turn_goes_on() {
         assert!(state.attempt_is_open, "the turn is not over");
         runtime.reply(run, reply(1, words)).expect("answered");
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert_eq!(answer(&lab, run), expected);
         assert_eq!(lab.state(run).attempt, AttemptNumber(1));
         lab.check_whole(run);
@@ -55,7 +55,7 @@ fn a_person_allows_or_denies_and_the_turn_goes_on() {
 }
 
 #[test]
-fn nobody_answers() {
+fn an_unanswered_permission_is_decided() {
     // A reply is needed: the process is ended, its turn has a record, and the run fails.
     let lab = Lab::new();
     let runtime = lab.runtime();
@@ -66,7 +66,7 @@ fn nobody_answers() {
     let types = lab.types(run);
     let tail = ["attempt.ended", "run.failed"];
     assert_eq!(types[types.len() - 2..], tail, "{types:?}");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     lab.check_whole(run);
 
     // It is not: the safe default of a permission is no.
@@ -81,7 +81,7 @@ fn nobody_answers() {
     });
     assert_eq!(decided.as_deref(), Some("No answer came in time. The default was taken: deny"), "and it chose deny");
     assert!(answer(&lab, run).starts_with("deny"), "{}", answer(&lab, run));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     lab.check_whole(run);
 }
 
@@ -100,7 +100,7 @@ fn in_auto_mode_what_it_may_do_decides_at_once() {
             |data: &Data| matches!(data, Data::RunStatus(change) if change.status == Some(RunStatus::WaitingUser));
         assert!(!lab.events(run).iter().any(|event| waited(&event.data)), "no answer was waited for");
         assert!(answer(&lab, run).starts_with(expected), "{}", answer(&lab, run));
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         lab.check_whole(run);
     }
 }
@@ -116,7 +116,7 @@ fn another_owner_finds_the_question_once() {
     runtime.take_up(run).expect("taken up");
     runtime.reply(run, reply(1, "allow")).expect("answered");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let asked = lab.types(run).iter().filter(|word| **word == "interaction.requested").count();
     assert_eq!((asked, answer(&lab, run).as_str()), (1, "allow"));
     lab.check_whole(run);
@@ -130,7 +130,7 @@ fn a_cancel_ends_a_turn_that_waits() {
     lab.wait_asked(run, 1);
     runtime.cancel(run, "test").expect("canceled");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Canceled));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let events = lab.events(run);
     let Some(Data::RunCanceled(canceled)) = events.last().map(|event| &event.data) else { panic!("no end") };
     assert_eq!(canceled.by.as_deref(), Some("test"));

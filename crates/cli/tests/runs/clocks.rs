@@ -9,7 +9,7 @@ use skillrun_log::catalog::Catalog;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, NewRun, SystemClock};
 
-use crate::lab::{Lab, PATIENCE, reply, sticky, with};
+use crate::lab::{Lab, TEST_TIMEOUT, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which?}\n- - output: {answer: blue}\n    done: true\n";
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
@@ -77,7 +77,7 @@ fn a_clock_set_forward_decides_nothing() {
         runtime.reply(run, reply(1, "blue")).expect("it waits");
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
 #[test]
@@ -92,13 +92,13 @@ fn a_clock_set_back_keeps_no_question_waiting() {
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
         assert!(is_decided(&lab, run));
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
 /// Only the wall clock shows the next owner how much time has passed. A question waits no longer than its whole time
 /// once more, and one whose time is up by that clock is decided at once.
 #[test]
-fn the_next_owner_believes_the_wall_clock_within_the_time_of_the_question() {
+fn the_next_owner_trusts_the_wall_clock_within_limits() {
     let (lab, clock) = lab();
     for (seconds, set) in [(1.0, -3 * HOUR), (600.0, 3 * HOUR)] {
         clock.set(0);
@@ -113,6 +113,6 @@ fn the_next_owner_believes_the_wall_clock_within_the_time_of_the_question() {
         runtime.recover(&mut catalog).expect("recovered");
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "set by {set} s");
         assert!(is_decided(&lab, run));
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use skillrun_model::{ExecutionMode, TurnState};
 use skillrun_runtime::runtime::{EngineStats, ParseTotals};
 
-use crate::lab::{Lab, PATIENCE, on};
+use crate::lab::{Lab, TEST_TIMEOUT, on};
 
 #[test]
 fn figures_are_those_of_the_runs() {
@@ -17,7 +17,7 @@ fn figures_are_those_of_the_runs() {
     let asks = lab.new_run(ExecutionMode::Interactive, "- - ask: {prompt: Which?}\n");
     let runs = [done.clone(), done.clone(), on(done, "second"), asks].map(|new| {
         let run = runtime.submit(new).expect("accepted");
-        assert!(runtime.wait_for(run, PATIENCE));
+        assert!(runtime.wait_for(run, TEST_TIMEOUT));
         run
     });
     let stats = runtime.stats();
@@ -53,7 +53,7 @@ fn unknown_events_are_counted_by_type() {
     let odd = "- - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"odd\":1}'\n";
     let script = format!("{odd}  - output: {{answer: blue}}\n    done: true\n");
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &script)).expect("accepted");
-    assert!(runtime.wait_for(run, PATIENCE));
+    assert!(runtime.wait_for(run, TEST_TIMEOUT));
     let meta = lab.data().run(run).audit().join("meta.1.json");
     let meta: Value = serde_json::from_slice(&fs::read(meta).expect("a file")).expect("JSON");
     let expected = serde_json::json!({ "new.thing": 2, "object without type": 1 });

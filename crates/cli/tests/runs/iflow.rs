@@ -62,7 +62,7 @@ fn a_question_is_answered_in_the_same_session() {
 }
 
 #[test]
-fn a_session_that_is_gone_is_told_as_that() {
+fn a_lost_session_is_reported_as_lost() {
     let lab = Lab::new();
     let (_, told) = run(&lab, "interactive", "interactive");
     let id = told["run_id"].as_str().expect("an id");
@@ -73,7 +73,7 @@ fn a_session_that_is_gone_is_told_as_that() {
 }
 
 #[test]
-fn errors_and_quota_are_told_apart() {
+fn errors_and_quota_are_distinguished() {
     let lab = Lab::new();
     let failure = |scenario: &str| {
         let (code, told) = run(&lab, scenario, "auto");

@@ -13,16 +13,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use skillrun_engine::Engines;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_log::{Cursor, EventLog, Limits, LogRead};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
 use skillrun_runtime::result::RunResult;
-use skillrun_runtime::{Clock, DataFolder, NewRun, Options, OwnerRole, Reply, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{
+    Clock, DataFolder, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock,
+};
 use skillrun_skill::{Layers, Skill};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Lab {
     root: tempfile::TempDir,
@@ -93,7 +95,7 @@ impl Lab {
 
     /// A runtime over the lab's data folder, as another process would make one.
     pub(crate) fn runtime(&self) -> Runtime {
-        let setup = Setup {
+        let setup = RuntimeSetup {
             role: self.role,
             data: self.data(),
             clock: self.clock.clone(),
@@ -159,12 +161,12 @@ impl Lab {
         let mut cursor = Cursor::BEGINNING;
         loop {
             match log.read(run, cursor, Limits::default()).expect("readable") {
-                Answer::Page(page) if page.is_empty() => return events,
-                Answer::Page(page) => {
+                LogRead::Page(page) if page.is_empty() => return events,
+                LogRead::Page(page) => {
                     events.extend(page.events().expect("events"));
                     cursor = page.cursor();
                 }
-                Answer::Reset(_) => panic!("a reset from the beginning"),
+                LogRead::Reset(_) => panic!("a reset from the beginning"),
             }
         }
     }
@@ -189,7 +191,7 @@ impl Lab {
             if is_so(&state) {
                 return state;
             }
-            assert!(begin.elapsed() < PATIENCE, "no {what} in time: {:?} {:?}", state.status, self.types(run));
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time: {:?} {:?}", state.status, self.types(run));
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -209,7 +211,7 @@ impl Lab {
     pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
         let begin = Instant::now();
         while !is_so() {
-            assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -10,7 +10,7 @@ use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::NewRun;
 use skillrun_runtime::record::Sharing;
 
-use crate::lab::{LONG, Lab, PATIENCE, PROGRAM, kill_hard, on, reply, sticky, with};
+use crate::lab::{LONG, Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, reply, sticky, with};
 
 const FIRST: &str = r#"{"token":"first-4711"}"#;
 const SECOND: &str = r#"{"token":"second-4711"}"#;
@@ -68,7 +68,7 @@ fn a_workspace_that_holds_the_data_folder_shows_no_login() {
     let new = on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged");
     let run = runtime.submit(NewRun { workspace: Some((workspace, Sharing::Alone)), ..new }).expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(users_text(&lab), SECOND);
     let diff = fs::read_to_string(lab.data().run(run).audit().join("fs-diff.1.json")).expect("a diff");
     assert!(!diff.contains("-4711") && !diff.contains("data/"), "{diff}");
@@ -78,7 +78,7 @@ fn a_workspace_that_holds_the_data_folder_shows_no_login() {
 
 /// The login of a process that lives on after its turn was copied back when no event could report it any more.
 #[test]
-fn a_process_that_lives_on_is_told_of_too() {
+fn a_surviving_process_is_reported_too() {
     let lab = logged_in(|lab| {
         let users = users(lab).display().to_string();
         format!("printf %s '{SECOND}' > \"$login\"\nprintf %s '{THIRD}' > '{users}'")
@@ -90,7 +90,7 @@ fn a_process_that_lives_on_is_told_of_too() {
     assert!(copy(&lab, run).exists(), "it lives, and has its login");
     runtime.reply(run, reply(1, "go on")).expect("answered");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!((users_text(&lab).as_str(), copy(&lab, run).exists()), (THIRD, false));
     assert_eq!(warnings(&lab, run).len(), 1, "once");
     lab.check_whole(run);
@@ -116,7 +116,7 @@ fn an_agent_that_is_still_ending_keeps_its_login() {
     assert_eq!(lab.wait_over(other).status, Some(RunStatus::Succeeded));
     assert!(copy(&lab, run).exists());
     fs::write(lab.path("go"), "").expect("written");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!((users_text(&lab).as_str(), copy(&lab, run).exists()), (SECOND, false));
 }
 
@@ -131,13 +131,13 @@ fn a_run_that_is_canceled_after_its_process_died_keeps_no_login() {
     kill_hard(lab.hosts(run)[0]);
     let runtime = lab.runtime();
     runtime.cancel(run, "me").expect("canceled");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!((users_text(&lab).as_str(), copy(&lab, run).exists()), (SECOND, false));
 }
 
 /// The run reports what happened to the user's login: that it was copied back, or that another account's was not.
 #[test]
-fn a_run_tells_of_a_login_that_went_back_and_of_one_that_did_not() {
+fn a_run_reports_whether_its_login_was_copied_back() {
     const MINE: &str = r#"{"account_id":"mine","token":"first-4711"}"#;
     for (left, code, users_has) in [
         (r#"{"account_id":"mine","token":"second-4711"}"#, Code::LoginCopiedBack, "second-4711"),
@@ -148,7 +148,7 @@ fn a_run_tells_of_a_login_that_went_back_and_of_one_that_did_not() {
         let runtime = lab.runtime();
         let run = runtime.submit(on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged")).expect("accepted");
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert!(users_text(&lab).contains(users_has), "{}", users_text(&lab));
         let is_told = |data: &Data| if let Data::ParserWarning(told) = data { told.code == code } else { false };
         assert!(lab.events(run).iter().any(|event| is_told(&event.data)), "{code}");

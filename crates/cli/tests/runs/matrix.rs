@@ -8,7 +8,7 @@ use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Runtime, SlotLimits};
 
-use crate::lab::{LONG, Lab, PATIENCE, reply, sticky, with};
+use crate::lab::{LONG, Lab, TEST_TIMEOUT, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
@@ -35,7 +35,7 @@ fn start(lab: &Lab, runtime: &Runtime, new: NewRun) -> RunId {
 
 fn finish(lab: &Lab, runtime: &Runtime, run: RunId) -> State {
     let state = lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     lab.check_whole(run);
     state
 }
@@ -68,13 +68,13 @@ fn story(lab: &Lab, run: RunId) -> Vec<String> {
 }
 
 #[test]
-fn strict_and_resumable_waits_for_ever_and_gives_its_slot_back() {
+fn strict_and_resumable_waits_and_releases_its_slot() {
     let mut lab = Lab::new();
     lab.slots = SlotLimits { total: 1, per_engine: 1, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, asking(&lab, ASKS, true, SOON));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::Wait, false));
-    assert!(runtime.wait_for(run, PATIENCE), "nothing is armed for it");
+    assert!(runtime.wait_for(run, TEST_TIMEOUT), "nothing is armed for it");
     let other = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n")).expect("accepted");
     assert_eq!(finish(&lab, &runtime, other).status, Some(RunStatus::Succeeded), "the only slot was free");
     std::thread::sleep(std::time::Duration::from_millis(600));
@@ -122,7 +122,7 @@ fn strict_and_sticky_ends_the_process_and_fails() {
 }
 
 #[test]
-fn lenient_and_sticky_writes_the_automatic_answer_to_the_living_process() {
+fn lenient_and_sticky_sends_the_decision_to_the_process() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, sticky(asking(&lab, ASKS, false, SOON)));
@@ -274,7 +274,7 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
             }
         }
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     runs.iter().for_each(|(run, _)| lab.check_whole(*run));
 }
 

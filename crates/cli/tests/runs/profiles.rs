@@ -4,7 +4,7 @@ use serde_json::json;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
 
-use crate::lab::{Lab, PATIENCE, reply, speaking, sticky};
+use crate::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
 use crate::offline::{Told, check_same};
 
 const WORKS: &str = "- - think: Let me see.\n  - tool: {name: shell, input: {command: ls}, output: notes.md}\n  \
@@ -33,12 +33,12 @@ fn every_format_in_auto() {
         .map(|profile| (runtime.submit(speaking(new.clone(), *profile)).expect("accepted"), *profile))
         .collect();
     runs.iter().for_each(|(run, _)| drop(lab.wait_over(*run)));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     runs.iter().for_each(|(run, profile)| check(&lab, *run, auto, *profile));
 }
 
 #[test]
-fn every_format_that_can_go_on_with_a_question() {
+fn every_format_that_can_continue_after_a_question() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let interactive = ExecutionMode::Interactive;
@@ -61,7 +61,7 @@ fn every_format_that_can_go_on_with_a_question() {
         runtime.reply(*run, reply(1, "blue")).expect("answered");
     }
     runs.iter().for_each(|(run, _)| drop(lab.wait_over(*run)));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     for (run, profile) in &runs {
         assert_eq!(lab.state(*run).attempt.0, 2);
         check(&lab, *run, interactive, *profile);
@@ -69,7 +69,7 @@ fn every_format_that_can_go_on_with_a_question() {
 }
 
 #[test]
-fn an_unknown_session_is_told_as_that() {
+fn an_unknown_session_is_reported_as_unknown() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
@@ -89,6 +89,6 @@ fn an_unknown_session_is_told_as_that() {
         let error = lab.result(*run).error.expect("an error");
         assert_eq!(error.code, Code::SessionNotFound, "{profile}: {}", error.message);
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     runs.iter().for_each(|(run, _)| lab.check_whole(*run));
 }

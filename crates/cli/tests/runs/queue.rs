@@ -9,7 +9,7 @@ use skillrun_model::rasp::Data;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
 
-use crate::lab::{Lab, PATIENCE, on, sticky, with};
+use crate::lab::{Lab, TEST_TIMEOUT, on, sticky, with};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 const HANGS: &str = "- - say: I begin.\n  - hang\n";
@@ -62,7 +62,7 @@ fn limits_of_all_of_each_engine_and_of_sticky_processes_hold() {
     for run in runs.values().flatten() {
         lab.wait_over(*run);
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let of = |names: &[&str]| -> Vec<_> {
         names.iter().flat_map(|name| &runs[name]).flat_map(|run| intervals(&lab, *run)).collect()
     };
@@ -105,7 +105,7 @@ fn slots_are_used_to_the_last_and_not_beyond() {
     for run in [first[1], first[2], second[1], sticks[1]] {
         runtime.cancel(run, "the test").expect("canceled");
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     first.iter().chain(&second).chain(&sticks).for_each(|run| lab.check_whole(*run));
 }
 
@@ -119,14 +119,16 @@ fn the_order_is_priority_and_then_arrival() {
     let new = lab.new_run(ExecutionMode::Auto, DONE);
     let runs: Vec<RunId> = [0, 5, 0, 5, -1]
         .iter()
-        .map(|priority| runtime.submit(with(new.clone(), |options| options.priority = Some(*priority))).expect("accepted"))
+        .map(|priority| {
+            runtime.submit(with(new.clone(), |options| options.priority = Some(*priority))).expect("accepted")
+        })
         .collect();
     runtime.cancel(holds, "the test").expect("canceled");
     runs.iter().for_each(|run| drop(lab.wait_over(*run)));
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|at| intervals(&lab, runs[*at])[0].0);
     assert_eq!(order, [1, 3, 0, 2, 4]);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn a_full_queue_refuses_and_leaves_nothing_behind() {
     for run in [queued[1], late] {
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
 #[test]
@@ -203,7 +205,7 @@ fn two_hundred_runs_of_all_kinds_leave_no_slot_taken() {
     let mut left: Vec<RunId> = numbered.filter(|(number, _)| endless(*number)).map(|(_, run)| run).collect();
     let begin = Instant::now();
     while !left.is_empty() {
-        assert!(begin.elapsed() < PATIENCE, "{} are left, the first of them {:?}", left.len(), lab.state(left[0]));
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{} are left, the first of them {:?}", left.len(), lab.state(left[0]));
         std::thread::sleep(Duration::from_millis(20));
         left.retain(|run| {
             let state = lab.state(*run);
@@ -214,7 +216,7 @@ fn two_hundred_runs_of_all_kinds_leave_no_slot_taken() {
             !state.is_over()
         });
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     for run in &runs {
         let state = lab.state(*run);
         assert!(state.is_over(), "{:?}", lab.types(*run));
@@ -228,7 +230,7 @@ fn two_hundred_runs_of_all_kinds_leave_no_slot_taken() {
     for run in turns.iter().chain(&sticks) {
         runtime.cancel(*run, "the test").expect("canceled");
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let left = crate::lab::processes_of(&lab.data().runs().display().to_string());
     assert_eq!(left, Vec::<String>::new(), "no process is left");
 }

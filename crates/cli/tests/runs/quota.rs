@@ -14,7 +14,7 @@ use skillrun_runtime::record::{QuotaRetry, Sharing};
 use skillrun_runtime::runtime::{Recovered, TakenUp};
 use skillrun_runtime::{NewRun, RunRecord, Runtime, SlotLimits};
 
-use crate::lab::{Lab, PATIENCE, PROGRAM, reply, with};
+use crate::lab::{Lab, PROGRAM, TEST_TIMEOUT, reply, with};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
@@ -77,12 +77,12 @@ fn recover(lab: &Lab, runtime: &Runtime) -> Recovered {
 }
 
 #[test]
-fn the_end_tells_when_the_quota_is_there_again() {
+fn the_end_event_says_when_the_quota_resets() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &no_quota("1h"))).expect("accepted");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let RunFailed { error, retry, next_actions, .. } = failed(&lab, run);
     assert_eq!((error.category, retry), (ErrorCategory::Quota, None), "no retry was requested");
     let ended = lab.events(run).last().map(|event| event.ts).expect("an end");
@@ -107,7 +107,7 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
     let PlannedRetry { run_id: again, not_before } = planned(&lab, run);
     wait_made(&lab, again);
     assert_eq!(lab.wait_over(again).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.output(again), serde_json::json!({ "answer": "blue" }));
     let events = lab.events(again);
     let Some(Data::RunStarted(RunStarted { retry_of, not_before: told, .. })) = events.first().map(|event| &event.data)
@@ -143,7 +143,7 @@ fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
     assert!(is_queued(&lab, again) && runtime.has(again));
     runtime.cancel(again, "the test").expect("canceled");
     assert_eq!(lab.state(again).status, Some(RunStatus::Canceled));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     lab.check_whole(again);
     assert_eq!(lab.run_folders().len(), 3, "nothing comes after it");
 }
@@ -167,7 +167,7 @@ fn a_chain_has_an_end() {
     }
     let last = *chain.last().expect("a run");
     lab.wait_over(last);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(failed(&lab, last).retry, None);
     assert_eq!(lab.run_folders().len(), 3);
     chain.iter().for_each(|run| lab.check_whole(*run));
@@ -248,13 +248,13 @@ fn a_retry_that_was_removed_stays_so() {
     wait_made(&lab, again);
     assert!(is_queued(&lab, again));
     runtime.cancel(again, "the test").expect("canceled");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     drop(runtime);
     let log = FileLog::new(lab.data().runs());
     log.remove(again, Timestamp::EPOCH).expect("removed");
     let runtime = lab.runtime();
     assert_eq!(recover(&lab, &runtime), Recovered::default());
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert!(!lab.data().run(again).events().exists());
 }
 
@@ -274,7 +274,7 @@ fn remove(lab: &Lab, run: RunId) {
 
 /// Regression: a retry that could not be made was made at any later start, weeks later too.
 #[test]
-fn a_retry_that_nobody_expects_any_more_is_not_made() {
+fn an_obsolete_retry_is_not_created() {
     let lab = Lab::new();
     let (run, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
     remove(&lab, plan.run_id);
@@ -286,13 +286,13 @@ fn a_retry_that_nobody_expects_any_more_is_not_made() {
     let runtime = lab.runtime();
     assert_eq!(recover(&lab, &runtime), Recovered::default());
     assert_eq!(runtime.take_up(run).expect("taken up"), TakenUp::Over, "for every process");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.run_folders().len(), 1);
 }
 
 /// Regression: where the retry could not be made, each start gave up at once, and each run started one more owner.
 #[test]
-fn a_retry_that_cannot_be_made_is_tried_again_and_keeps_nobody() {
+fn a_failed_retry_is_repeated_and_blocks_nothing() {
     let lab = Lab::new();
     let (folder, away) = (lab.path("folder"), lab.path("away"));
     fs::create_dir(&folder).expect("a folder");
@@ -308,7 +308,7 @@ fn a_retry_that_cannot_be_made_is_tried_again_and_keeps_nobody() {
     let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
     assert_eq!((&recovered.broken, stuck.as_slice()), (&Vec::new(), [run].as_slice()));
     assert!(recovered.stuck[0].1.contains("tried again"), "{recovered:?}");
-    assert!(runtime.has(run) && runtime.wait_only_later(&stuck, PATIENCE), "nothing waits for it");
+    assert!(runtime.has(run) && runtime.wait_only_later(&stuck, TEST_TIMEOUT), "nothing waits for it");
     fs::rename(&away, &folder).expect("moved");
     wait_made(&lab, plan.run_id);
     lab.wait_until("peace", || runtime.trouble(run).is_none() && !runtime.has(run));
@@ -317,7 +317,7 @@ fn a_retry_that_cannot_be_made_is_tried_again_and_keeps_nobody() {
 
 /// Regression: a retry whose first batch was cut began at once.
 #[test]
-fn a_retry_of_which_only_the_first_event_is_there_waits_for_its_moment() {
+fn a_retry_with_only_its_first_event_waits_for_its_time() {
     let lab = Lab::new();
     let (_, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
     let events = lab.data().run(plan.run_id).events();
@@ -350,7 +350,7 @@ fn a_retry_has_the_skill_that_was_asked_for() {
 }
 
 #[test]
-fn whoever_wants_the_folder_of_a_run_that_waits_is_told_until_when() {
+fn the_folder_of_a_waiting_run_is_refused_with_its_time() {
     let lab = Lab::new();
     let folder = lab.path("folder");
     fs::create_dir(&folder).expect("a folder");
@@ -384,7 +384,7 @@ fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
     let runtime = lab.runtime();
     runtime.reply(run, reply(1, "blue")).expect("answered");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
 /// Words that a login needs are those of the engine.
@@ -402,5 +402,5 @@ fn a_refused_login_names_the_engines_own_command() {
         assert_eq!((category, reset_at, retry), (ErrorCategory::Auth, None, None));
         assert_eq!((next_actions[0].action, next_actions[0].command.as_str()), (NextActionKind::LoginEngine, command));
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
 }

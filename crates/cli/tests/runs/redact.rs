@@ -10,8 +10,8 @@ use skillrun_engine::Engines;
 use skillrun_log::FileLog;
 use skillrun_model::{ExecutionMode, RunId};
 use skillrun_runtime::bundle::{self, Contents};
-use skillrun_runtime::looking::hidden::Hidden;
-use skillrun_runtime::verify::{Outcome, verify};
+use skillrun_runtime::inspect::hidden::Hidden;
+use skillrun_runtime::verify::{VerifyOutcome, verify};
 use skillrun_runtime::{AcceptError, RunRecord};
 
 use crate::lab::{Lab, PROGRAM};
@@ -71,7 +71,7 @@ fn what_a_pattern_matches_is_in_the_evidence_and_in_no_view() {
     }
 
     let report = verify(&lab.data(), &FileLog::new(lab.data().runs()), id).expect("a report");
-    assert!(report.checks.iter().all(|check| check.outcome == Outcome::Same), "{report:?}");
+    assert!(report.checks.iter().all(|check| check.outcome == VerifyOutcome::Same), "{report:?}");
     let record = RunRecord::read(&folder.record()).expect("a record");
     let hidden = Hidden::of(&record, &folder.record(), &Engines::load(None), |_| None).expect("patterns");
     let summary = bundle::write(&folder, Contents::Full(&hidden), &mut Cursor::new(Vec::new())).expect("a bundle");
@@ -109,7 +109,7 @@ fn a_recording_is_read_through_patterns_that_are_given() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_stops_everything_before_it_begins() {
+fn an_invalid_pattern_is_refused_before_the_start() {
     let mut lab = Lab::new();
     fs::write(lab.path("config.toml"), "engine = 'scripted'\nredact = ['fine', 'a(b']\n").expect("written");
     let refused = skillrun(&lab, &["ls"]);

@@ -11,7 +11,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, Reply, Runtime, RuntimeError, SlotLimits, SystemClock};
 
-use crate::lab::{Lab, PATIENCE, impatient, reply, sticky, with};
+use crate::lab::{Lab, TEST_TIMEOUT, impatient, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 const ASKS_TWICE: &str = "- - ask: {prompt: One?}\n- - ask: {prompt: Two?}\n- - say: I work.\n  - hang\n";
@@ -56,13 +56,13 @@ fn only_the_question_that_is_open_can_be_answered() {
         lab.wait_over(run);
         assert_eq!(refusal(runtime.reply(run, reply(2, "over"))), Refusal::Over);
         assert_eq!(answers(&lab, run), [(1, ResolutionMode::UserReply), (2, ResolutionMode::UserReply)]);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         lab.check_whole(run);
     }
 }
 
 #[test]
-fn the_same_request_is_carried_out_once_and_remembered_to_the_end() {
+fn the_same_request_is_carried_out_once() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let new =
@@ -82,7 +82,7 @@ fn the_same_request_is_carried_out_once_and_remembered_to_the_end() {
         assert_eq!(refusal(runtime.reply(run, said(2, "key-2"))), again(2));
         assert_eq!(refusal(runtime.reply(run, said(2, "key-3"))), Refusal::Over);
         assert_eq!(answers(&lab, run).len(), 2);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         lab.check_whole(run);
     }
 }
@@ -120,7 +120,7 @@ fn of_an_answer_and_an_expiry_exactly_one_wins() {
         let racers: Vec<_> = (0..30).map(|number| scope.spawn(move || (number, race(runtime, number)))).collect();
         racers.into_iter().map(|racer| racer.join().expect("a race")).map(|(n, (run, said))| (n, run, said)).collect()
     });
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     for (number, run, said) in outcomes {
         let fails = number % 3 == 2;
         let state = lab.wait_over(run);
@@ -162,7 +162,7 @@ fn of_two_answers_exactly_one_wins() {
             lab.wait_over(run);
             assert_eq!(lab.output(run)["answer"], won[0].to_string());
             assert_eq!((won.len(), answers(&lab, run).len()), (1, 1));
-            assert!(runtime.wait_idle(PATIENCE));
+            assert!(runtime.wait_idle(TEST_TIMEOUT));
             lab.check_whole(run);
         }
     }
@@ -193,7 +193,7 @@ fn files_come_with_an_answer() {
         let events = lab.events(run);
         let given = |data: &Data| matches!(data, Data::InteractionReplied(reply) if reply.files == files);
         assert!(events.iter().any(|event| given(&event.data)));
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         lab.check_whole(run);
     }
 }
@@ -224,7 +224,7 @@ fn a_cancel_counts_once_in_any_state() {
         }
     }
     lab.wait_over(stays);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     for run in [stays, queued] {
         assert_eq!(refusal(runtime.cancel(run, "somebody")), Refusal::Over);
         assert_eq!(cancels(&lab, run), 1);
@@ -249,7 +249,7 @@ fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
             });
             let state = lab.wait_over(run);
             assert!(matches!(state.status, Some(RunStatus::Canceled | RunStatus::Succeeded)), "{:?}", state.status);
-            assert!(runtime.wait_idle(PATIENCE));
+            assert!(runtime.wait_idle(TEST_TIMEOUT));
             lab.check_whole(run);
         }
     }
@@ -257,7 +257,7 @@ fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
 
 /// A run was lost for good when a client read it just as it got its slot.
 #[test]
-fn answers_that_nobody_asked_for_hold_up_no_run() {
+fn unrequested_answers_delay_no_run() {
     let mut lab = Lab::new();
     lab.slots = SlotLimits { total: 2, ..SlotLimits::default() };
     let runtime = lab.runtime();
@@ -270,7 +270,7 @@ fn answers_that_nobody_asked_for_hold_up_no_run() {
                 runs.iter().for_each(|run| drop(runtime.reply(*run, reply(1, "never asked"))));
             }
         });
-        let is_idle = runtime.wait_idle(PATIENCE);
+        let is_idle = runtime.wait_idle(TEST_TIMEOUT);
         is_over.store(true, Ordering::Relaxed);
         is_idle
     });

@@ -8,7 +8,7 @@ use skillrun_model::verdict::Verdict;
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Runtime};
 
-use crate::lab::{Lab, PATIENCE, impatient, speaking, sticky, with};
+use crate::lab::{Lab, TEST_TIMEOUT, impatient, speaking, sticky, with};
 use crate::offline::{Told, check_same, row};
 
 /// How the run is made, beside its script.
@@ -369,7 +369,7 @@ fn play(cases: &[Case]) {
             runtime.cancel(*run, "the test").expect("canceled");
         }
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     runs.iter().zip(cases).for_each(|(run, case)| check(&lab, *run, case));
 }
 

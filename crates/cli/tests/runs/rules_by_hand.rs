@@ -11,7 +11,7 @@ use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::NewRun;
 use skillrun_runtime::runtime::TakenUp;
 
-use crate::lab::{LONG, Lab, PATIENCE, PROGRAM, kill_hard, sticky, with};
+use crate::lab::{LONG, Lab, PROGRAM, TEST_TIMEOUT, kill_hard, sticky, with};
 use crate::offline::{Told, check_same, row};
 
 const DONE_AND_HANGS: &str = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
@@ -32,7 +32,7 @@ fn check_offline(lab: &Lab, run: RunId, mode: ExecutionMode) {
 }
 
 #[test]
-fn a_cancel_that_came_before_settles_the_attempt_whatever_the_engine_said() {
+fn an_earlier_cancel_settles_the_attempt() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let said = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
@@ -43,7 +43,7 @@ fn a_cancel_that_came_before_settles_the_attempt_whatever_the_engine_said() {
         lab.wait_said(run, words);
         runtime.cancel(run, "somebody").expect("canceled");
         lab.wait_over(run);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert_eq!(rows(&lab, run), ["1 interrupted interrupted CANCELED canceled"]);
         let result = lab.result(run);
         assert_eq!((result.status, result.output, result.error), (RunStatus::Canceled, None, None));
@@ -78,14 +78,14 @@ fn a_host_that_is_killed_loses_its_attempt_unless_it_was_done() {
         lab.wait_recorded(run, 1, words);
         kill_hard(host_pid(&lab.state(run)));
         lab.wait_over(run);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert_eq!(rows(&lab, run), [is], "{script}");
         check_offline(&lab, run, mode);
     }
 }
 
 #[test]
-fn a_host_that_is_killed_while_its_process_waits_loses_the_session() {
+fn a_host_killed_during_a_question_loses_the_session() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let script = "- - ask: {prompt: Which?}\n- - say: never\n";
@@ -93,7 +93,7 @@ fn a_host_that_is_killed_while_its_process_waits_loses_the_session() {
     let state = lab.wait_asked(run, 1);
     kill_hard(host_pid(&state));
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.failure(run), Some(Code::SessionLost));
     lab.check_whole(run);
 }
@@ -118,7 +118,7 @@ fn a_program_that_went_away_before_the_start_was_never_started() {
         }
         assert_eq!(runtime.take_up(run).expect("taken up"), TakenUp::Working);
         lab.wait_over(run);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert_eq!(rows(&lab, run), [is]);
         assert_eq!(lab.result(run).attempts, 1);
         check_offline(&lab, run, ExecutionMode::Auto);
@@ -127,7 +127,7 @@ fn a_program_that_went_away_before_the_start_was_never_started() {
 
 /// A host always learns how its process exited, so the exit is taken out of its record by hand.
 #[test]
-fn an_exit_that_nobody_knows_is_no_success_without_an_end() {
+fn an_unknown_exit_without_an_end_is_not_a_success() {
     let unknown = "7b interrupted unknown EXIT_UNKNOWN failed EXIT_UNKNOWN";
     let known = "9 completed completed OUTPUT_VALID succeeded +COMPLETED_WITHOUT_DONE_MARKER";
     for (script, is) in [
@@ -152,7 +152,7 @@ fn an_exit_that_nobody_knows_is_no_success_without_an_end() {
         let runtime = lab.runtime();
         runtime.take_up(run).expect("taken up");
         lab.wait_over(run);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert_eq!(rows(&lab, run), [is]);
         check_offline(&lab, run, ExecutionMode::Auto);
     }

@@ -7,7 +7,7 @@ use skillrun_model::rasp::Data;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::Runtime;
 
-use crate::lab::{Lab, PATIENCE, impatient, processes_of, reply, sticky};
+use crate::lab::{Lab, TEST_TIMEOUT, impatient, processes_of, reply, sticky};
 use crate::offline::{Told, check_same, row};
 
 const WAITING: &str = "14 completed awaiting_user_input TURN_ENDED_WITHOUT_MARKER waiting_user";
@@ -40,7 +40,7 @@ fn one_process_over_four_attempts() {
         runtime.reply(run, reply(number, text)).expect("answered");
     }
     let state = lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!((state.status, state.attempt.0), (Some(RunStatus::Succeeded), 4));
     assert_eq!(rows(&lab, run), [WAITING, WAITING, WAITING, DONE]);
     assert_eq!(lab.output(run), json!({ "answer": "gamma" }));
@@ -104,7 +104,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
         let state = lab.wait_over(*run);
         assert_eq!((state.status, state.attempt.0), (Some(RunStatus::Failed), 1), "{:?}", lab.types(*run));
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     for run in &runs {
         assert!([Some(Code::SessionLost), Some(Code::EngineFailed)].contains(&lab.failure(*run)));
         lab.check_whole(*run);
@@ -114,7 +114,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
 /// It waited for an answer that could not have been delivered, because the process was gone before its turn was
 /// settled.
 #[test]
-fn a_process_that_left_while_nobody_looked_has_lost_the_session() {
+fn a_process_that_exits_unowned_loses_the_session() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, "- - say: I begin.\n  - sleep_ms: 300\n  - ask: {prompt: Which?}\n");
@@ -124,7 +124,7 @@ fn a_process_that_left_while_nobody_looked_has_lost_the_session() {
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!((rows(&lab, run), lab.failure(run)), (vec![WAITING.to_owned()], Some(Code::SessionLost)));
     lab.check_whole(run);
 }
@@ -149,7 +149,7 @@ fn it_is_canceled_while_it_waits_and_while_it_works() {
         runtime.cancel(run, "somebody").expect("canceled");
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Canceled));
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let canceled = "1 interrupted interrupted CANCELED canceled";
     assert_eq!(rows(&lab, waits), [WAITING], "no turn was open");
     assert_eq!(rows(&lab, works), [WAITING, canceled]);
@@ -188,7 +188,7 @@ fn an_answer_of_any_shape_arrives_whole() {
             assert_eq!(lab.wait_over(*run).status, Some(RunStatus::Succeeded), "{shown:?}");
             assert_eq!(lab.output(*run)["answer"], json!(text), "{shown:?}");
         }
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         runs.iter().for_each(|run| lab.check_whole(*run));
     }
 }
@@ -213,7 +213,7 @@ fn it_is_left_and_found_again_between_turns_and_within_one() {
     lab.wait_asked(run, 2);
     runtime.reply(run, reply(2, "two")).expect("answered");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(rows(&lab, run), [WAITING, WAITING, DONE]);
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 3], "one process all along");

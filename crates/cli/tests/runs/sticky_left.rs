@@ -9,7 +9,7 @@ use std::time::Duration;
 use skillrun_model::{ExecutionMode, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, RuntimeError, SystemClock};
 
-use crate::lab::{Lab, PATIENCE, PROGRAM, processes_of, reply, sticky, with};
+use crate::lab::{Lab, PROGRAM, TEST_TIMEOUT, processes_of, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
@@ -32,7 +32,7 @@ impl Clock for Ahead {
 /// Regression: the next owner asked once more for the attempt that the host was opening, was refused, took that for a
 /// process about to leave, and closed its input. Found by the simulation.
 #[test]
-fn an_owner_that_comes_while_the_next_attempt_is_opened_waits_for_it() {
+fn a_new_owner_waits_for_an_attempt_being_opened() {
     let mut lab = Lab::new();
     // A host waits a second for the end of a line that is begun, before it opens the next attempt.
     lab.program = lab.path("engine");
@@ -49,7 +49,7 @@ fn an_owner_that_comes_while_the_next_attempt_is_opened_waits_for_it() {
     lab.wait_asked(run, 1);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.failure(run));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 2], "one process all along");
     assert_eq!(lab.output(run)["answer"], "blue");
@@ -59,7 +59,7 @@ fn an_owner_that_comes_while_the_next_attempt_is_opened_waits_for_it() {
 /// The time of a question is up, and its run ends. Its process is ended before the Log has the end: an owner that died
 /// between the two would leave a process that is never found. Found by the simulation.
 #[test]
-fn a_process_whose_question_expires_is_ended_before_the_log_has_the_end() {
+fn an_expired_question_ends_its_process_before_the_run() {
     let mut lab = Lab::new();
     let clock = Arc::new(Ahead::default());
     lab.clock = clock.clone();
@@ -86,6 +86,6 @@ fn a_process_whose_question_expires_is_ended_before_the_log_has_the_end() {
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     lab.check_whole(run);
 }

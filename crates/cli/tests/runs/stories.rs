@@ -16,7 +16,7 @@ fn an_auto_run_succeeds() {
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     let state = lab.wait_over(run);
     assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(crate::lab::PATIENCE));
+    assert!(runtime.wait_idle(crate::lab::TEST_TIMEOUT));
     lab.check_whole(run);
 }
 
@@ -29,7 +29,7 @@ fn a_question_is_answered_and_the_session_resumed() {
     runtime.reply(run, reply(1, "blue")).expect("answered");
     let state = lab.wait_over(run);
     assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(crate::lab::PATIENCE));
+    assert!(runtime.wait_idle(crate::lab::TEST_TIMEOUT));
     lab.check_whole(run);
 }
 
@@ -42,6 +42,6 @@ fn a_sticky_process_over_two_attempts() {
     runtime.reply(run, reply(1, "blue")).expect("answered");
     let state = lab.wait_over(run);
     assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(crate::lab::PATIENCE));
+    assert!(runtime.wait_idle(crate::lab::TEST_TIMEOUT));
     lab.check_whole(run);
 }

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use skillrun_log::FileLog;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
-use skillrun_runtime::verify::{Absence, Check, CheckKind, Outcome, Report, verify};
+use skillrun_runtime::verify::{Absence, Check, CheckKind, VerifyOutcome, VerifyReport, verify};
 use skillrun_runtime::{NewRun, Options};
 
-use crate::lab::{Lab, PATIENCE, reply, speaking, sticky};
+use crate::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
 
 const DONE: &str = concat!(
     "- - think: Let me see.\n",
@@ -30,15 +30,15 @@ const ASKS: &str = concat!(
     "- - say: Second.\n  - output: {answer: '{{reply}}'}\n    done: true\n",
 );
 
-fn check(lab: &Lab, run: RunId) -> Report {
+fn check(lab: &Lab, run: RunId) -> VerifyReport {
     // As another process would: nothing of this is owned here.
     let log = FileLog::new(lab.data().runs());
     verify(&lab.data(), &log, run).expect("a report")
 }
 
-fn all_good(lab: &Lab, run: RunId) -> Report {
+fn all_good(lab: &Lab, run: RunId) -> VerifyReport {
     let report = check(lab, run);
-    let others: Vec<&Check> = report.checks.iter().filter(|check| check.outcome != Outcome::Same).collect();
+    let others: Vec<&Check> = report.checks.iter().filter(|check| check.outcome != VerifyOutcome::Same).collect();
     assert!(others.is_empty(), "{others:#?}");
     assert!(report.is_good());
     report
@@ -49,7 +49,7 @@ fn played(lab: &Lab, new: NewRun) -> RunId {
     let runtime = lab.runtime();
     let run = runtime.submit(new).expect("accepted");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     run
 }
 
@@ -57,21 +57,21 @@ fn done(lab: &Lab) -> RunId {
     played(lab, lab.new_run(ExecutionMode::Auto, DONE))
 }
 
-fn what(report: &Report, kind: CheckKind) -> &Outcome {
+fn what(report: &VerifyReport, kind: CheckKind) -> &VerifyOutcome {
     let of_kind: Vec<&Check> = report.checks.iter().filter(|check| check.what == kind).collect();
     let [check] = of_kind.as_slice() else { panic!("not one {kind:?}: {report:#?}") };
     &check.outcome
 }
 
 /// The words of a difference.
-fn differs(report: &Report, kind: CheckKind) -> &str {
+fn differs(report: &VerifyReport, kind: CheckKind) -> &str {
     assert!(!report.is_good(), "{report:#?}");
     match what(report, kind) {
-        Outcome::Different { difference } => difference,
-        other @ (Outcome::Same
-        | Outcome::ChangedSince { .. }
-        | Outcome::NotComparable { .. }
-        | Outcome::Missing { .. }) => {
+        VerifyOutcome::Different { difference } => difference,
+        other @ (VerifyOutcome::Same
+        | VerifyOutcome::ChangedSince { .. }
+        | VerifyOutcome::NotComparable { .. }
+        | VerifyOutcome::Missing { .. }) => {
             panic!("{kind:?} is {other:?}")
         }
     }
@@ -162,12 +162,12 @@ fn attempts_know_the_names_of_earlier_ones() {
         let waiting = check(&lab, run);
         assert!(waiting.is_good(), "{waiting:#?}");
         assert!(
-            matches!(what(&waiting, CheckKind::Result), Outcome::Missing { absence: Absence::NotYet, .. }),
+            matches!(what(&waiting, CheckKind::Result), VerifyOutcome::Missing { absence: Absence::NotYet, .. }),
             "{waiting:#?}"
         );
         runtime.reply(run, reply(1, "blue")).expect("answered");
         lab.wait_over(run);
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         let report = all_good(&lab, run);
         let verdicts = report.checks.iter().filter(|check| check.what == CheckKind::Verdict).count();
         assert_eq!((verdicts, report.status), (2, Some(RunStatus::Succeeded)));
@@ -189,7 +189,7 @@ fn a_name_that_was_given_is_not_given_again() {
     lab.wait_asked(run, 1);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert!(lab.events(run).iter().any(|event| event.to_json().contains("msg_same#2")), "{:?}", lab.events(run));
     all_good(&lab, run);
 }
@@ -219,14 +219,14 @@ fn a_large_output_is_compared_with_its_file() {
     let script = format!("- - output: {{answer: {}}}\n    done: true\n", "x".repeat(70_000));
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, &script));
     let report = all_good(&lab, run);
-    assert_eq!(what(&report, CheckKind::LargeOutput), &Outcome::Same);
+    assert_eq!(what(&report, CheckKind::LargeOutput), &VerifyOutcome::Same);
     let blob = lab.data().run(run).audit().join("blobs/output.1.json");
     change(&blob, |bytes| replaced(&bytes, "xxx", "xyx"));
     let report = check(&lab, run);
     assert!(differs(&report, CheckKind::LargeOutput).contains("in answer"), "{report:#?}");
     fs::remove_file(blob).expect("removed");
     let report = check(&lab, run);
-    assert!(matches!(what(&report, CheckKind::LargeOutput), Outcome::Missing { absence: Absence::Lost, .. }));
+    assert!(matches!(what(&report, CheckKind::LargeOutput), VerifyOutcome::Missing { absence: Absence::Lost, .. }));
 }
 
 /// Also while it is being written: what is there is compared, and what is not is not missed.
@@ -239,8 +239,8 @@ fn a_living_attempt_is_compared_as_far_as_it_has_come() {
     lab.wait(run, "message", |state| state.last_seq > 0 && lab.types(run).contains(&"agent.message.final"));
     let report = check(&lab, run);
     assert!(report.is_good(), "{report:#?}");
-    assert_eq!(what(&report, CheckKind::EvidenceEvents), &Outcome::Same);
-    assert!(matches!(what(&report, CheckKind::Verdict), Outcome::NotComparable { .. }));
+    assert_eq!(what(&report, CheckKind::EvidenceEvents), &VerifyOutcome::Same);
+    assert!(matches!(what(&report, CheckKind::Verdict), VerifyOutcome::NotComparable { .. }));
     // A difference is found in a living attempt too.
     let stdout = lab.data().run(run).audit().join("stdout.1.log");
     let text = fs::read_to_string(&stdout).expect("text");
@@ -264,8 +264,8 @@ fn a_changed_byte_of_evidence_is_found() {
     let words = differs(&report, CheckKind::EvidenceEvents);
     let said = lab.events(run).into_iter().find(|event| event.to_json().contains("One moment")).expect("it was said");
     assert!(words.contains(&format!("seq {} ", said.seq)) && words.contains("data.text"), "{words}");
-    assert_eq!(what(&report, CheckKind::Coverage), &Outcome::Same);
-    assert_eq!(what(&report, CheckKind::Verdict), &Outcome::Same);
+    assert_eq!(what(&report, CheckKind::Coverage), &VerifyOutcome::Same);
+    assert_eq!(what(&report, CheckKind::Verdict), &VerifyOutcome::Same);
 }
 
 /// The output is in the Log, and no hash could show the change; the evidence does.
@@ -282,7 +282,7 @@ fn a_changed_verdict_is_found() {
         lines.map(|line| line + "\n").collect::<String>().into_bytes()
     });
     let report = check(&lab, run);
-    assert_eq!(what(&report, CheckKind::Log), &Outcome::Same);
+    assert_eq!(what(&report, CheckKind::Log), &VerifyOutcome::Same);
     assert!(differs(&report, CheckKind::Verdict).contains("verdict.output.answer"), "{report:#?}");
     assert!(differs(&report, CheckKind::Result).contains("output.answer"), "{report:#?}");
 }
@@ -302,7 +302,7 @@ fn a_dropped_event_is_found() {
     let report = check(&lab, run);
     let words = differs(&report, CheckKind::Log);
     assert!(words.contains(&format!("byte {offset},")) && words.contains("has seq"), "{words}");
-    assert!(matches!(what(&report, CheckKind::Result), Outcome::NotComparable { .. }), "{report:#?}");
+    assert!(matches!(what(&report, CheckKind::Result), VerifyOutcome::NotComparable { .. }), "{report:#?}");
 }
 
 /// An event that is gone with its number, so that the Log by itself is whole.
@@ -322,7 +322,7 @@ fn an_event_that_is_left_out_without_a_gap_is_found() {
     fs::write(lab.data().run(run).events(), lines).expect("written");
     fs::remove_file(lab.data().run(run).root().join("events.idx")).ok();
     let report = check(&lab, run);
-    assert_eq!(what(&report, CheckKind::Log), &Outcome::Same);
+    assert_eq!(what(&report, CheckKind::Log), &VerifyOutcome::Same);
     assert!(differs(&report, CheckKind::EvidenceEvents).contains(&format!("seq {} ", said.seq)), "{report:#?}");
     assert!(differs(&report, CheckKind::Coverage).contains("of stdout"), "{report:#?}");
     assert!(differs(&report, CheckKind::Conversation).contains("fcmp.jsonl"), "{report:#?}");
@@ -392,7 +392,7 @@ fn changed_views_are_found() {
     fs::remove_file(folder.result()).expect("removed");
     let report = check(&lab, run);
     for kind in [CheckKind::Diagnostics, CheckKind::Result] {
-        assert!(matches!(what(&report, kind), Outcome::Missing { absence: Absence::Lost, .. }), "{report:#?}");
+        assert!(matches!(what(&report, kind), VerifyOutcome::Missing { absence: Absence::Lost, .. }), "{report:#?}");
     }
     assert!(!report.is_good());
 }
@@ -404,7 +404,9 @@ fn a_removed_evidence_file_is_named() {
         let run = done(&lab);
         fs::remove_file(lab.data().run(run).audit().join(name)).expect("removed");
         let report = check(&lab, run);
-        let Outcome::Missing { why, absence } = what(&report, CheckKind::EvidenceFiles) else { panic!("{report:#?}") };
+        let VerifyOutcome::Missing { why, absence } = what(&report, CheckKind::EvidenceFiles) else {
+            panic!("{report:#?}")
+        };
         assert!(why.contains(name), "{why}");
         assert_eq!((*absence, report.is_good()), (Absence::Lost, false));
     }
@@ -432,10 +434,10 @@ fn evidence_that_was_removed_to_save_space_is_not_missed() {
     let report = check(&lab, run);
     assert!(report.is_good(), "{report:#?}");
     for kind in [CheckKind::EvidenceFiles, CheckKind::EvidenceEvents, CheckKind::Coverage, CheckKind::Verdict] {
-        assert!(matches!(what(&report, kind), Outcome::NotComparable { why } if why.contains("removed")));
+        assert!(matches!(what(&report, kind), VerifyOutcome::NotComparable { why } if why.contains("removed")));
     }
     for kind in [CheckKind::Log, CheckKind::Result, CheckKind::Conversation, CheckKind::Diagnostics] {
-        assert_eq!(what(&report, kind), &Outcome::Same);
+        assert_eq!(what(&report, kind), &VerifyOutcome::Same);
     }
 }
 
@@ -450,7 +452,10 @@ fn another_version_is_not_comparable() {
     });
     let report = check(&lab, run);
     for kind in [CheckKind::EvidenceEvents, CheckKind::Verdict] {
-        assert!(matches!(what(&report, kind), Outcome::NotComparable { why } if why.contains("0.0.1")), "{report:#?}");
+        assert!(
+            matches!(what(&report, kind), VerifyOutcome::NotComparable { why } if why.contains("0.0.1")),
+            "{report:#?}"
+        );
     }
     fs::write(folder.record(), record).expect("written");
     change(&folder.events(), |bytes| replaced(&bytes, "\"profile_version\":", "\"profile_version\":9"));
@@ -458,12 +463,12 @@ fn another_version_is_not_comparable() {
     let bad: Vec<CheckKind> = report.checks.iter().filter(|c| !c.outcome.is_good()).map(|c| c.what).collect();
     assert_eq!(bad, [CheckKind::Chain], "{report:#?}");
     assert!(
-        matches!(what(&report, CheckKind::EvidenceEvents), Outcome::NotComparable { why } if why.contains("version 9"))
+        matches!(what(&report, CheckKind::EvidenceEvents), VerifyOutcome::NotComparable { why } if why.contains("version 9"))
     );
     change(&folder.record(), |bytes| replaced(&bytes, "\"translator\": ", "\"translator\": 9"));
     let report = check(&lab, run);
     assert!(
-        matches!(what(&report, CheckKind::Conversation), Outcome::NotComparable { why } if why.contains("translator 9"))
+        matches!(what(&report, CheckKind::Conversation), VerifyOutcome::NotComparable { why } if why.contains("translator 9"))
     );
 }
 
@@ -479,7 +484,7 @@ fn a_verdict_by_earlier_rules_is_not_called_wrong() {
     change(&folder.record(), |bytes| replaced(&bytes, "  \"gate\": 2,\n", ""));
     let report = check(&lab, run);
     assert!(
-        matches!(what(&report, CheckKind::Verdict), Outcome::NotComparable { why } if why.contains("rules 1")),
+        matches!(what(&report, CheckKind::Verdict), VerifyOutcome::NotComparable { why } if why.contains("rules 1")),
         "{report:#?}"
     );
 }
@@ -510,9 +515,9 @@ fn events_of_two_parsers_are_not_comparable() {
         lines.iter().zip(1..).map(number).collect::<String>().into_bytes()
     });
     let report = check(&lab, run);
-    assert_eq!(what(&report, CheckKind::Log), &Outcome::Same, "{report:#?}");
+    assert_eq!(what(&report, CheckKind::Log), &VerifyOutcome::Same, "{report:#?}");
     for kind in [CheckKind::EvidenceEvents, CheckKind::Coverage, CheckKind::Verdict] {
-        assert!(matches!(what(&report, kind), Outcome::NotComparable { why } if why.contains("two versions")));
+        assert!(matches!(what(&report, kind), VerifyOutcome::NotComparable { why } if why.contains("two versions")));
     }
 }
 

@@ -9,7 +9,7 @@ use skillrun_model::rasp::{Data, SourceStream};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Reply};
 
-use crate::lab::{Lab, PATIENCE, PROGRAM, reply, speaking, sticky};
+use crate::lab::{Lab, PROGRAM, TEST_TIMEOUT, reply, speaking, sticky};
 
 const ASKS: &str = "- - raw: '{\"type\":\"new.thing\"}'\n  - ask: {prompt: Which?}\n\
     - - ask: {prompt: Really?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
@@ -52,7 +52,7 @@ fn conversation_and_diagnostics_are_there_while_a_run_waits() {
             runtime.reply(run, reply(question, "yes")).expect("answered");
         }
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
         let whole = view(&lab, run, "fcmp.jsonl").expect("a view");
         assert!(whole.starts_with(&before) && whole.len() > before.len());
         // By a translation of the whole Log at once.
@@ -76,7 +76,7 @@ fn views_that_are_lacking_are_made_at_the_start() {
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
     let told = wait_told(&lab, run, 1);
-    assert!(runtime.wait_for(run, PATIENCE));
+    assert!(runtime.wait_for(run, TEST_TIMEOUT));
     drop(runtime);
     let folder = lab.data().run(run);
     fs::remove_file(folder.fcmp()).expect("removed");
@@ -90,17 +90,17 @@ fn views_that_are_lacking_are_made_at_the_start() {
 
 /// The conversation that was written at the last question is outdated for a run that has continued since.
 #[test]
-fn a_conversation_that_is_not_whole_is_not_given_out_for_the_whole() {
+fn an_incomplete_conversation_is_not_shown_as_complete() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
     let first = wait_told(&lab, run, 1);
-    assert!(runtime.wait_for(run, PATIENCE));
+    assert!(runtime.wait_for(run, TEST_TIMEOUT));
     runtime.reply(run, reply(1, "yes")).expect("answered");
     lab.wait_asked(run, 2);
     let both = wait_told(&lab, run, 2);
-    assert!(runtime.wait_for(run, PATIENCE));
+    assert!(runtime.wait_for(run, TEST_TIMEOUT));
     fs::write(lab.data().run(run).fcmp(), first).expect("written");
     assert_eq!(skillrun(&lab, &["logs", &run.to_string(), "--fcmp"]), both);
 }
@@ -119,7 +119,7 @@ fn control_events_name_the_request_of_their_run() {
     let again = Reply { request_id: Some("order-66".to_owned()), ..reply(2, "blue") };
     runtime.reply(run, again).expect("answered");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let mut replies = Vec::new();
     for event in lab.events(run) {
         let named = event.correlation.request_id.as_deref();

@@ -8,7 +8,7 @@ use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::record::Sharing;
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
 
-use crate::lab::{Lab, PATIENCE, on, reply, sticky};
+use crate::lab::{Lab, TEST_TIMEOUT, on, reply, sticky};
 
 const WRITES: &str = "- - write: {path: artifacts/report.md, content: from the run}\n  \
                       - write: {path: src/new.txt, content: new}\n  \
@@ -71,7 +71,7 @@ fn a_run_has_a_folder_of_its_own() {
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, WRITES)).expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let workspace = lab.data().run(run).workspace();
     assert_eq!(fs::read_to_string(workspace.join("src/new.txt")).expect("there"), "new");
     assert!(workspace.join(".agents/skills/probe/SKILL.md").is_file(), "the copy stays, for later inspection");
@@ -90,7 +90,7 @@ fn a_folder_of_the_users_is_worked_in_and_left_clean() {
     let new = within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone);
     let run = runtime.submit(new).expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(changes(&lab, run), CHANGED, "over the user's folder, and without the copy of the skill");
     assert_eq!(listing(&folder), ["README.md", "artifacts/", "artifacts/report.md", "src/", "src/new.txt"]);
     assert_eq!(lab.result(run).artifacts[0].path, "artifacts/report.md");
@@ -120,7 +120,7 @@ fn the_copy_of_the_skill_goes_where_the_engine_looks_for_it() {
     for run in [homely, other] {
         runtime.cancel(run, "the test").expect("canceled");
     }
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(listing(&folder), ["README.md", "src/"], "and out again");
 }
 
@@ -151,7 +151,7 @@ fn what_was_put_into_a_folder_is_taken_out_however_the_run_ends() {
             }
             lab.wait_over(run);
             assert_eq!(listing(&folder), ["README.md", "src/"], "{script} {ends}");
-            assert!(runtime.wait_idle(PATIENCE));
+            assert!(runtime.wait_idle(TEST_TIMEOUT));
             lab.check_whole(run);
         }
     }
@@ -173,7 +173,7 @@ fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
     assert!(matches!(refused, Err(AcceptError::WorkspaceInUse { run: other, .. }) if other == run), "{refused:?}");
     runtime.take_up(run).expect("taken up");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(listing(&folder), ["README.md", "src/"]);
     lab.check_whole(run);
     let next = runtime.submit(within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone)).expect("free");
@@ -194,7 +194,7 @@ fn the_copy_is_taken_out_whatever_the_agent_made_of_it() {
     fs::create_dir(copy.join("more")).expect("a folder");
     fs::create_dir(skills.join("of-the-user")).expect("a folder");
     runtime.cancel(run, "the test").expect("canceled");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(listing(&folder), [".agents/", ".agents/skills/", ".agents/skills/of-the-user/", "README.md", "src/"]);
 }
 
@@ -220,7 +220,7 @@ fn what_is_there_is_never_touched() {
     lab.wait_said(run, "I begin.");
     assert_eq!(fs::read_to_string(folder.join(".x/other.json")).expect("made"), "ours");
     runtime.cancel(run, "the test").expect("canceled");
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(listing(&folder), before);
     for file in [theirs.join("SKILL.md"), folder.join("artifacts/old.md"), folder.join("settings.json")] {
         assert_eq!(fs::read_to_string(&file).expect("there"), "theirs", "{}", file.display());
@@ -262,7 +262,7 @@ fn two_runs_in_one_folder_are_refused_unless_both_allow_it() {
         for run in [holds, free] {
             runtime.cancel(run, "the test").expect("canceled");
         }
-        assert!(runtime.wait_idle(PATIENCE));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
     }
 }
 
@@ -278,7 +278,7 @@ fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
     fs::remove_dir_all(&folder).expect("removed");
     runtime.cancel(holds, "the test").expect("canceled");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.failure(run), Some(Code::WorkspaceFailed));
     let result = lab.result(run);
     let error = result.error.expect("an error");
@@ -290,7 +290,7 @@ fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
 }
 
 #[test]
-fn a_file_that_the_output_names_is_an_artifact_in_the_users_folder_too() {
+fn an_output_file_in_the_users_folder_is_an_artifact() {
     let lab = Lab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
@@ -298,7 +298,7 @@ fn a_file_that_the_output_names_is_an_artifact_in_the_users_folder_too() {
     let run =
         runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.output(run), json!({ "answer": "README.md" }));
     let artifacts: Vec<String> = lab.result(run).artifacts.into_iter().map(|artifact| artifact.path).collect();
     assert_eq!(artifacts, ["README.md"]);

@@ -111,7 +111,7 @@ impl Stage {
             if let Some(folder) = self.runs().into_iter().find(is_retry) {
                 break folder;
             }
-            assert!(begin.elapsed() < PATIENCE, "no retry in time");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no retry in time");
             thread::sleep(Duration::from_millis(20));
         };
         let id = retry.file_name().and_then(|name| name.to_str()).expect("an id");
@@ -159,7 +159,7 @@ const STORIES: [fn(&Stage); 4] = [
 ];
 
 /// How long the creation of a run may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Plays all stories and gives the folders of their runs.
 pub(crate) fn runs(root: &Path) -> Vec<PathBuf> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::http::{Answer, Client};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder for a server, and the settings it is started with.
 pub(crate) struct Lab {
@@ -145,7 +145,7 @@ impl Server {
             if matches!(status, "succeeded" | "failed" | "canceled" | "waiting_user") {
                 return view;
             }
-            assert!(begin.elapsed() < PATIENCE, "still {status}");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "still {status}");
         }
     }
 

@@ -153,7 +153,7 @@ fn filled(route: &Route<'_>, run: &str, artifact: &str) -> String {
 }
 
 #[test]
-fn everything_that_can_be_looked_at_is_as_it_is_told() {
+fn every_get_route_matches_its_description() {
     let lab = Lab::new();
     let server = lab.serve_with(&["--demo"]);
     let (document, runs) = (Document::of(&server), Runs::of(&server));
@@ -203,7 +203,7 @@ fn first_event_fits(document: &Document, server: &Server, path: &str) {
 
 /// Every event of every run of the demonstration, and not only the first.
 #[test]
-fn histories_are_as_they_are_told() {
+fn histories_match_their_description() {
     let lab = Lab::new();
     let server = lab.serve_with(&["--demo"]);
     let (document, runs) = (Document::of(&server), Runs::of(&server));

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::http::Answer;
 
-use crate::lab::{Lab, PATIENCE, Server};
+use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 const DONE: &str = "- - say: I begin.\n  - output: {answer: done}\n    done: true\n";
 const LONG: &str = "- - say: I begin.\n  - sleep_ms: 60000\n";
@@ -37,7 +37,7 @@ fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = found() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
         thread::sleep(Duration::from_millis(5));
     }
 }

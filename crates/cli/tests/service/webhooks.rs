@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, PATIENCE};
+use crate::lab::{Lab, TEST_TIMEOUT};
 
 const SCRIPT: &str = "- - output: {answer: done}\n    done: true\n";
 const ASKING: &str = "- - ask: {kind: open_text, prompt: Which?}\n- - output: {answer: done}\n    done: true\n";
@@ -50,7 +50,7 @@ fn receiver() -> (String, Receiver<Message>) {
 }
 
 #[test]
-fn every_run_is_told_of_by_whomever_it_was_made() {
+fn every_run_is_notified_whichever_process_made_it() {
     let (url, messages) = receiver();
     let lab = Lab::new();
     lab.skill("plain", SCRIPT);
@@ -58,7 +58,7 @@ fn every_run_is_told_of_by_whomever_it_was_made() {
     lab.settings(&format!("[server]\nwebhooks = [\"{url}\"]\nwebhook_private = true\n"));
     let server = lab.serve();
     let told = |run: &str, kind: &str| {
-        let message = messages.recv_timeout(PATIENCE).expect("a message");
+        let message = messages.recv_timeout(TEST_TIMEOUT).expect("a message");
         assert_eq!((&message.body["type"], &message.body["data"]["run_id"]), (&json!(kind), &json!(run)));
         for header in ["webhook-id: msg_", "webhook-timestamp: ", "webhook-signature: v1,"] {
             assert!(message.headers.iter().any(|line| line.starts_with(header)), "{header}: {:?}", message.headers);

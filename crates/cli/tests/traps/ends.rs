@@ -39,7 +39,7 @@ fn opencode_has_no_end_event_and_an_open_step_is_no_end() {
 }
 
 #[test]
-fn opencode_ends_with_exit_0_when_a_permission_was_only_asked_for() {
+fn opencode_exits_with_0_after_an_unanswered_permission() {
     let tape = Tape::of("opencode-permission-asked");
     assert_eq!(tape.meta()["exit_code"], 0);
     assert!(tape.stdout().trim_end().lines().last().expect("lines").contains(r#""reason":"tool-calls""#));

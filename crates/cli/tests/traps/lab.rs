@@ -18,7 +18,7 @@ use crate::tape::{Tape, Told};
 pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 
 /// Far longer than anything takes; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Marks every process of a lab.
 const MARK: &str = "TRAPS_LAB";
@@ -196,7 +196,7 @@ pub(crate) fn words(output: &Output) -> String {
     format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))
 }
 
-/// Polls, for [`PATIENCE`] at most.
+/// Polls, for [`TEST_TIMEOUT`] at most.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
@@ -204,7 +204,7 @@ pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "{what} did not come");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{what} did not come");
         sleep(Duration::from_millis(5));
     }
 }

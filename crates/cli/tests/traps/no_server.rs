@@ -20,14 +20,14 @@ fn is_ended(tape: &str) -> Tape {
 }
 
 #[test]
-fn codex_waits_for_ever_for_its_server() {
+fn codex_waits_forever_for_its_server() {
     let tape = is_ended("codex-no-server-for-ever");
     assert!(tape.stdout().contains("Reconnecting... waiting for network"));
     assert_eq!(tape.auto().diagnostics("ENGINE_ERROR"), 0, "a try is not a failure");
 }
 
 #[test]
-fn codex_is_started_and_resumed_with_the_switch_that_bounds_its_waiting() {
+fn codex_is_always_started_with_a_bound_on_its_waiting() {
     let lab = Lab::new();
     let (first, second) = (plays("codex-asks-then-done", 1), plays("codex-asks-then-done", 2));
     lab.stand_in("codex", &format!("case \"$*\" in *\" resume \"*) {second};; esac; {first}"));
@@ -68,7 +68,7 @@ fn qwen_says_nothing_of_a_server_that_is_not_there() {
 }
 
 #[test]
-fn whoever_waits_for_ever_is_ended_with_its_tools_when_time_is_up() {
+fn an_engine_that_waits_forever_is_ended_at_its_timeout() {
     let lab = Lab::new();
     let tried = lab.path("tried");
     let line = r#"{"type":"error","message":"Reconnecting... waiting for network"}"#;

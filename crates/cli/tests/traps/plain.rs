@@ -22,7 +22,7 @@ fn the_banner_of_codex_on_stderr_is_no_answer() {
 }
 
 #[test]
-fn opencode_colours_its_tool_lines_on_stderr_though_nobody_looks() {
+fn opencode_colours_stderr_even_without_a_terminal() {
     assert!(plain("opencode").text("stderr.1.log").contains("\u{1b}[0m"));
     answer_is_stdout("opencode");
 }

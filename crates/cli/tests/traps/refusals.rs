@@ -30,7 +30,7 @@ fn gemini_exits_173_on_429() {
 }
 
 #[test]
-fn claude_429_is_told_in_a_message_of_the_assistant() {
+fn claude_reports_a_429_in_an_assistant_message() {
     let tape = fails("claude-quota", 1, "quota");
     assert!(tape.stdout().contains(r#""model":"<synthetic>""#));
 }

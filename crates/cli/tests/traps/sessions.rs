@@ -27,7 +27,7 @@ fn gemini_exits_42_for_an_unknown_session() {
 }
 
 #[test]
-fn claude_tells_an_unknown_session_in_its_result_too() {
+fn claude_reports_an_unknown_session_in_its_result_too() {
     is_unknown("claude", 1, "No conversation found");
     assert!(Tape::of("claude-unknown-session").stdout().contains("error_during_execution"));
 }

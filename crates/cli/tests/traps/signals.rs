@@ -140,7 +140,7 @@ fn the_wrapper_of_qwen_dies_of_sigint_and_leaves_child_and_tool() {
 }
 
 #[test]
-fn the_wrapper_of_qwen_dies_of_sigterm_and_leaves_child_and_tool() {
+fn the_qwen_wrapper_dies_of_sigterm_and_leaves_its_child() {
     Signalled { engine: "qwen", does: CHILD, send: signal, signal: "TERM" }.dies_before_the_engine();
 }
 

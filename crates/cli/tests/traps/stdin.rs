@@ -7,7 +7,7 @@ use crate::tape::{ENGINES, Tape};
 
 /// Regression: the prompt was an argument, which every user of the machine can see (found by an attack).
 #[test]
-fn every_engine_finds_its_prompt_on_stdin_and_none_in_its_arguments() {
+fn every_engine_gets_its_prompt_on_stdin_only() {
     const INPUT: &str = "a word of the input";
     for engine in ENGINES {
         let lab = Lab::new();
@@ -45,7 +45,7 @@ fn opencode_waits_for_the_end_of_stdin_without_a_word() {
 }
 
 #[test]
-fn claude_warns_of_a_stdin_that_stays_open_and_goes_on() {
+fn claude_warns_of_an_open_stdin_and_continues() {
     let tape = Tape::of("claude-stdin-left-open");
     assert!(tape.text("stderr.1.log").contains("no stdin data received in 3s"));
     assert_eq!(tape.succeeds().happened(), Tape::done("claude").succeeds().happened());

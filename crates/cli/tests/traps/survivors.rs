@@ -6,7 +6,7 @@ use crate::tape::Tape;
 const TOOL: &str = "session [ pid @tool.pid forever ] wait-file @tool.pid";
 
 #[test]
-fn a_signal_to_the_group_leaves_the_tool_where_nobody_looks_after_it() {
+fn a_signal_to_the_group_leaves_an_unwatched_tool_running() {
     let lab = Lab::new();
     let mut engine = lab.alone("codex", TOOL);
     signal_group(engine.id(), "TERM");
@@ -15,7 +15,7 @@ fn a_signal_to_the_group_leaves_the_tool_where_nobody_looks_after_it() {
 }
 
 #[test]
-fn a_signal_to_the_group_does_not_reach_tools_in_sessions_of_their_own() {
+fn a_group_signal_does_not_reach_tools_in_other_sessions() {
     for engine in ["codex", "opencode", "gemini"] {
         let lab = Lab::new();
         let run = lab.busy(engine, TOOL);

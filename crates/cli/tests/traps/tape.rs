@@ -145,7 +145,7 @@ impl Tape {
         let interactive = self.interactive();
         for told in [&self.auto(), &interactive] {
             assert_eq!((told.status(), told.word("error.category")), ("failed", category), "{}", told.0);
-            assert!(!told.has_marker() && told.is_asking_nobody(), "{}", told.0);
+            assert!(!told.has_marker() && told.asks_no_question(), "{}", told.0);
         }
         interactive
     }
@@ -188,7 +188,7 @@ impl Told {
         self.0["marker"]["found"] == true
     }
 
-    fn is_asking_nobody(&self) -> bool {
+    fn asks_no_question(&self) -> bool {
         self.0["prompt"].is_null() && self.0["pending"].is_null()
     }
 

@@ -36,7 +36,7 @@ fn an_item_of_type_error_is_a_mere_warning_of_codex() {
 }
 
 #[test]
-fn codex_tells_errors_of_tries_that_succeed_later() {
+fn codex_reports_errors_of_tries_that_succeed_later() {
     let tape = Tape::of("codex-retry-then-done");
     assert!(tape.stdout().contains(r#"{"type":"error","message":"Reconnecting"#));
     let told = tape.succeeds();

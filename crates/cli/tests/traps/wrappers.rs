@@ -29,7 +29,7 @@ fn a_killed_wrapper_of_codex_leaves_codex_and_its_tool() {
 }
 
 #[test]
-fn codex_goes_on_when_its_wrapper_was_killed() {
+fn codex_continues_when_its_wrapper_was_killed() {
     let lab = Lab::new();
     let codex = "child [ pid @child.pid wait-file @go out said\\n ]";
     let run = lab.busy("codex", &format!("{codex} wait-file @child.pid"));

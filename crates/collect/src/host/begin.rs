@@ -14,11 +14,11 @@ use rustix::stdio::{dup2_stdin, dup2_stdout};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use skillrun_evidence::{OsText, names};
 
-use super::desk::Desk;
+use super::owner_socket::OwnerSocket;
 use super::run::Host;
 use crate::claim::{Claim, Claimed, temporary_name};
 use crate::environment::{TAG, TEMPORARY};
-use crate::plan::{Plan, SnapshotPlan, StartWhen, Variable, VariableKind};
+use crate::plan::{HostPlan, SnapshotPlan, StartWhen, Variable, VariableKind};
 use crate::snapshot::{Limits, Rules, Snapshots};
 use crate::start::{self, Ready};
 
@@ -33,10 +33,10 @@ const RESERVE: u64 = 256 * 1024;
 
 /// Everything a host holds before it starts a process.
 pub(super) struct Begun {
-    pub(super) plan: Plan,
+    pub(super) plan: HostPlan,
     pub(super) audit: PathBuf,
     pub(super) claim: Claim,
-    pub(super) desk: Desk,
+    pub(super) owner_socket: OwnerSocket,
     pub(super) signals: Signals,
     pub(super) snapshots: Option<Snapshots>,
     pub(super) temporary: PathBuf,
@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
         Err(NotBegun::Refused(reason)) => Ready::Refused(reason.clone()),
         Err(NotBegun::Taken(reason)) => Ready::Taken(reason.clone()),
     };
-    let told = serde_json::to_vec(&answer).map_err(io::Error::from).and_then(|json| {
+    let answered = serde_json::to_vec(&answer).map_err(io::Error::from).and_then(|json| {
         let mut out = io::stdout();
         out.write_all(&json).and_then(|()| out.flush())
     });
@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
     match begun {
         Ok(begun) => {
             let host = Host::new(begun);
-            match (host.plan.start, told) {
+            match (host.plan.start, answered) {
                 // The starter is gone, and no other process knows of this host: the next owner may have looked for it
                 // before it had its claim. A host that waited would block the host that the next owner starts.
                 (StartWhen::Told { .. }, Err(_)) => host.withdraw(),
@@ -94,7 +94,7 @@ impl From<String> for NotBegun {
     }
 }
 
-fn read_plan() -> Result<Plan, NotBegun> {
+fn read_plan() -> Result<HostPlan, NotBegun> {
     let mut bytes = Vec::new();
     io::stdin().take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| format!("failed to read the plan ({error})"))?;
     Ok(serde_json::from_slice(&bytes).map_err(|error| format!("failed to parse the plan ({error})"))?)
@@ -109,7 +109,7 @@ fn let_go_of_starter() {
     }
 }
 
-fn begin(mut plan: Plan) -> Result<Begun, NotBegun> {
+fn begin(mut plan: HostPlan) -> Result<Begun, NotBegun> {
     let audit = plan.audit.as_path().to_owned();
     let why = |doing: &'static str| move |error: io::Error| format!("{doing} ({error})");
     let snapshots = match &plan.snapshot {
@@ -139,28 +139,28 @@ fn begin(mut plan: Plan) -> Result<Begun, NotBegun> {
         }
     })?;
     let opened = (|| {
-        let desk = Desk::open(&audit, &plan.nonce).map_err(why("failed to create the socket"))?;
+        let owner_socket = OwnerSocket::open(&audit, &plan.nonce).map_err(why("failed to create the socket"))?;
         let made = DirBuilder::new().mode(0o700).create(&temporary);
         made.map_err(why("failed to create a folder for temporary files"))
             .and_then(|()| {
                 let reserve = reserve(&audit.join(names::reserve(plan.attempt)));
                 reserve.map_err(why("failed to reserve disk space for the record"))
             })
-            .inspect_err(|_| desk.remove_socket())?;
-        Ok(desk)
+            .inspect_err(|_| owner_socket.remove_socket())?;
+        Ok(owner_socket)
     })();
-    let desk = opened.inspect_err(|_: &String| {
+    let owner_socket = opened.inspect_err(|_: &String| {
         // Nothing was started, so the claim is released.
-        claim.give_back(&audit);
+        claim.release(&audit);
         fs::remove_dir(&temporary).ok();
         fs::remove_file(audit.join(names::reserve(plan.attempt))).ok();
     })?;
     complete_environment(&mut plan, &temporary);
-    Ok(Begun { plan, audit, claim, desk, signals, snapshots, temporary })
+    Ok(Begun { plan, audit, claim, owner_socket, signals, snapshots, temporary })
 }
 
 /// Two processes in one workspace would spoil each other's snapshots, and there is one socket.
-fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
+fn refuse_beside_living_host(audit: &Path, plan: &HostPlan) -> Result<(), String> {
     let numbers = Claim::all(audit).map_err(|error| format!("failed to read {} ({error})", audit.display()))?;
     for number in numbers.into_iter().filter(|number| *number != plan.attempt) {
         if let Ok(Claimed::By(claim)) = Claim::read(audit, number)
@@ -177,7 +177,7 @@ fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
 }
 
 /// A recording that was made without a claim, by an older version or by hand, is not overwritten either.
-fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), NotBegun> {
+fn refuse_over_recording(audit: &Path, plan: &HostPlan) -> Result<(), NotBegun> {
     let numbers = start::recorded(audit).map_err(|error| format!("failed to read {} ({error})", audit.display()))?;
     if numbers.contains(&plan.attempt) {
         return Err(already_begun(plan));
@@ -185,7 +185,7 @@ fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), NotBegun> {
     Ok(())
 }
 
-fn already_begun(plan: &Plan) -> NotBegun {
+fn already_begun(plan: &HostPlan) -> NotBegun {
     NotBegun::Taken(format!("attempt {} was already begun here", plan.attempt))
 }
 
@@ -200,7 +200,7 @@ fn reserve(path: &Path) -> io::Result<()> {
 }
 
 /// Adds the variables that the host itself sets for the process.
-fn complete_environment(plan: &mut Plan, temporary: &Path) {
+fn complete_environment(plan: &mut HostPlan, temporary: &Path) {
     let tag = format!("{}/{}/{}", plan.run_id, plan.attempt, plan.nonce);
     plan.variables.retain(|variable| ![TAG, TEMPORARY].contains(&variable.name.as_os_str().to_str().unwrap_or("")));
     let add = |name: &str, value: OsText| Variable { name: name.into(), value, kind: VariableKind::Plain };

@@ -10,7 +10,7 @@ use skillrun_evidence::names;
 use skillrun_model::{AttemptNumber, Code, EndedBy};
 
 use super::deadlines::Moment;
-use super::part::{Part, Trouble};
+use super::part::{AttemptEvidence, RecordingProblem};
 use super::record;
 use super::run::{Host, Running, progress};
 use crate::process::{tree, usage};
@@ -19,7 +19,7 @@ use crate::snapshot::{SnapshotError, Taken};
 use crate::temporary;
 
 /// Time limit for the owner to read the final notices.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const FINAL_NOTICE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Host {
     pub(super) fn close(mut self, mut running: Running) {
@@ -35,7 +35,7 @@ impl Host {
         // The controlling terminal ends with its last user, which is the host.
         drop(running.held.take());
         if let Some(exit) = exit.filter(|_| living_main.is_some()) {
-            self.tell_exit(exit);
+            self.send_exit(exit);
         }
         let now = self.clock.now();
         running.drained += running.streams.drain(now) as u64;
@@ -50,15 +50,15 @@ impl Host {
         let mut part = running.streams.into_part();
         // Data that did not fit before has space now, and needs it before the listings.
         if let Err(error) = part.recorder.write_lines() {
-            part.trouble.get_or_insert(Trouble::Disk(error));
+            part.trouble.get_or_insert(RecordingProblem::Disk(error));
         }
-        if let Some(Trouble::Disk(error)) = &part.trouble {
+        if let Some(RecordingProblem::Disk(error)) = &part.trouble {
             let message = format!("the evidence could not be written ({error})");
             self.fail(message);
         }
         record::set_exit(&mut self.record, exit);
         // A deliberate end takes precedence over an error of the evidence meanwhile.
-        let why = running.ladder.map(|ladder| ladder.why).or(part.trouble.as_ref().map(Trouble::ended_by));
+        let why = running.ladder.map(|ladder| ladder.why).or(part.trouble.as_ref().map(RecordingProblem::ended_by));
         self.record.ended_by.get_or_insert(why.unwrap_or(EndedBy::Exited));
         self.record.rusage = usage::of_children();
         self.note_survivors(ended);
@@ -67,7 +67,7 @@ impl Host {
     }
 
     /// The process never started.
-    pub(super) fn close_unstarted(mut self, part: Option<Part>) {
+    pub(super) fn close_unstarted(mut self, part: Option<AttemptEvidence>) {
         self.free_reserve();
         let now = self.clock.now();
         match part {
@@ -83,7 +83,7 @@ impl Host {
                     snapshots.forget_texts(self.record.attempt_number);
                 }
                 self.record.ended_at = Some(record::wall_clock());
-                self.desk.remove_socket();
+                self.owner_socket.remove_socket();
                 let record = self.record.clone();
                 if record.write(&self.audit).is_ok() {
                     record.write_meta(&self.audit).ok();
@@ -93,10 +93,10 @@ impl Host {
         }
     }
 
-    fn finish(mut self, part: Part, drain: Drain, ended_at: Moment) {
+    fn finish(mut self, part: AttemptEvidence, drain: Drain, ended_at: Moment) {
         self.record.ended_at = Some(self.record.started_at.plus_nanos(ended_at.saturating_sub(part.begun)));
-        self.desk.progress(progress(&part));
-        self.desk.remove_socket();
+        self.owner_socket.progress(progress(&part));
+        self.owner_socket.remove_socket();
         let record = self.record.clone();
         self.write_record(record, part, drain);
         self.leave();
@@ -121,7 +121,7 @@ impl Host {
     }
 
     /// Seals the evidence and writes the record, then the view of it.
-    pub(super) fn write_record(&mut self, mut record: HostRecord, mut part: Part, drain: Drain) {
+    pub(super) fn write_record(&mut self, mut record: HostRecord, mut part: AttemptEvidence, drain: Drain) {
         // Pending data counts only if it can be written; if not, sealing reports the error.
         part.recorder.write_lines().ok();
         record::set_capture(&mut record, &part, drain);
@@ -159,13 +159,15 @@ impl Host {
     /// Notifies the owner, and removes what is no longer needed.
     fn leave(&mut self) {
         let ended_by = self.record.ended_by.unwrap_or(EndedBy::HostError);
-        self.desk.tell(&Notice::Ended { ended_by });
+        self.owner_socket.send_notice(&Notice::Ended { ended_by });
         let begin = self.clock.now();
-        while !self.desk.is_idle() && self.clock.now().saturating_sub(begin) < LAST_WORDS.as_nanos() as u64 {
+        while !self.owner_socket.is_idle()
+            && self.clock.now().saturating_sub(begin) < FINAL_NOTICE_TIMEOUT.as_nanos() as u64
+        {
             let now = self.clock.now();
             // Requests that arrive now come too late.
-            drop(self.desk.flush(now));
-            if !self.desk.is_idle() {
+            drop(self.owner_socket.flush(now));
+            if !self.owner_socket.is_idle() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

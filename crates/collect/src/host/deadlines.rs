@@ -56,7 +56,7 @@ impl Deadlines {
     /// Input was written. The first one of an attempt begins the turn; a process that receives input continuously has
     /// no more time than others.
     pub(crate) fn input(&mut self, now: Moment) {
-        self.go_on(now);
+        self.resume(now);
         if std::mem::replace(&mut self.awaits_input, false) {
             self.begin(now);
         } else {
@@ -81,7 +81,7 @@ impl Deadlines {
         self.linger_until = Some(after(now, linger.unwrap_or(self.limits.linger)));
     }
 
-    pub(crate) fn turn_goes_on(&mut self) {
+    pub(crate) fn turn_continues(&mut self) {
         self.linger_until = None;
     }
 
@@ -96,7 +96,7 @@ impl Deadlines {
     }
 
     /// The user has answered; the other deadlines resume where they were.
-    pub(crate) fn go_on(&mut self, now: Moment) {
+    pub(crate) fn resume(&mut self, now: Moment) {
         if let Some(waiting) = self.waiting.take() {
             let stood = now.saturating_sub(waiting.since);
             let later = |moment: &mut Moment| *moment = moment.saturating_add(stood);
@@ -200,7 +200,7 @@ mod tests {
         deadlines.turn_over(5 * SECOND, None);
         assert_eq!(next(&deadlines), (15, EndedBy::Linger));
         assert!(deadlines.turn_is_over());
-        deadlines.turn_goes_on();
+        deadlines.turn_continues();
         assert_eq!(next(&deadlines), (30, EndedBy::Stall));
         deadlines.turn_over(5 * SECOND, Some(Duration::from_secs(1)));
         assert_eq!(next(&deadlines), (6, EndedBy::Linger));
@@ -214,7 +214,7 @@ mod tests {
         deadlines.wait(10 * SECOND, None);
         deadlines.owner_came();
         assert_eq!(deadlines.next(), None, "as long as the owner is there it knows what to do");
-        deadlines.go_on(1010 * SECOND);
+        deadlines.resume(1010 * SECOND);
         assert_eq!(next(&deadlines), (1030, EndedBy::Stall), "ten seconds of thirty were used up");
         deadlines.byte(1090 * SECOND);
         assert_eq!(next(&deadlines), (1100, EndedBy::HardTimeout), "ten of a hundred were");
@@ -225,12 +225,12 @@ mod tests {
         let mut deadlines = deadlines();
         deadlines.wait(10 * SECOND, None);
         deadlines.byte(50 * SECOND);
-        deadlines.go_on(60 * SECOND);
+        deadlines.resume(60 * SECOND);
         assert_eq!(next(&deadlines), (90, EndedBy::Stall));
     }
 
     #[test]
-    fn a_question_that_nobody_decides_ends_it_a_minute_late() {
+    fn an_undecided_question_ends_the_process_a_minute_late() {
         let mut deadlines = deadlines();
         deadlines.wait(10 * SECOND, Some(Duration::from_secs(20)));
         assert_eq!(next(&deadlines), (90, EndedBy::WaitTimeout));

@@ -36,19 +36,19 @@ impl Host {
             if self.clock.now() >= until || Signals::came(&self.signals.end) {
                 return Held::TooLong;
             }
-            self.wait_for_word(until);
+            self.wait_for_start(until);
         }
     }
 
-    fn wait_for_word(&self, until: Moment) {
+    fn wait_for_start(&self, until: Moment) {
         let mut fds = vec![PollFd::new(&self.signals.end, PollFlags::IN)];
-        if let Some(fd) = self.desk.listener(self.clock.now()) {
+        if let Some(fd) = self.owner_socket.listener(self.clock.now()) {
             fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
         }
-        if let Some((fd, flags)) = self.desk.seat() {
+        if let Some((fd, flags)) = self.owner_socket.seat() {
             fds.push(PollFd::from_borrowed_fd(fd, flags));
         }
-        let until = self.desk.due().map_or(until, |due| due.min(until));
+        let until = self.owner_socket.due().map_or(until, |due| due.min(until));
         // If there was too little memory for it, it is retried at once.
         self.clock.poll(&mut fds, Some(until)).ok();
     }
@@ -57,10 +57,10 @@ impl Host {
     /// finds an attempt that was not begun.
     pub(super) fn withdraw(mut self) {
         // While the claim exists no other host has a socket or files of this attempt; afterwards one may.
-        self.desk.remove_socket();
+        self.owner_socket.remove_socket();
         // If the files cannot be removed, the attempt stays claimed, and its owner can try again.
         if give_up(&self.audit, self.plan.attempt, Some(&self.claim)).is_ok() {
-            self.desk.hang_up(CloseReason::Withdrawn);
+            self.owner_socket.hang_up(CloseReason::Withdrawn);
         }
     }
 }

@@ -7,7 +7,7 @@ use skillrun_model::{Code, EndedBy};
 
 use super::deadlines::Deadlines;
 use super::input::Inputs;
-use super::part::Part;
+use super::part::AttemptEvidence;
 use super::record;
 use super::run::{Host, Running};
 use super::streams::Streams;
@@ -26,7 +26,7 @@ struct HostWires {
 pub(super) enum Launched {
     Running(Box<Running>),
     /// The record states why; these are the files that were created.
-    Refused(Option<Box<Part>>),
+    Refused(Option<Box<AttemptEvidence>>),
 }
 
 impl Host {
@@ -43,7 +43,7 @@ impl Host {
                 return Launched::Refused(None);
             }
         };
-        let part = Part::new(recorder, now);
+        let part = AttemptEvidence::new(recorder, now);
         if self.is_canceled_early() {
             self.record.ended_by = Some(EndedBy::Canceled);
             return Launched::Refused(Some(Box::new(part)));

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - `deadlines`, `ladder`: when and how it terminates a process; pure.
-//! - `desk`: the socket. `requests`: requests of the owner. `next_attempt`: one of them that takes longer.
+//! - `owner_socket`: the socket. `requests`: requests of the owner. `next_attempt`: one of them that takes longer.
 //! - `input`: the input of the engine.
 //! - `streams`, `part`: the output of the engine, and the attempt it belongs to.
 //! - `record`: the record under construction.
@@ -17,12 +17,12 @@
 mod begin;
 mod close;
 mod deadlines;
-mod desk;
 mod hold;
 mod input;
 mod ladder;
 mod launch;
 mod next_attempt;
+mod owner_socket;
 mod part;
 mod record;
 mod requests;

@@ -9,15 +9,15 @@ use skillrun_evidence::host_record::Drain;
 use skillrun_model::AttemptNumber;
 
 use super::deadlines::{Moment, after};
-use super::part::{Part, Trouble};
+use super::part::{AttemptEvidence, RecordingProblem};
 use super::record;
 use super::run::{Host, Running, progress};
 use crate::process::tree;
-use crate::protocol::{Notice, Progress, Request};
+use crate::protocol::{HostRequest, Notice, RecordedSizes};
 use crate::wiring::recorded_streams;
 
 /// Time limit for streams to reach a line end.
-const CHANGE_OVER: Duration = Duration::from_secs(1);
+const LINE_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Host {
     /// Opens the next attempt of a sticky process.
@@ -43,12 +43,12 @@ impl Host {
         let streams = recorded_streams(self.plan.wiring, &self.plan.stdin);
         let recorder = Recorder::create(&self.audit, attempt, streams).map_err(|error| {
             // Nothing was started, so the claim is released.
-            claim.give_back(&self.audit);
+            claim.release(&self.audit);
             format!("failed to record attempt {attempt}: {error}")
         })?;
         self.claim = claim;
-        running.streams.begin_next(Part::new(recorder, now));
-        running.change_over_by = Some(after(now, CHANGE_OVER));
+        running.streams.begin_next(AttemptEvidence::new(recorder, now));
+        running.change_over_by = Some(after(now, LINE_END_TIMEOUT));
         running.deadlines.next_attempt(now);
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Host {
         // The reason for an end of the process during this step is recorded in the next attempt, unless it damaged the
         // files of the previous one.
         let ended_by = before.ended_by.take();
-        before.ended_by = old.trouble.as_ref().map(Trouble::ended_by);
+        before.ended_by = old.trouble.as_ref().map(RecordingProblem::ended_by);
         self.record.error = if old.trouble.is_some() { before.error.clone() } else { before.error.take() };
         before.ended_at = Some(before.started_at.plus_nanos(now.saturating_sub(old.begun)));
         let cache = before.attempt_number;
@@ -76,8 +76,8 @@ impl Host {
         self.snapshot_before(Some(cache), &mut |host| host.breathe(running));
         self.write_meta(running, now);
         self.catch_up(running);
-        self.desk.tell(&Notice::NextAttempt(Progress { attempt: number, ..sizes }));
-        self.desk.progress(progress(&running.streams.part));
+        self.owner_socket.send_notice(&Notice::NextAttempt(RecordedSizes { attempt: number, ..sizes }));
+        self.owner_socket.progress(progress(&running.streams.part));
     }
 
     /// Reads the output that has arrived meanwhile, and serves the socket. A cancel does not wait until a large
@@ -89,7 +89,7 @@ impl Host {
         let now = self.clock.now();
         running.breathe(now);
         self.receive();
-        let is_cancel = |request: &Request| matches!(request, Request::Cancel { .. });
+        let is_cancel = |request: &HostRequest| matches!(request, HostRequest::Cancel { .. });
         let (cancels, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.early).into_iter().partition(is_cancel);
         self.early = others;
         for cancel in cancels {

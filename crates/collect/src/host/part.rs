@@ -11,14 +11,14 @@ use crate::secrets::{Scanner, Secrets};
 
 /// Why nothing more is recorded.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum RecordingProblem {
     /// The byte budget is used up.
     Budget,
     /// A file could not be written.
     Disk(io::Error),
 }
 
-impl Trouble {
+impl RecordingProblem {
     pub(crate) fn ended_by(&self) -> EndedBy {
         match self {
             Self::Budget => EndedBy::Budget,
@@ -28,14 +28,14 @@ impl Trouble {
 }
 
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct AttemptEvidence {
     pub(crate) recorder: Recorder,
     scanners: [Scanner; 3],
     stdin_scanner: Scanner,
     /// The start of the recorder's time.
     pub(crate) begun: Moment,
     last_announced: Moment,
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) trouble: Option<RecordingProblem>,
     pub(crate) discarded: u64,
     pub(crate) reads: u64,
     last_bytes: [Option<u8>; 3],
@@ -49,7 +49,7 @@ const TOGETHER: Moment = 1_000_000;
 /// Maximum time for which the end of a string is held back: a reader may be waiting for it.
 const STRINGS_HELD: Moment = 1_000_000_000;
 
-impl Part {
+impl AttemptEvidence {
     pub(crate) fn new(recorder: Recorder, begun: Moment) -> Self {
         Self {
             recorder,
@@ -80,9 +80,9 @@ impl Part {
         let before = self.recorder.written(stream);
         let kept = &bytes[..bytes.len().min(room)];
         if let Err(error) = self.recorder.write(stream, kept) {
-            self.trouble = Some(Trouble::Disk(error));
+            self.trouble = Some(RecordingProblem::Disk(error));
         } else if kept.len() < bytes.len() {
-            self.trouble = Some(Trouble::Budget);
+            self.trouble = Some(RecordingProblem::Budget);
         }
         let written = (self.recorder.written(stream) - before) as usize;
         self.discarded += (bytes.len() - written) as u64;
@@ -99,7 +99,7 @@ impl Part {
     fn hide(&mut self, stream: Stream, ranges: Vec<Range<u64>>) {
         for range in ranges {
             if let Err(error) = self.recorder.hide(stream, range) {
-                self.trouble.get_or_insert(Trouble::Disk(error));
+                self.trouble.get_or_insert(RecordingProblem::Disk(error));
             }
         }
     }
@@ -121,7 +121,7 @@ impl Part {
     /// Records input of the process.
     pub(crate) fn gave(&mut self, secrets: &Secrets, bytes: &[u8]) {
         if let Err(error) = self.recorder.write_stdin(bytes) {
-            self.trouble.get_or_insert(Trouble::Disk(error));
+            self.trouble.get_or_insert(RecordingProblem::Disk(error));
         }
         let mut found = Vec::new();
         self.stdin_scanner.push(secrets, bytes, &mut found);
@@ -141,7 +141,7 @@ impl Part {
     pub(crate) fn cut(&mut self, stream: Stream, next: &mut Self) {
         let scanner = &self.scanners[stream.index()];
         let held = scanner.unfinished();
-        next.scanners[stream.index()] = scanner.go_on();
+        next.scanners[stream.index()] = scanner.continued();
         self.hide(stream, held);
     }
 
@@ -161,7 +161,7 @@ impl Part {
         self.last_announced = now;
         let time = self.time(now);
         if let Err(error) = self.recorder.announce(time) {
-            self.trouble.get_or_insert(Trouble::Disk(error));
+            self.trouble.get_or_insert(RecordingProblem::Disk(error));
         }
     }
 
@@ -174,14 +174,14 @@ impl Part {
         }
         self.strings_held[stream.index()] = None;
         if let Err(error) = self.recorder.end(time, stream) {
-            self.trouble.get_or_insert(Trouble::Disk(error));
+            self.trouble.get_or_insert(RecordingProblem::Disk(error));
         }
     }
 
     pub(crate) fn act(&mut self, now: Moment, act: EndedBy) {
         let time = self.time(now);
         if let Err(error) = self.recorder.act(time, act) {
-            self.trouble.get_or_insert(Trouble::Disk(error));
+            self.trouble.get_or_insert(RecordingProblem::Disk(error));
         }
     }
 }

@@ -11,15 +11,15 @@ use skillrun_evidence::recorder::Sealed;
 use skillrun_evidence::{HostRecord, OsText, names, whole_file};
 use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Timestamp};
 
-use super::part::Part;
+use super::part::AttemptEvidence;
 use crate::environment;
-use crate::plan::{Plan, VariableKind};
+use crate::plan::{HostPlan, VariableKind};
 use crate::process::tree::Exit;
 use crate::secrets::Secrets;
 use crate::signals;
 
 /// What is known when an attempt begins.
-pub(crate) fn opening(plan: &Plan, secrets: &Secrets, attempt: AttemptNumber, pid: Option<u32>) -> HostRecord {
+pub(crate) fn opening(plan: &HostPlan, secrets: &Secrets, attempt: AttemptNumber, pid: Option<u32>) -> HostRecord {
     let mut env_names: Vec<_> = plan.variables.iter().map(|variable| variable.name.clone()).collect();
     env_names.extend([environment::TAG.into(), environment::TEMPORARY.into()]);
     env_names.sort_unstable();
@@ -73,13 +73,13 @@ pub(crate) fn warn(record: &mut HostRecord, code: Code, message: impl Into<Strin
 
 /// How the main process ended.
 pub(crate) fn set_exit(record: &mut HostRecord, exit: Option<Exit>) {
-    let (code, signal) = told(exit);
+    let (code, signal) = exit_fields(exit);
     record.exit_code = code;
     record.signal = signal;
 }
 
 /// An exit as represented in records and notices.
-pub(crate) fn told(exit: Option<Exit>) -> (Option<i32>, Option<String>) {
+pub(crate) fn exit_fields(exit: Option<Exit>) -> (Option<i32>, Option<String>) {
     match exit {
         Some(Exit::Code(code)) => (Some(code), None),
         Some(Exit::Signal(number)) => (None, Some(signals::name_of(number))),
@@ -95,7 +95,7 @@ pub(crate) fn set_not_started(record: &mut HostRecord, exit_code: Option<i32>, e
 }
 
 /// What was collected.
-pub(crate) fn set_capture(record: &mut HostRecord, part: &Part, drain: Drain) {
+pub(crate) fn set_capture(record: &mut HostRecord, part: &AttemptEvidence, drain: Drain) {
     let recorder = &part.recorder;
     record.bytes = Bytes {
         stdout: recorder.recorded(Stream::Stdout),

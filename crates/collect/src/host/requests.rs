@@ -3,15 +3,15 @@
 use skillrun_model::{AttemptNumber, EndedBy};
 
 use super::deadlines::Moment;
-use super::desk::Event;
+use super::owner_socket::Event;
 use super::record;
 use super::run::{Host, Running, progress};
 use crate::given;
 use crate::process::tree::Exit;
-use crate::protocol::{HostHello, InputAnswer, Notice, ProcessState, Progress, Request, VERSION};
+use crate::protocol::{HostHello, HostRequest, InputAnswer, Notice, ProcessState, RecordedSizes, VERSION};
 
 /// Interval at which a long operation checks for requests.
-const BREATH: Moment = 1_000_000;
+const REQUEST_CHECK_INTERVAL: Moment = 1_000_000;
 
 /// Maximum number of requests that are queued while none can be handled.
 const EARLY_MAX: usize = 1000;
@@ -30,23 +30,23 @@ impl Host {
     pub(super) fn attend(&mut self) {
         let now = self.clock.now();
         self.keep_requests(now);
-        self.desk.accept(now, &self.hello());
+        self.owner_socket.accept(now, &self.hello());
         self.keep_requests(now);
-        let events = self.desk.flush(now);
+        let events = self.owner_socket.flush(now);
         self.keep(events);
     }
 
     fn keep_requests(&mut self, now: Moment) {
-        let events = self.desk.read(now);
+        let events = self.owner_socket.read(now);
         self.keep(events);
     }
 
     fn keep(&mut self, events: Vec<Event>) {
         for event in events {
             match event {
-                Event::Came => self.desk.progress(nothing_yet(self.record.attempt_number)),
+                Event::Came => self.owner_socket.progress(nothing_yet(self.record.attempt_number)),
                 Event::Left => {}
-                Event::Asked(Request::Start) => self.process = ProcessState::Started,
+                Event::Asked(HostRequest::Start) => self.process = ProcessState::Started,
                 Event::Asked(request) if self.early.len() < EARLY_MAX => self.early.push(request),
                 Event::Asked(_) => {}
             }
@@ -55,13 +55,13 @@ impl Host {
 
     /// Whether it is time to check for requests.
     pub(super) fn is_breath_due(&self) -> bool {
-        self.clock.now() >= self.last_breath.saturating_add(BREATH)
+        self.clock.now() >= self.last_breath.saturating_add(REQUEST_CHECK_INTERVAL)
     }
 
     /// Handles the queued requests.
     pub(super) fn catch_up(&mut self, running: &mut Running) {
         let now = self.clock.now();
-        if self.desk.has_owner() {
+        if self.owner_socket.has_owner() {
             self.desk_event(running, now, Event::Came);
         } else {
             running.deadlines.owner_left(now);
@@ -73,7 +73,7 @@ impl Host {
 
     /// Whether an owner has canceled an attempt that has not begun.
     pub(super) fn is_canceled_early(&self) -> bool {
-        self.early.iter().any(|request| matches!(request, Request::Cancel { .. }))
+        self.early.iter().any(|request| matches!(request, HostRequest::Cancel { .. }))
     }
 
     /// Before the first input of an attempt.
@@ -96,18 +96,18 @@ impl Host {
         }
     }
 
-    pub(super) fn tell_exit(&mut self, exit: Exit) {
-        let (exit_code, signal) = record::told(Some(exit));
-        self.desk.tell(&Notice::Exited { exit_code, signal });
+    pub(super) fn send_exit(&mut self, exit: Exit) {
+        let (exit_code, signal) = record::exit_fields(Some(exit));
+        self.owner_socket.send_notice(&Notice::Exited { exit_code, signal });
     }
 
     pub(super) fn desk_event(&mut self, running: &mut Running, now: Moment, event: Event) {
         match event {
             Event::Came => {
                 running.deadlines.owner_came();
-                self.desk.progress(progress(&running.streams.part));
+                self.owner_socket.progress(progress(&running.streams.part));
                 if let Some((exit, _)) = running.exit {
-                    self.tell_exit(exit);
+                    self.send_exit(exit);
                 }
             }
             Event::Left => running.deadlines.owner_left(now),
@@ -115,43 +115,43 @@ impl Host {
         }
     }
 
-    pub(super) fn carry_out(&mut self, running: &mut Running, now: Moment, request: Request) {
+    pub(super) fn carry_out(&mut self, running: &mut Running, now: Moment, request: HostRequest) {
         match request {
-            Request::Input { id, text, hex } => match running.inputs.accept(id.clone(), text, hex.as_deref()) {
-                Some(answer) => self.desk.tell(&Notice::Input { id, answer }),
+            HostRequest::Input { id, text, hex } => match running.inputs.accept(id.clone(), text, hex.as_deref()) {
+                Some(answer) => self.owner_socket.send_notice(&Notice::Input { id, answer }),
                 // The mark is on the disk before any input is written, so that it can be checked if the host dies now.
                 None if self.mark_input().is_err() => {
                     running.inputs.take_back();
-                    self.desk.tell(&Notice::Input { id, answer: InputAnswer::Busy });
+                    self.owner_socket.send_notice(&Notice::Input { id, answer: InputAnswer::Busy });
                 }
                 None => {
                     running.deadlines.input(now);
                     self.write_input(running);
                 }
             },
-            Request::CloseStdin => running.inputs.close(),
-            Request::NextAttempt { attempt } => {
+            HostRequest::CloseStdin => running.inputs.close(),
+            HostRequest::NextAttempt { attempt } => {
                 if let Err(reason) = self.begin_next(running, now, attempt) {
-                    self.desk.tell(&Notice::Refused { reason });
+                    self.owner_socket.send_notice(&Notice::Refused { reason });
                 }
             }
-            Request::Cancel { ladder } => {
+            HostRequest::Cancel { ladder } => {
                 let rungs = ladder.unwrap_or_else(|| self.plan.ladder.clone());
                 match &mut running.ladder {
                     Some(ladder) => ladder.restart(&rungs, now),
                     None => self.end(running, now, EndedBy::Canceled, &rungs),
                 }
             }
-            Request::TurnOver { linger } => running.deadlines.turn_over(now, linger),
-            Request::TurnGoesOn => running.deadlines.turn_goes_on(),
-            Request::Wait { deadline } => running.deadlines.wait(now, deadline),
-            Request::GoOn => running.deadlines.go_on(now),
+            HostRequest::TurnOver { linger } => running.deadlines.turn_over(now, linger),
+            HostRequest::TurnGoesOn => running.deadlines.turn_continues(),
+            HostRequest::Wait { deadline } => running.deadlines.wait(now, deadline),
+            HostRequest::GoOn => running.deadlines.resume(now),
             // The socket handles one of these; the other was handled before.
-            Request::Detach | Request::Start => {}
+            HostRequest::Detach | HostRequest::Start => {}
         }
     }
 }
 
-fn nothing_yet(attempt: AttemptNumber) -> Progress {
-    Progress { attempt, stdout: 0, stderr: 0, pty: 0 }
+fn nothing_yet(attempt: AttemptNumber) -> RecordedSizes {
+    RecordedSizes { attempt, stdout: 0, stderr: 0, pty: 0 }
 }

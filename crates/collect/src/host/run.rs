@@ -14,39 +14,39 @@ use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Wiring};
 
 use super::begin::{Begun, Signals};
 use super::deadlines::{Deadlines, Moment, after};
-use super::desk::Desk;
 use super::hold::Held;
 use super::input::Inputs;
 use super::ladder::{Climb, Ladder};
 use super::launch::Launched;
-use super::part::{Part, Trouble};
+use super::owner_socket::OwnerSocket;
+use super::part::{AttemptEvidence, RecordingProblem};
 use super::record;
 use super::streams::Streams;
 use crate::claim::Claim;
-use crate::plan::{Plan, Rung, StartWhen};
+use crate::plan::{HostPlan, Rung, StartWhen};
 use crate::process::cgroup::Cgroup;
 use crate::process::tree::{self, Exit, Left};
-use crate::protocol::{Notice, ProcessState, Progress, Request};
+use crate::protocol::{HostRequest, Notice, ProcessState, RecordedSizes};
 use crate::snapshot::Snapshots;
 
 /// A process that lives this long gets a control group; moving it costs too much for a short-lived one.
-const SETTLED: Moment = 100_000_000;
+const CGROUP_AFTER: Moment = 100_000_000;
 
 /// Delay before a write to a full disk is retried.
-const AGAIN: Duration = Duration::from_secs(1);
+const DISK_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// A host with everything it needs.
 pub(super) struct Host {
-    pub(super) plan: Plan,
+    pub(super) plan: HostPlan,
     pub(super) audit: PathBuf,
     pub(super) claim: Claim,
-    pub(super) desk: Desk,
+    pub(super) owner_socket: OwnerSocket,
     pub(super) snapshots: Option<Snapshots>,
     pub(super) temporary: PathBuf,
     pub(super) record: HostRecord,
     pub(super) clock: Clock,
     /// Requests of the owner that could not be handled yet.
-    pub(super) early: Vec<Request>,
+    pub(super) early: Vec<HostRequest>,
     pub(super) last_breath: Moment,
     /// Whether the process may be started.
     pub(super) process: ProcessState,
@@ -104,7 +104,7 @@ impl Clock {
 
 impl Host {
     pub(super) fn new(begun: Begun) -> Self {
-        let Begun { plan, audit, claim, desk, signals, snapshots, temporary } = begun;
+        let Begun { plan, audit, claim, owner_socket, signals, snapshots, temporary } = begun;
         let record = record::opening(&plan, &plan.secrets(), plan.attempt, None);
         let clock = Clock(Instant::now());
         let (early, last_breath) = (Vec::new(), 0);
@@ -117,7 +117,7 @@ impl Host {
             plan,
             audit,
             claim,
-            desk,
+            owner_socket,
             snapshots,
             temporary,
             record,
@@ -176,9 +176,9 @@ impl Host {
     fn tend(&mut self, running: &mut Running, now: Moment) {
         if running.streams.announce_at().is_some_and(|at| now >= at) {
             running.streams.announce(now);
-            self.desk.progress(progress(&running.streams.part));
+            self.owner_socket.progress(progress(&running.streams.part));
         }
-        self.see_to_trouble(running, now);
+        self.handle_evidence_error(running, now);
         if running.streams.has_changed_over() || running.change_over_by.is_some_and(|by| now >= by) {
             self.change_over(running, now);
         }
@@ -193,7 +193,7 @@ impl Host {
             self.write_meta(running, now);
         }
         running.climb(now);
-        if running.wants_group && now >= running.streams.part.begun.saturating_add(SETTLED) {
+        if running.wants_group && now >= running.streams.part.begun.saturating_add(CGROUP_AFTER) {
             running.wants_group = false;
             running.group = Cgroup::create(&self.plan.nonce);
             if let Some(group) = &running.group {
@@ -201,7 +201,7 @@ impl Host {
                 group.adopt(tree::descendants).ok();
             }
         }
-        for event in self.desk.flush(now) {
+        for event in self.owner_socket.flush(now) {
             self.desk_event(running, now, event);
         }
     }
@@ -211,18 +211,18 @@ impl Host {
     pub(super) fn write_meta(&mut self, running: &mut Running, now: Moment) {
         running.meta_due = match self.record.write_meta(&self.audit) {
             Ok(()) => None,
-            Err(_) => Some(after(now, AGAIN)),
+            Err(_) => Some(after(now, DISK_RETRY_DELAY)),
         };
         // An owner that waited for it checks again.
-        self.desk.progress(progress(&running.streams.part));
+        self.owner_socket.progress(progress(&running.streams.part));
     }
 
-    fn see_to_trouble(&mut self, running: &mut Running, now: Moment) {
+    fn handle_evidence_error(&mut self, running: &mut Running, now: Moment) {
         let Some(trouble) = &running.streams.part.trouble else { return };
         if running.ladder.is_some() {
             return;
         }
-        if let Trouble::Disk(error) = trouble {
+        if let RecordingProblem::Disk(error) = trouble {
             let message = format!("the evidence could not be written ({error})");
             self.fail(message);
         }
@@ -240,7 +240,7 @@ impl Host {
 
     fn is_over(&self, running: &Running, now: Moment) -> bool {
         if running.ladder.is_some() {
-            return running.is_at_top || (running.exit.is_some() && running.left == Left::Nobody);
+            return running.is_at_top || (running.exit.is_some() && running.left == Left::NoProcess);
         }
         match running.exit {
             None => false,
@@ -258,9 +258,10 @@ impl Host {
             (None, true) => running.streams_until(),
             (None, false) => running.deadlines.next().map(|(at, _)| at),
         };
-        let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(SETTLED));
+        let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(CGROUP_AFTER));
         let announce = running.streams.announce_at();
-        let moments = [ladder, deadline, group, announce, running.change_over_by, running.meta_due, self.desk.due()];
+        let moments =
+            [ladder, deadline, group, announce, running.change_over_by, running.meta_due, self.owner_socket.due()];
         moments.into_iter().flatten().min()
     }
 
@@ -276,10 +277,10 @@ impl Host {
         }
         add(Source::Child, self.signals.child.as_fd(), PollFlags::IN);
         add(Source::End, self.signals.end.as_fd(), PollFlags::IN);
-        if let Some(fd) = self.desk.listener(self.clock.now()) {
+        if let Some(fd) = self.owner_socket.listener(self.clock.now()) {
             add(Source::Listener, fd, PollFlags::IN);
         }
-        if let Some((fd, flags)) = self.desk.seat() {
+        if let Some((fd, flags)) = self.owner_socket.seat() {
             add(Source::Owner, fd, flags);
         }
         if let Some((fd, flags)) = running.inputs.polled() {
@@ -305,7 +306,7 @@ impl Host {
                         running.note_drained(count);
                     }
                     if running.streams.part.recorder.is_over(*stream) {
-                        self.desk.progress(progress(&running.streams.part));
+                        self.owner_socket.progress(progress(&running.streams.part));
                     }
                 }
                 Source::Child => {
@@ -318,23 +319,23 @@ impl Host {
                         self.end(running, now, EndedBy::HostError, &self.plan.ladder.clone());
                     }
                 }
-                Source::Owner => self.hear_owner(running, now),
+                Source::Owner => self.read_owner(running, now),
                 Source::Listener => {
                     // A killed owner makes room for one that connects at the same time.
-                    self.hear_owner(running, now);
-                    self.desk.accept(now, &self.hello());
+                    self.read_owner(running, now);
+                    self.owner_socket.accept(now, &self.hello());
                 }
                 Source::Input => self.write_input(running),
             }
         }
-        if self.desk.due().is_some_and(|due| now >= due) {
-            self.hear_owner(running, now);
-            self.desk.accept(now, &self.hello());
+        if self.owner_socket.due().is_some_and(|due| now >= due) {
+            self.read_owner(running, now);
+            self.owner_socket.accept(now, &self.hello());
         }
     }
 
-    fn hear_owner(&mut self, running: &mut Running, now: Moment) {
-        for event in self.desk.read(now) {
+    fn read_owner(&mut self, running: &mut Running, now: Moment) {
+        for event in self.owner_socket.read(now) {
             self.desk_event(running, now, event);
         }
     }
@@ -362,7 +363,7 @@ impl Host {
             running.streams.act(now, EndedBy::Exited);
         }
         if let Some(exit) = exit {
-            self.tell_exit(exit);
+            self.send_exit(exit);
             match self.plan.wiring {
                 // Its end is the end of both streams, and does not come while the host holds it open.
                 Wiring::OnePty => drop(running.held.take()),
@@ -377,7 +378,7 @@ impl Host {
             running.streams.gave(&wrote.bytes);
         }
         if let Some((id, answer)) = wrote.answer {
-            self.desk.tell(&Notice::Input { id, answer });
+            self.owner_socket.send_notice(&Notice::Input { id, answer });
         }
     }
 }
@@ -403,7 +404,7 @@ impl Running {
             None => false,
             Some((Exit::Code(_), _)) => true,
             Some((Exit::Signal(_), _)) => match self.left {
-                Left::Nobody | Left::Tools => true,
+                Left::NoProcess | Left::Tools => true,
                 Left::Some => self.deadlines.turn_is_over(),
             },
         }
@@ -448,9 +449,9 @@ enum Source {
     Input,
 }
 
-pub(super) fn progress(part: &Part) -> Progress {
+pub(super) fn progress(part: &AttemptEvidence) -> RecordedSizes {
     let recorder = &part.recorder;
-    Progress {
+    RecordedSizes {
         attempt: recorder.number(),
         stdout: recorder.recorded(Stream::Stdout),
         stderr: recorder.recorded(Stream::Stderr),

@@ -9,7 +9,7 @@ use rustix::io::{Errno, read};
 use skillrun_model::{EndedBy, Stream};
 
 use super::deadlines::Moment;
-use super::part::Part;
+use super::part::AttemptEvidence;
 use crate::secrets::Secrets;
 
 /// Maximum size of one read.
@@ -26,25 +26,25 @@ pub(crate) struct Streams {
     ends: [Option<OwnedFd>; 3],
     secrets: Secrets,
     max_bytes: u64,
-    pub(crate) part: Part,
+    pub(crate) part: AttemptEvidence,
     next: Option<Next>,
     buffer: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Next {
-    part: Part,
+    part: AttemptEvidence,
     /// Streams that have switched to it already.
     has: [bool; 3],
 }
 
 impl Streams {
-    pub(crate) fn new(ends: [Option<OwnedFd>; 3], secrets: Secrets, max_bytes: u64, part: Part) -> Self {
+    pub(crate) fn new(ends: [Option<OwnedFd>; 3], secrets: Secrets, max_bytes: u64, part: AttemptEvidence) -> Self {
         Self { ends, secrets, max_bytes, part, next: None, buffer: vec![0; READ] }
     }
 
     /// The evidence, once the output is complete.
-    pub(crate) fn into_part(self) -> Part {
+    pub(crate) fn into_part(self) -> AttemptEvidence {
         self.part
     }
 
@@ -183,7 +183,7 @@ impl Streams {
     }
 
     /// From each stream's next line end on, bytes belong to this part.
-    pub(crate) fn begin_next(&mut self, part: Part) {
+    pub(crate) fn begin_next(&mut self, part: AttemptEvidence) {
         let has = Stream::ALL.map(|stream| self.ends[stream.index()].is_none() || self.part.is_at_line_end(stream));
         self.next = Some(Next { part, has });
     }
@@ -198,7 +198,7 @@ impl Streams {
     }
 
     /// The new part becomes the only one; returns the old one, with everything in it announced.
-    pub(crate) fn change_over(&mut self, now: Moment) -> Option<Part> {
+    pub(crate) fn change_over(&mut self, now: Moment) -> Option<AttemptEvidence> {
         let next = self.next.take()?;
         let mut old = std::mem::replace(&mut self.part, next.part);
         for stream in Stream::ALL {

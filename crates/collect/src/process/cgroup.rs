@@ -49,10 +49,10 @@ impl Cgroup {
     }
 
     /// Moves all processes into the group that are not in it yet.
-    pub(crate) fn adopt(&self, mut everybody: impl FnMut() -> Vec<Process>) -> io::Result<()> {
+    pub(crate) fn adopt(&self, mut processes: impl FnMut() -> Vec<Process>) -> io::Result<()> {
         for _ in 0..ROUNDS {
             let inside = self.members()?;
-            let outside: Vec<_> = everybody().into_iter().filter(|process| !inside.contains(&process.pid)).collect();
+            let outside: Vec<_> = processes().into_iter().filter(|process| !inside.contains(&process.pid)).collect();
             if outside.is_empty() {
                 break;
             }

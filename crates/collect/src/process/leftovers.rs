@@ -13,8 +13,8 @@ use super::list::{self, Process};
 use super::tree::descendants_of;
 use crate::environment::TAG;
 
-/// Time limit.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// Time limit for terminating leftovers.
+const LEFTOVERS_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Number of rounds without a match until the search ends; a process may be between fork and exec during a scan.
 const QUIET_ROUNDS: u32 = 2;
@@ -26,7 +26,7 @@ pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
     let group = Cgroup::left_by(nonce);
     let mut ended: HashMap<(u32, u64), Survivor> = HashMap::new();
     let mut quiet = 0;
-    while quiet < QUIET_ROUNDS && begin.elapsed() < PATIENCE {
+    while quiet < QUIET_ROUNDS && begin.elapsed() < LEFTOVERS_TIMEOUT {
         let members = group.as_ref().and_then(|group| group.members().ok()).unwrap_or_default();
         let found = find(nonce, &members);
         quiet = if found.is_empty() { quiet + 1 } else { 0 };

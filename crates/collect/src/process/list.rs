@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_on_the_way_to_its_end_is_known() {
+    fn an_exiting_process_is_recognized() {
         let is_ending = |state: &str, flags: u32| {
             let stat = format!("42 (x) {state} 7 42 42 0 -1 {flags} 1 0 0 0 0 0 0 0 20 0 1 0 9876 1 1");
             Stat::parse(stat.as_bytes()).expect("a process").is_ending

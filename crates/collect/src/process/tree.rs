@@ -33,7 +33,7 @@ pub(crate) enum Left {
     Some,
     /// No process shares a session with the engine: it starts its tools in their own sessions, never itself.
     Tools,
-    Nobody,
+    NoProcess,
 }
 
 /// Which of the remaining processes could be the engine that a wrapper had started. Every engine starts a session.
@@ -55,7 +55,7 @@ pub(crate) fn reap(mut ended: impl FnMut(Pid, Exit)) -> Left {
             Ok(None) => return Left::Some,
             Err(Errno::INTR) => {}
             // No child at all.
-            Err(_) => return Left::Nobody,
+            Err(_) => return Left::NoProcess,
         }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn signal(main: Option<Pid>, signal: Signal) {
 }
 
 /// Time limit for terminating all processes. Only processes stuck in the kernel survive it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of terminating the remaining processes.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ pub(crate) fn end_all(main: Option<Pid>, group: Option<&Cgroup>, mut ended: impl
     let begin = Instant::now();
     let mut known: HashMap<u32, u64> = HashMap::new();
     while reap(&mut ended) == Left::Some {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > KILL_TIMEOUT {
             result.is_partial = true;
             break;
         }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn all_generations_are_found_and_nobody_else() {
+    fn all_generations_and_no_other_processes_are_found() {
         let over = Process { is_over: true, ..process(6, 1) };
         let all = vec![process(9, 8), process(8, 1), process(3, 2), process(2, 1), process(1, 0), process(7, 0), over];
         let mut found: Vec<_> = descendants_of(vec![1], all).into_iter().map(|process| process.pid).collect();

@@ -57,7 +57,7 @@ impl Decoder {
     }
 
     /// The same in a stream that is counted from here.
-    pub(super) fn count_anew(&mut self) {
+    pub(super) fn restart_count(&mut self) {
         if let Some(escape) = &mut self.escape {
             escape.from = 0;
         }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_is_text() {
+    fn bytes_that_are_not_an_escape_are_text() {
         assert_eq!(decoded(r"a\b\c\\d"), "a\u{8}\\c\\d");
         assert_eq!(decoded(r"\u12zq"), "\\zq");
         assert_eq!(decoded(r"\ud83dx"), "\u{fffd}x");

@@ -305,10 +305,10 @@ impl Pieces {
     }
 
     /// Continues with the same stream, but counts from here: of a partial match only the rest will be in its ranges.
-    pub(super) fn go_on(&self) -> Self {
+    pub(super) fn continued(&self) -> Self {
         let mut next = self.clone();
         next.offset = 0;
-        next.decoder.count_anew();
+        next.decoder.restart_count();
         let saved = next.sequence.iter_mut().flat_map(|sequence| &mut sequence.saved);
         for active in next.active.iter_mut().chain(saved) {
             (active.from, active.to, active.earlier) = (0, 0, Arc::default());
@@ -342,7 +342,7 @@ impl Pieces {
     }
 
     fn byte(&mut self, patterns: &Patterns, byte: u8, unit: Unit, found: &mut Vec<Range<u64>>) {
-        let resumed = self.sequence_goes_on(byte);
+        let resumed = self.continue_after_sequence(byte);
         if byte == ESC && self.sequence.is_none() && !self.active.is_empty() {
             self.sequence = Some(Sequence { kind: SequenceKind::Escape, len: 1, saved: self.active.clone() });
         }
@@ -387,7 +387,7 @@ impl Pieces {
     }
 
     /// The matches that continue after a sequence that this byte ends.
-    fn sequence_goes_on(&mut self, byte: u8) -> Vec<Active> {
+    fn continue_after_sequence(&mut self, byte: u8) -> Vec<Active> {
         let Some(mut sequence) = self.sequence.take() else { return Vec::new() };
         match sequence.kind.next(sequence.len, byte) {
             Next::Inside(kind) => {

@@ -64,16 +64,16 @@ fn at_the_end_everything_may_be_announced() {
 }
 
 #[test]
-fn a_stream_that_is_counted_anew_goes_on_with_what_has_begun() {
+fn a_stream_counted_from_zero_continues_partial_matches() {
     let secrets = secrets(&["abcdefgh"]);
     let mut found = Vec::new();
     let mut first = Scanner::new();
     assert_eq!(first.push(&secrets, b"xxabc", &mut found), 2);
-    let mut second = first.go_on();
+    let mut second = first.continued();
     assert_eq!((second.push(&secrets, b"def", &mut found), found.len()), (0, 0), "all of it may be hidden yet");
     assert_eq!(second.push(&secrets, b"gh.abcdefgh.", &mut found), 15);
     assert_eq!(found, [0..5, 6..14], "of the first one what is here");
-    assert_eq!(first.go_on().push(&secrets, b"xabcdefg", &mut Vec::new()), 1, "it was none");
+    assert_eq!(first.continued().push(&secrets, b"xabcdefg", &mut Vec::new()), 1, "it was none");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn what_may_be_part_of_a_value_at_a_cut_is_known() {
     scanner.push(&secrets, b"{\"text\":\"23+4", &mut Vec::new());
     let at = first.len() as u64;
     assert_eq!(scanner.unfinished(), [24..34, at + 9..at + 13]);
-    let (mut found, mut next) = (Vec::new(), scanner.go_on());
+    let (mut found, mut next) = (Vec::new(), scanner.continued());
     assert_eq!(next.push(&secrets, b"56/789\"}", &mut found), 8);
     assert_eq!(found, one(0, 6), "the rest is found in what follows");
 }

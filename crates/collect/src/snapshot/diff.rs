@@ -101,7 +101,7 @@ impl<'a> DiffWriter<'a> {
     }
 
     /// One of the two listings is empty because of its limits, so no creation or deletion can be claimed.
-    pub(super) fn know_nothing(&mut self) {
+    pub(super) fn mark_unknown(&mut self) {
         self.blind = Some(Vec::new());
     }
 
@@ -114,13 +114,13 @@ impl<'a> DiffWriter<'a> {
         content: Option<&[u8]>,
     ) -> Result<(), SnapshotError> {
         let Some(before) = before else {
-            return match self.in_the_dark(after) {
+            return match self.is_in_unknown_folder(after) {
                 true => Ok(()),
                 false => self.created.line(&Version::with_path(after)).map_err(|error| self.failed(error)),
             };
         };
         let hides = |entry: &Entry| entry.error.is_some() && matches!(entry.kind, Kind::Folder | Kind::Unknown);
-        if (hides(before) || hides(after)) && !self.in_the_dark(after) {
+        if (hides(before) || hides(after)) && !self.is_in_unknown_folder(after) {
             self.blind = Some(after.path.as_bytes().to_vec());
         }
         if !after.differs_from(before) {
@@ -138,7 +138,7 @@ impl<'a> DiffWriter<'a> {
 
     /// An entry of the listing before whose path is not in the one after.
     pub(super) fn deleted(&mut self, before: &Entry) -> Result<(), SnapshotError> {
-        if self.in_the_dark(before) {
+        if self.is_in_unknown_folder(before) {
             return Ok(());
         }
         self.deleted.line(&Version::with_path(before)).map_err(|error| self.failed(error))
@@ -185,7 +185,7 @@ impl<'a> DiffWriter<'a> {
         Some(Err(omitted))
     }
 
-    fn in_the_dark(&self, entry: &Entry) -> bool {
+    fn is_in_unknown_folder(&self, entry: &Entry) -> bool {
         self.blind.as_ref().is_some_and(|folder| is_below(entry.path.as_bytes(), folder))
     }
 

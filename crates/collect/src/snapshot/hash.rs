@@ -9,7 +9,7 @@ use super::entry::{Entry, Hash};
 const BUFFER: usize = 128 << 10;
 
 /// Number of bytes after which `breathe` is called.
-const BREATH: u64 = 1 << 20;
+const BREATHE_EVERY_BYTES: u64 = 1 << 20;
 
 /// Reads files through one buffer.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl FileReader {
             }
             left -= filled as u64;
             since_breath += filled as u64;
-            if since_breath >= BREATH {
+            if since_breath >= BREATHE_EVERY_BYTES {
                 since_breath = 0;
                 breathe();
             }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_to_the_size_it_had_and_breath_is_taken_on_the_way() {
+    fn a_file_is_read_to_its_known_size_with_regular_breathing() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("x");
         let bytes: Vec<u8> = (0..3_500_000_u32).map(|i| (i % 251) as u8).collect();

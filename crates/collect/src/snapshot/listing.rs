@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_listing_is_an_error_and_never_a_panic() {
+    fn an_invalid_listing_is_an_error_and_never_a_panic() {
         let (_dir, path) = written(&["a", "b"]);
         let whole = fs::read(&path).expect("bytes");
         for cut in 0..whole.len() {

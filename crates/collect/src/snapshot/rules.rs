@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused_and_named() {
+    fn an_invalid_pattern_is_refused_and_named() {
         for bad in ["a{b", "x\ny"] {
             let error = Rules::new(&["ok".into(), bad.into()]).expect_err(bad);
             assert_eq!(error.rule, bad, "{error}");

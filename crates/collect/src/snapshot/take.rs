@@ -121,7 +121,7 @@ impl Snapshots {
         let mut listing = ListingWriter::create(after_path(&self.audit, attempt), attempt, now_ns)?;
         let mut pass = Pass::new(self, breathe)?;
         if pass.walk.is_blind() || earlier.is_blind() {
-            diff.know_nothing();
+            diff.mark_unknown();
         }
         while let Some(mut entry) = pass.walk.next(breathe) {
             let before = earlier.find(entry.path.as_bytes(), &mut |gone| {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_binary() {
+    fn bytes_that_are_not_text_are_binary() {
         for bytes in [&b"a\0"[..], b"\xff", b"\xe2\x82"] {
             assert!(!is_text(bytes));
             let limits = Limits::default();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_is_used_up_is_told() {
+    fn an_exhausted_budget_is_reported() {
         let limits = Limits { texts_time: Duration::ZERO, ..Limits::default() };
         let mut diffs = TextDiffs::new(&|_| {}, &limits);
         assert_eq!(diffs.compare(b"a".to_vec(), b"b".to_vec()), Err(Omitted::Budget));

@@ -114,14 +114,14 @@ impl<'a> Walk<'a> {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name);
-            if let Some(entry) = self.look(breathe) {
+            if let Some(entry) = self.examine(breathe) {
                 return Some(entry);
             }
         }
     }
 
     /// Examines the last name of the top level. None: it has vanished, or a rule excludes it.
-    fn look(&mut self, breathe: &mut dyn FnMut()) -> Option<Entry> {
+    fn examine(&mut self, breathe: &mut dyn FnMut()) -> Option<Entry> {
         let level = self.stack.last()?;
         let name = OsStr::from_bytes(level.last_name()?);
         let path = || OsText::from(OsStr::from_bytes(&self.path));

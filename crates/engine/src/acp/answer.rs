@@ -72,25 +72,25 @@ pub struct Choice<'a> {
 
 /// The kind of answer that the agent waits for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked<'a> {
+pub enum ExpectedAnswer<'a> {
     Permission(Vec<Choice<'a>>),
     /// A form with this schema; none when the schema was too large to be kept.
     Form(Option<&'a Value>),
 }
 
 /// The line that answers the request with this id, which is JSON as the agent wrote it.
-pub fn answer(request: &str, asked: &Asked<'_>, text: &str) -> String {
+pub fn answer(request: &str, asked: &ExpectedAnswer<'_>, text: &str) -> String {
     match asked {
-        Asked::Permission(choices) => permission(request, pick(choices, text)),
-        Asked::Form(schema) => form(request, filled(*schema, text)),
+        ExpectedAnswer::Permission(choices) => permission(request, pick(choices, text)),
+        ExpectedAnswer::Form(schema) => form(request, filled(*schema, text)),
     }
 }
 
 /// The line that answers a question that will not be answered any more, because the turn is being canceled.
-pub fn canceled(request: &str, asked: &Asked<'_>) -> String {
+pub fn canceled(request: &str, asked: &ExpectedAnswer<'_>) -> String {
     match asked {
-        Asked::Permission(_) => permission(request, None),
-        Asked::Form(_) => form(request, ElicitationAction::Cancel),
+        ExpectedAnswer::Permission(_) => permission(request, None),
+        ExpectedAnswer::Form(_) => form(request, ElicitationAction::Cancel),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use skillrun_model::AttemptNumber;
 use skillrun_parse::LINE_BUDGET;
-use skillrun_parse::acp::{Name, Said, Wanted, Wants, Way, heard};
+use skillrun_parse::acp::{AgentMessage, Name, Wanted, Wants, Way, read_agent_message};
 
 use super::lines;
 use super::opening::{Opening, Session};
@@ -70,13 +70,13 @@ enum Stage {
 #[derive(Debug)]
 struct Past {
     asked: u32,
-    heard: Heard,
+    history: HistorySeen,
     prompt: Prompt,
 }
 
 /// What arrived since the agent was last asked.
 #[derive(Debug)]
-enum Heard {
+enum HistorySeen {
     Nothing,
     Something,
 }
@@ -159,23 +159,23 @@ impl Driver {
     }
 
     fn message(&mut self, line: &[u8]) {
-        heard(line, |said| match said {
-            Said::Answer { name, result } => self.answered(&name, result),
-            Said::Request { id, wants } => self.request(id, wants),
-            Said::Told => {
+        read_agent_message(line, |message| match message {
+            AgentMessage::Answer { name, result } => self.answered(&name, result),
+            AgentMessage::Request { id, wants } => self.request(id, wants),
+            AgentMessage::Conversation => {
                 if let Stage::Past(past) = &mut self.stage {
-                    past.heard = Heard::Something;
+                    past.history = HistorySeen::Something;
                 }
             }
-            Said::Other => {}
+            AgentMessage::Other => {}
         });
     }
 
     /// A request of the agent. Questions to the user are answered elsewhere; everything else is not supported.
     fn request(&mut self, id: &RawValue, wants: Wants) {
         let error = match wants {
-            Wants::Somebody => return,
-            Wants::Nobody => Error::invalid_params(),
+            Wants::User => return,
+            Wants::Refusal => Error::invalid_params(),
             Wants::Service => Error::method_not_found(),
         };
         if id.get().len() > REQUEST_NAME_MAX || self.refused == REFUSALS_MAX {
@@ -210,14 +210,14 @@ impl Driver {
                     (Err(_), _) => Stage::Prompted,
                 }
             }
-            (Stage::Past(Past { asked, heard, prompt }), Name::Past(answered), _) if *answered == asked => {
-                match heard {
-                    Heard::Nothing => {
+            (Stage::Past(Past { asked, history, prompt }), Name::Past(answered), _) if *answered == asked => {
+                match history {
+                    HistorySeen::Nothing => {
                         self.send("now", lines::now());
                         Stage::Now(prompt)
                     }
-                    Heard::Something if asked == PAST_MAX => Stage::Prompted,
-                    Heard::Something => self.ask_past(asked + 1, prompt),
+                    HistorySeen::Something if asked == PAST_MAX => Stage::Prompted,
+                    HistorySeen::Something => self.ask_past(asked + 1, prompt),
                 }
             }
             (Stage::Now(prompt), Name::Now, _) => self.prompt(&prompt),
@@ -231,7 +231,7 @@ impl Driver {
 
     fn ask_past(&mut self, number: u32, prompt: Prompt) -> Stage {
         self.send(&format!("past.{number}"), lines::past(number));
-        Stage::Past(Past { asked: number, heard: Heard::Nothing, prompt })
+        Stage::Past(Past { asked: number, history: HistorySeen::Nothing, prompt })
     }
 
     fn prompt(&mut self, prompt: &Prompt) -> Stage {

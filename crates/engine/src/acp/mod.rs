@@ -29,6 +29,6 @@ pub mod opening;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Asked, OptionKind};
+pub use answer::{ExpectedAnswer, OptionKind};
 pub use driver::{Driver, Loads, Send};
 pub use opening::{Opening, Session};

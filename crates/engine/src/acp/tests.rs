@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use skillrun_model::AttemptNumber;
 
-use super::answer::{Asked, Choice, OptionKind, answer, canceled};
+use super::answer::{Choice, ExpectedAnswer, OptionKind, answer, canceled};
 use super::driver::{Driver, Loads, Send};
 use super::opening::{Opening, Session};
 
@@ -142,23 +142,26 @@ fn a_loaded_session_is_prompted_when_its_past_is_over() {
         driver
     };
     let mut driver = load();
-    let mut say = |text: String| {
+    let mut sent_after = |text: String| {
         driver.push(text.as_bytes());
         let sent = driver.take();
         sent.iter().map(|send| send.id.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(say(String::new()), ["acp.1.past.1"]);
+    assert_eq!(sent_after(String::new()), ["acp.1.past.1"]);
     for kind in ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"] {
-        assert_eq!(say(told(kind)), [""; 0], "{kind}");
+        assert_eq!(sent_after(told(kind)), [""; 0], "{kind}");
     }
     // It makes no difference whether an agent knows the request.
-    assert_eq!(say(refused("past.1")), ["acp.1.past.2"]);
-    assert_eq!(say(refused("past.1") + &told("tool_call_update") + &answered("past.2", json!({}))), ["acp.1.past.3"]);
+    assert_eq!(sent_after(refused("past.1")), ["acp.1.past.2"]);
+    assert_eq!(
+        sent_after(refused("past.1") + &told("tool_call_update") + &answered("past.2", json!({}))),
+        ["acp.1.past.3"]
+    );
     // Updates that are not part of a conversation may come at any time.
-    assert_eq!(say(told("available_commands_update") + &refused("past.3")), ["acp.1.now"]);
-    assert_eq!(say(refused("past.4")), [""; 0]);
-    assert_eq!(say(refused("now")), ["acp.1.prompt"]);
-    assert_eq!(say(refused("now") + &answered("session load=old", json!({}))), [""; 0]);
+    assert_eq!(sent_after(told("available_commands_update") + &refused("past.3")), ["acp.1.now"]);
+    assert_eq!(sent_after(refused("past.4")), [""; 0]);
+    assert_eq!(sent_after(refused("now")), ["acp.1.prompt"]);
+    assert_eq!(sent_after(refused("now") + &answered("session load=old", json!({}))), [""; 0]);
 
     let mut driver = load();
     let past = value(&driver.take()[0]);
@@ -376,7 +379,7 @@ const CHOICES: [Choice<'static>; 4] = [
 ];
 
 fn outcome(choices: &[Choice<'_>], text: &str) -> Value {
-    let line = answer("7", &Asked::Permission(choices.to_vec()), text);
+    let line = answer("7", &ExpectedAnswer::Permission(choices.to_vec()), text);
     let value: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!((&value["jsonrpc"], &value["id"]), (&json!("2.0"), &json!(7)));
     value["result"]["outcome"].clone()
@@ -408,7 +411,7 @@ fn words_pick_an_option() {
     // No option that was offered matches the text.
     let cancelled = json!({ "outcome": "cancelled" });
     assert_eq!((outcome(&CHOICES[..2], "no"), outcome(&[], "yes")), (cancelled.clone(), cancelled.clone()));
-    let line = canceled("\"a\"", &Asked::Permission(CHOICES.to_vec()));
+    let line = canceled("\"a\"", &ExpectedAnswer::Permission(CHOICES.to_vec()));
     let value: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!((&value["id"], &value["result"]["outcome"]), (&json!("a"), &cancelled));
 }
@@ -431,7 +434,7 @@ fn a_plain_yes_or_no_goes_by_what_an_option_does() {
 #[test]
 fn a_form_is_filled_or_declined() {
     let filled = |schema: &Value, text: &str| {
-        let line = answer("\"form\"", &Asked::Form(Some(schema)), text);
+        let line = answer("\"form\"", &ExpectedAnswer::Form(Some(schema)), text);
         let value: Value = serde_json::from_str(&line).expect("JSON");
         value["result"].clone()
     };
@@ -458,7 +461,7 @@ fn a_form_is_filled_or_declined() {
     assert_eq!(filled(&of(several), "Blue"), accept(json!({ "f": ["blue"] })));
     assert_eq!(filled(&json!({ "type": "object", "properties": {} }), "ok"), accept(json!({})));
     assert_eq!(filled(&Value::Null, "blue"), decline);
-    let line = canceled("1", &Asked::Form(None));
+    let line = canceled("1", &ExpectedAnswer::Form(None));
     assert!(line.contains(r#""action":"cancel""#), "{line}");
 }
 

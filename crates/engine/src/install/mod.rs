@@ -19,4 +19,4 @@ mod plan;
 pub use layout::{MARK, Programs, chosen, highest};
 pub use lock::Lock;
 pub use mark::{Mark, package_version};
-pub use plan::{NODE, Step, is_package, is_version, plan};
+pub use plan::{InstallStep, NODE, is_package, is_version, plan};

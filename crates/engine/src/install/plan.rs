@@ -10,7 +10,7 @@ pub const NODE: &str = "node";
 
 /// One package to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct InstallStep {
     /// Of the folder: an engine, or Node.
     pub name: String,
     pub package: String,
@@ -28,9 +28,9 @@ pub struct Step {
 ///
 /// When its Node is too old for the requested version, npm silently installs another version. So the right Node comes
 /// first.
-pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Programs<'_>) -> Vec<Step> {
+pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Programs<'_>) -> Vec<InstallStep> {
     let node_version = |major: u32| major.to_string();
-    let node = install.node.map(|major| Step {
+    let node = install.node.map(|major| InstallStep {
         name: NODE.to_owned(),
         package: NODE.to_owned(),
         version: node_version(major),
@@ -43,7 +43,7 @@ pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Prog
         (major, program.parent().unwrap_or(Path::new("/")).to_owned())
     };
     let version = version.unwrap_or(&install.version);
-    let engine = Step {
+    let engine = InstallStep {
         name: install.folder(name).to_owned(),
         package: install.package.clone(),
         version: version.to_owned(),
@@ -54,7 +54,7 @@ pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Prog
     node.into_iter().chain([engine]).collect()
 }
 
-impl Step {
+impl InstallStep {
     /// The arguments of `npm`. Everything that npm stores is kept in the folder, so that nothing of the user's is
     /// changed but npm's own cache.
     pub fn words(&self, prefix: &Path) -> Vec<std::ffi::OsString> {
@@ -158,7 +158,7 @@ mod tests {
         let tested =
             Install { package: "@openai/codex".to_owned(), version: "0.166.0".to_owned(), ..install(Some(22)) };
         let steps = plan("codex", &tested, None, Programs { root: Path::new("/p") });
-        let has_lock = |step: &Step| step.lock.is_some();
+        let has_lock = |step: &InstallStep| step.lock.is_some();
         assert!(has_lock(&steps[1]));
         if has_lock(&steps[0]) {
             assert!(steps.iter().all(|step| step.words(Path::new("/x")).contains(&"--ignore-scripts".into())));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_npm_could_take_for_something_else_is_no_package_and_no_version() {
+    fn names_that_npm_could_misread_are_refused() {
         for name in ["opencode-ai", "@openai/codex", "node"] {
             assert!(is_package(name), "{name}");
         }

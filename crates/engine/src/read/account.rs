@@ -5,9 +5,9 @@ use super::is_engine_name;
 use super::surroundings::{inside, variable_name};
 use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule, TakeLogin};
 use crate::install::{is_package, is_version};
-use crate::keys::{Result, Value};
+use crate::keys::{KeyResult, Value};
 
-pub(super) fn install(value: &Value<'_>) -> Result<Install> {
+pub(super) fn install(value: &Value<'_>) -> KeyResult<Install> {
     let section = value.section(&["package", "version", "node", "program", "shares"])?;
     // They become arguments of a command line.
     let package = section.required("package")?;
@@ -42,14 +42,14 @@ pub(super) fn install(value: &Value<'_>) -> Result<Install> {
 }
 
 /// A variable that the engine receives; any other one would never reach it.
-fn known(name: String, value: &Value<'_>, environment: &Environment) -> Result<String> {
+fn known(name: String, value: &Value<'_>, environment: &Environment) -> KeyResult<String> {
     let name = variable_name(name, value)?;
     let is_known = environment.pass.contains(&name) || environment.secret.contains(&name);
     let unknown = value.unusable(format!("{name} must be in environment.pass or environment.secret"));
     if is_known { Ok(name) } else { Err(unknown) }
 }
 
-pub(super) fn login(value: &Value<'_>, environment: &Environment) -> Result<Login> {
+pub(super) fn login(value: &Value<'_>, environment: &Environment) -> KeyResult<Login> {
     let section = value.section(&["command", "variables", "gateway_variables", "take", "files", "folders", "text"])?;
     let mut login = Login { command: section.string("command")?, ..Login::default() };
     for (name, value) in section.strings("variables")? {
@@ -78,14 +78,14 @@ pub(super) fn login(value: &Value<'_>, environment: &Environment) -> Result<Logi
     Ok(login)
 }
 
-pub(super) fn gateway(value: &Value<'_>, environment: &Environment) -> Result<Gateway> {
+pub(super) fn gateway(value: &Value<'_>, environment: &Environment) -> KeyResult<Gateway> {
     let section = value.section(&["variable", "text"])?;
     let variable = section.required("variable")?;
     let text = section.get("text").map(|text| template(&text.string()?, &text, Place::Gateway)).transpose()?;
     Ok(Gateway { variable: known(variable.string()?, &variable, environment)?, text })
 }
 
-pub(super) fn probe(value: &Value<'_>, environment: &Environment) -> Result<ProbeRule> {
+pub(super) fn probe(value: &Value<'_>, environment: &Environment) -> KeyResult<ProbeRule> {
     let section = value.section(&["model", "set"])?;
     let mut set = Vec::new();
     for (name, value) in section.required("set")?.entries()? {

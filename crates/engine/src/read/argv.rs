@@ -2,10 +2,10 @@
 
 use crate::descriptor::{Command, PromptWays, Protocol};
 use crate::error::LoadErrorKind;
-use crate::keys::{Problem, Result, Value};
+use crate::keys::{KeyProblem, KeyResult, Value};
 use crate::launch::MAX_ARGUMENT;
 use crate::suggest::closest;
-use crate::template::{Part, Placeholder, Template, TemplateProblem};
+use crate::template::{ArgvPart, Placeholder, Template, TemplateProblem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -82,7 +82,7 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
     }
 }
 
-fn parse(text: &str, value: &Value<'_>) -> Result<Template> {
+fn parse(text: &str, value: &Value<'_>) -> KeyResult<Template> {
     Template::parse(text).map_err(|problem| {
         value.problem(match problem {
             TemplateProblem::Open => LoadErrorKind::OpenPlaceholder,
@@ -99,7 +99,7 @@ fn parse(text: &str, value: &Value<'_>) -> Result<Template> {
 }
 
 /// A text with placeholders that are allowed in that place.
-pub(super) fn template(text: &str, value: &Value<'_>, place: Place) -> Result<Template> {
+pub(super) fn template(text: &str, value: &Value<'_>, place: Place) -> KeyResult<Template> {
     let template = parse(text, value)?;
     let wrong = template.placeholders().find_map(|one| misplaced(one, place).map(|reason| (one, reason)));
     match wrong {
@@ -108,35 +108,35 @@ pub(super) fn template(text: &str, value: &Value<'_>, place: Place) -> Result<Te
     }
 }
 
-fn templates(value: &Value<'_>, place: Place) -> Result<Vec<Template>> {
+fn templates(value: &Value<'_>, place: Place) -> KeyResult<Vec<Template>> {
     value.strings()?.iter().map(|(text, word)| template(text, word, place)).collect()
 }
 
-fn part(value: &Value<'_>, turn: Turn) -> Result<Part> {
+fn part(value: &Value<'_>, turn: Turn) -> KeyResult<ArgvPart> {
     if value.is_list() {
         let group = templates(value, Place::Argv(turn))?;
         return match group.iter().any(|word| word.placeholders().next().is_some()) {
-            true => Ok(Part::Group(group)),
+            true => Ok(ArgvPart::Group(group)),
             false => Err(value.unusable("a group without a placeholder is never left out; write its words in argv")),
         };
     }
     let text = value.string_or("a string or a group of strings")?;
     match parse(&text, value)?.alone() {
-        Some(Placeholder::PromptFlags) => Ok(Part::PromptFlags),
-        Some(Placeholder::PermissionFlags) => Ok(Part::PermissionFlags),
-        Some(Placeholder::NetworkFlags) => Ok(Part::NetworkFlags),
-        Some(_) | None => Ok(Part::Word(template(&text, value, Place::Argv(turn))?)),
+        Some(Placeholder::PromptFlags) => Ok(ArgvPart::PromptFlags),
+        Some(Placeholder::PermissionFlags) => Ok(ArgvPart::PermissionFlags),
+        Some(Placeholder::NetworkFlags) => Ok(ArgvPart::NetworkFlags),
+        Some(_) | None => Ok(ArgvPart::Word(template(&text, value, Place::Argv(turn))?)),
     }
 }
 
-fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
-    let parts = value.list()?.iter().map(|word| part(word, turn)).collect::<Result<Vec<_>>>()?;
-    let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
+fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> KeyResult<Vec<ArgvPart>> {
+    let parts = value.list()?.iter().map(|word| part(word, turn)).collect::<KeyResult<Vec<_>>>()?;
+    let count = |wanted: &ArgvPart| parts.iter().filter(|part| *part == wanted).count();
     // A flag that is declared and never passed would be a permission that is not enforced.
     let needed = [
-        (Part::PromptFlags, Placeholder::PromptFlags, flags.words),
-        (Part::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
-        (Part::NetworkFlags, Placeholder::NetworkFlags, flags.network),
+        (ArgvPart::PromptFlags, Placeholder::PromptFlags, flags.words),
+        (ArgvPart::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
+        (ArgvPart::NetworkFlags, Placeholder::NetworkFlags, flags.network),
     ];
     for (part, placeholder, is_needed) in needed {
         match (count(&part), is_needed) {
@@ -145,9 +145,11 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
         }
     }
     let has_session = parts.iter().any(|part| match part {
-        Part::Word(word) => word.placeholders().any(|one| one == Placeholder::SessionId),
-        Part::Group(words) => words.iter().flat_map(Template::placeholders).any(|one| one == Placeholder::SessionId),
-        Part::PromptFlags | Part::PermissionFlags | Part::NetworkFlags => false,
+        ArgvPart::Word(word) => word.placeholders().any(|one| one == Placeholder::SessionId),
+        ArgvPart::Group(words) => {
+            words.iter().flat_map(Template::placeholders).any(|one| one == Placeholder::SessionId)
+        }
+        ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags => false,
     });
     match turn {
         Turn::Resume if !has_session && flags.words => {
@@ -157,7 +159,7 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
     }
 }
 
-pub(super) fn command(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Command> {
+pub(super) fn command(value: &Value<'_>, turn: Turn, flags: HasFlags) -> KeyResult<Command> {
     let section = value.section(&["argv", "interactive"])?;
     Ok(Command {
         argv: argv(&section.required("argv")?, turn, flags)?,
@@ -165,16 +167,16 @@ pub(super) fn command(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<
     })
 }
 
-pub(super) fn prompt(value: &Value<'_>) -> Result<PromptWays> {
+pub(super) fn prompt(value: &Value<'_>) -> KeyResult<PromptWays> {
     let section = value.section(&["argument", "stdin", "file", "protocol", "limit"])?;
-    let way = |key: &str, place: Place| -> Result<Option<(Vec<Template>, Value<'_>)>> {
+    let way = |key: &str, place: Place| -> KeyResult<Option<(Vec<Template>, Value<'_>)>> {
         section.get(key).map(|value| Ok((templates(&value, place)?, value))).transpose()
     };
     let needs = |way: Option<(Vec<Template>, Value<'_>)>, wanted: Placeholder| match way {
         None => Ok(None),
         Some((words, value)) => {
             let count = words.iter().flat_map(Template::placeholders).filter(|one| *one == wanted).count();
-            let lacks: Problem = value.problem(LoadErrorKind::Lacks(wanted.as_str()));
+            let lacks: KeyProblem = value.problem(LoadErrorKind::Lacks(wanted.as_str()));
             if count == 1 { Ok(Some(words)) } else { Err(lacks) }
         }
     };

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use skillrun_collect::environment::{TAG, TEMPORARY};
 
 use super::argv::{Place, template};
-use crate::descriptor::{Environment, Executable, FileBase, FileTemplate, Installed, Network, SkillFolders};
-use crate::keys::{Result, Section, Value};
+use crate::descriptor::{Environment, Executable, FileBase, FileTemplate, InstalledProgram, Network, SkillFolders};
+use crate::keys::{KeyResult, Section, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-pub(super) fn executable(value: &Value<'_>) -> Result<Executable> {
+pub(super) fn executable(value: &Value<'_>) -> KeyResult<Executable> {
     let section = value.section(&["kind", "names", "path", "variable", "places", "instead", "install"])?;
     let kind = match section.get("kind") {
         None => Kind::Installed,
@@ -38,7 +38,7 @@ pub(super) fn executable(value: &Value<'_>) -> Result<Executable> {
     }
 }
 
-fn installed(value: &Value<'_>, section: &Section<'_>) -> Result<Installed> {
+fn installed(value: &Value<'_>, section: &Section<'_>) -> KeyResult<InstalledProgram> {
     let mut names = Vec::new();
     for (name, value) in section.strings("names")? {
         if name.is_empty() || name.contains('/') {
@@ -47,12 +47,13 @@ fn installed(value: &Value<'_>, section: &Section<'_>) -> Result<Installed> {
         names.push(name);
     }
     let places = section.strings("places")?;
-    let places = places.iter().map(|(text, value)| template(text, value, Place::Executable)).collect::<Result<_>>()?;
+    let places =
+        places.iter().map(|(text, value)| template(text, value, Place::Executable)).collect::<KeyResult<_>>()?;
     let path = section.get("path").map(|value| value.text()).transpose()?.map(PathBuf::from);
     if names.is_empty() && path.is_none() {
         return Err(value.unusable("must have names or path"));
     }
-    Ok(Installed {
+    Ok(InstalledProgram {
         names,
         path,
         variable: section.get("variable").map(|value| variable_name(value.string()?, &value)).transpose()?,
@@ -62,7 +63,7 @@ fn installed(value: &Value<'_>, section: &Section<'_>) -> Result<Installed> {
     })
 }
 
-pub(super) fn variable_name(name: String, value: &Value<'_>) -> Result<String> {
+pub(super) fn variable_name(name: String, value: &Value<'_>) -> KeyResult<String> {
     if name.is_empty() || name.contains(['=', '\0']) {
         return Err(value.unusable(format!("{name:?} cannot be the name of a variable")));
     }
@@ -72,7 +73,7 @@ pub(super) fn variable_name(name: String, value: &Value<'_>) -> Result<String> {
     Ok(name)
 }
 
-pub(super) fn network(value: &Value<'_>) -> Result<Network> {
+pub(super) fn network(value: &Value<'_>) -> KeyResult<Network> {
     let section = value.section(&["flags", "set"])?;
     let mut network = Network { flags: section.plain_strings("flags")?, set: Vec::new() };
     for (name, value) in section.get("set").map_or_else(|| Ok(Vec::new()), |set| set.entries())? {
@@ -81,7 +82,7 @@ pub(super) fn network(value: &Value<'_>) -> Result<Network> {
     Ok(network)
 }
 
-pub(super) fn environment(value: &Value<'_>, network: &Network) -> Result<Environment> {
+pub(super) fn environment(value: &Value<'_>, network: &Network) -> KeyResult<Environment> {
     let section = value.section(&["pass", "secret", "set"])?;
     let mut seen: BTreeSet<String> = network.set.iter().map(|(name, _)| name.clone()).collect();
     let mut once = |name: String, value: &Value<'_>| {
@@ -108,7 +109,7 @@ pub(super) fn environment(value: &Value<'_>, network: &Network) -> Result<Enviro
 }
 
 /// A path that stays inside of the folder it is relative to.
-pub(super) fn inside(text: &str, value: &Value<'_>) -> Result<PathBuf> {
+pub(super) fn inside(text: &str, value: &Value<'_>) -> KeyResult<PathBuf> {
     let path = Path::new(text);
     let stays = path.components().all(|component| matches!(component, Component::Normal(_)));
     if text.is_empty() || !stays || text.contains('\0') {
@@ -117,7 +118,7 @@ pub(super) fn inside(text: &str, value: &Value<'_>) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-pub(super) fn file(value: &Value<'_>) -> Result<FileTemplate> {
+pub(super) fn file(value: &Value<'_>) -> KeyResult<FileTemplate> {
     let section = value.section(&["in", "path", "text"])?;
     let path = section.required("path")?;
     let text = section.required("text")?;
@@ -128,9 +129,9 @@ pub(super) fn file(value: &Value<'_>) -> Result<FileTemplate> {
     })
 }
 
-pub(super) fn skills(value: &Value<'_>) -> Result<SkillFolders> {
+pub(super) fn skills(value: &Value<'_>) -> KeyResult<SkillFolders> {
     let section = value.section(&["project", "home"])?;
-    let folders = |key: &str| -> Result<Vec<PathBuf>> {
+    let folders = |key: &str| -> KeyResult<Vec<PathBuf>> {
         section.strings(key)?.iter().map(|(text, value)| inside(text, value)).collect()
     };
     Ok(SkillFolders { project: folders("project")?, home: folders("home")? })

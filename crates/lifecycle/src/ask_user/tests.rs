@@ -222,7 +222,7 @@ fn what_is_unknown_is_noted() {
 }
 
 #[test]
-fn the_first_well_formed_speaks_and_all_are_ranges() {
+fn the_first_well_formed_envelope_counts_and_all_are_ranges() {
     let bad = tag("x");
     let first = "```yaml\nask_user: {prompt: one}\n```";
     let second = "{\"ask_user\": {\"prompt\": \"two\"}}";

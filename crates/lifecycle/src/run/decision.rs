@@ -9,7 +9,7 @@ use skillrun_translate::Facts;
 use super::options::RunOptions;
 use super::state::{GivenReply, State};
 use super::{cancel, reply, settled, start, timeout};
-use crate::closing::{ControlEvent, Ending};
+use crate::closing::{ControlEvent, ProcessEnding};
 use crate::settle::Settled;
 
 /// Something that happened.
@@ -61,7 +61,7 @@ pub enum SessionLeft {
 pub struct SettledAttempt<'a> {
     pub facts: &'a Facts,
     pub settled: &'a Settled,
-    pub ending: Ending,
+    pub ending: ProcessEnding,
     pub artifacts: Vec<ControlEvent>,
     pub process: ProcessLeft,
 }

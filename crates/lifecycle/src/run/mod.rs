@@ -22,5 +22,5 @@ mod timeout;
 pub use decision::{Decision, Effect, Input, Opening, ProcessLeft, Refusal, SessionLeft, SettledAttempt, decide};
 pub use options::RunOptions;
 pub use quota::{QuotaWait, made_until};
-pub use recover::{Found, recover};
+pub use recover::{HostState, recover};
 pub use state::{GivenReply, State};

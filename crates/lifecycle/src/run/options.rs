@@ -35,7 +35,7 @@ impl Default for RunOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// No process waits: the session can be resumed at any time.
-    Nobody,
+    NoProcess,
     Process,
 }
 
@@ -43,9 +43,9 @@ impl RunOptions {
     /// The cell of the matrix: what happens when the deadline passes. A question without a deadline waits indefinitely.
     pub(crate) fn on_deadline(self, waits: Waits) -> OnDeadline {
         match (self.require_user_reply, waits) {
-            (true, Waits::Nobody) => OnDeadline::Wait,
+            (true, Waits::NoProcess) => OnDeadline::Wait,
             (true, Waits::Process) => OnDeadline::FailRun,
-            (false, Waits::Nobody | Waits::Process) => OnDeadline::AutoReply,
+            (false, Waits::NoProcess | Waits::Process) => OnDeadline::AutoReply,
         }
     }
 
@@ -53,7 +53,7 @@ impl RunOptions {
     pub(crate) fn waits_after_turn(self) -> Waits {
         match self.continuation {
             Continuation::Sticky => Waits::Process,
-            Continuation::Resumable | Continuation::None => Waits::Nobody,
+            Continuation::Resumable | Continuation::None => Waits::NoProcess,
         }
     }
 }

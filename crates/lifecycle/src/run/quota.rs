@@ -25,10 +25,10 @@ struct Waits {
 }
 
 /// Where no reset time was reported.
-const UNTOLD: Waits = Waits { first: Duration::from_secs(60), longest: Duration::from_secs(60 * 60) };
+const WITHOUT_RESET: Waits = Waits { first: Duration::from_secs(60), longest: Duration::from_secs(60 * 60) };
 
 /// The minimum where a reset time was reported: a service may report one millisecond again and again.
-const TOLD: Waits = Waits { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+const WITH_RESET: Waits = Waits { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// How long after its moment a run that could not be created is still created. Later, the user no longer expects it.
 const LATE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -46,8 +46,8 @@ pub(super) fn planned(verdict: &Verdict, wait: Option<QuotaWait>, now: Timestamp
     }
     // A reset time that has passed was correct.
     let pause_ms = match error.reset_at {
-        Some(reset) => reset.millis_since(now).unwrap_or(0).max(TOLD.millis(wait.made)),
-        None => UNTOLD.millis(wait.made),
+        Some(reset) => reset.millis_since(now).unwrap_or(0).max(WITH_RESET.millis(wait.made)),
+        None => WITHOUT_RESET.millis(wait.made),
     };
     let most = (pause_ms / SPREAD_SHARE).min(SPREAD_MAX_MS);
     let part = u64::from(u16::from_be_bytes([wait.random[0], wait.random[1]]));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lack_of_quota_is_waited_for_and_only_where_that_is_wanted() {
+    fn only_a_lack_of_quota_is_retried_and_only_on_request() {
         assert!(quota(None, wait(0, 0)).is_some());
         assert_eq!(quota(None, None), None);
         assert_eq!(quota(None, wait(5, 0)), None, "so often and no more");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_was_told_counts_and_else_each_wait_is_twice_as_long() {
+    fn a_reported_reset_counts_else_each_wait_doubles() {
         assert_eq!(quota(Some(second(90)), wait(3, 0)), Some(second(90)));
         let waits = (0..5).map(|made| quota(None, wait(made, 0)));
         assert!(waits.eq([60, 120, 240, 480, 960].map(|seconds| Some(second(seconds)))));
@@ -139,7 +139,7 @@ mod tests {
 
     /// Regression: an engine that says `try again in 1ms` each time made hundreds of runs within seconds.
     #[test]
-    fn a_time_that_is_told_again_and_again_is_not_asked_for_without_a_pause() {
+    fn a_repeated_reset_time_still_makes_each_wait_longer() {
         let over = Timestamp::EPOCH.plus_nanos(1_000_000_000);
         for told in [over, now(), now().plus_nanos(1_000_000)] {
             let waits = (0..8).map(|made| quota(Some(told), Some(QuotaWait { made, max: 99, random: [0; 10] })));
@@ -150,8 +150,8 @@ mod tests {
 
     /// The default number of a request.
     #[test]
-    fn twenty_nine_waits_that_nobody_told_are_a_day() {
-        let hours = (0..29).map(|made| UNTOLD.millis(made)).sum::<u64>() / 3_600_000;
+    fn twenty_nine_waits_without_a_reset_take_a_day() {
+        let hours = (0..29).map(|made| WITHOUT_RESET.millis(made)).sum::<u64>() / 3_600_000;
         assert_eq!(hours, 24);
     }
 

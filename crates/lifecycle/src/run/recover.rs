@@ -20,7 +20,7 @@ use crate::closing;
 
 /// The state of the last attempt's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum HostState {
     /// No host has claimed the attempt.
     NoClaim,
     Alive,
@@ -36,7 +36,7 @@ pub fn recover(
     options: RunOptions,
     run_id: RunId,
     now: Timestamp,
-    found: Found,
+    found: HostState,
     session: SessionLeft,
 ) -> Decision {
     if let Some(decision) = completed(state, options, run_id, now, found, session) {
@@ -58,7 +58,7 @@ fn completed(
     options: RunOptions,
     run_id: RunId,
     now: Timestamp,
-    found: Found,
+    found: HostState,
     session: SessionLeft,
 ) -> Option<Decision> {
     let Some(status) = state.status else {
@@ -80,7 +80,7 @@ fn completed(
         }
     }
     if let Some(verdict) = verdict {
-        let process = if found == Found::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
+        let process = if found == HostState::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
         let mut then = after_turn(state, options, run_id, now, verdict, process);
         if let Some(question) = &state.question {
             // The question was asked; only the status is missing.
@@ -150,7 +150,7 @@ fn replied(
     options: RunOptions,
     run_id: RunId,
     now: Timestamp,
-    (found, session): (Found, SessionLeft),
+    (found, session): (HostState, SessionLeft),
     reply: &GivenReply,
 ) -> Decision {
     match (reply.scope, options.continuation) {
@@ -161,7 +161,7 @@ fn replied(
         }
         (Scope::Turn, Continuation::Sticky) if state.process_ended => queued(state),
         (Scope::Turn, Continuation::Sticky) => match (&state.started, found) {
-            (Some(started), Found::Alive) => Decision {
+            (Some(started), HostState::Alive) => Decision {
                 events: Vec::new(),
                 opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() })),
                 effects: vec![Effect::Adopt { attempt: next_attempt(state) }, Effect::WriteInput(reply.clone())],
@@ -191,17 +191,17 @@ fn ending_process(mut decision: Decision) -> Decision {
     decision
 }
 
-fn running(state: &State, options: RunOptions, found: Found) -> Decision {
+fn running(state: &State, options: RunOptions, found: HostState) -> Decision {
     let attempt = state.attempt;
     let mut effects = match found {
         // Nothing was started, and nothing will be started.
-        Found::NoClaim if state.canceling.is_some() || state.failing.is_some() => vec![Effect::Settle { attempt }],
+        HostState::NoClaim if state.canceling.is_some() || state.failing.is_some() => vec![Effect::Settle { attempt }],
         // The claim is the fence: only one process can take it now.
-        Found::NoClaim => vec![Effect::Enqueue { attempt }],
-        Found::Alive => vec![Effect::Adopt { attempt }],
-        Found::Ended | Found::Lost => vec![Effect::Settle { attempt }],
+        HostState::NoClaim => vec![Effect::Enqueue { attempt }],
+        HostState::Alive => vec![Effect::Adopt { attempt }],
+        HostState::Ended | HostState::Lost => vec![Effect::Settle { attempt }],
     };
-    if found == Found::Alive {
+    if found == HostState::Alive {
         // The host refuses an answer that it has already written, so sending it again does no harm. A process that was
         // started with the answer has not had it written to its input.
         let is_written = |reply: &&GivenReply| match (reply.scope, options.continuation) {
@@ -221,7 +221,7 @@ fn waiting(
     options: RunOptions,
     run_id: RunId,
     now: Timestamp,
-    (found, session): (Found, SessionLeft),
+    (found, session): (HostState, SessionLeft),
 ) -> Decision {
     // A question that was closed without an answer leaves an attempt that is being ended, and so does a cancel.
     let open = state.question.as_ref().filter(|_| state.canceling.is_none());
@@ -230,11 +230,11 @@ fn waiting(
     let attempt = state.attempt;
     let effects = match (state.attempt_is_open, options.continuation, found) {
         // A question inside a turn, or of a process that waits between two turns.
-        (true, _, Found::Alive) | (false, Continuation::Sticky, Found::Alive) => {
+        (true, _, HostState::Alive) | (false, Continuation::Sticky, HostState::Alive) => {
             [Some(Effect::Adopt { attempt }), arm].into_iter().flatten().collect()
         }
-        (true, _, Found::NoClaim | Found::Ended | Found::Lost) => vec![Effect::Settle { attempt }],
-        (false, Continuation::Sticky, Found::NoClaim | Found::Ended | Found::Lost) => {
+        (true, _, HostState::NoClaim | HostState::Ended | HostState::Lost) => vec![Effect::Settle { attempt }],
+        (false, Continuation::Sticky, HostState::NoClaim | HostState::Ended | HostState::Lost) => {
             return timeout::process_gone(state, options, run_id, now, session).unwrap_or_default();
         }
         (false, Continuation::Resumable | Continuation::None, _) => arm.into_iter().collect(),

@@ -61,7 +61,7 @@ pub(super) fn after_turn(
         Some(pending) => {
             let question = timed(pending.clone(), options, options.waits_after_turn(), now);
             effects.extend(timer(&question));
-            if options.waits_after_turn() == Waits::Nobody {
+            if options.waits_after_turn() == Waits::NoProcess {
                 effects.push(Effect::ReleaseSlot);
             }
             Decision { events: requested(question), opening: None, effects }

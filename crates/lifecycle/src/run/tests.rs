@@ -19,7 +19,7 @@ use skillrun_parse::record::{AnswerFrom, EndPolicy};
 use skillrun_translate::facts::FactsFold;
 
 use super::*;
-use crate::closing::{ControlEvent, Ending};
+use crate::closing::{ControlEvent, ProcessEnding};
 use crate::control::ProcessExit;
 use crate::settle::Settled;
 
@@ -231,7 +231,7 @@ impl World {
                 self.happens(Input::Settled(SettledAttempt {
                     facts: &facts,
                     settled: &settled,
-                    ending: Ending {
+                    ending: ProcessEnding {
                         exit: ProcessExit::Code(0),
                         ended_by: Some(EndedBy::Exited),
                         elapsed_ms: None,
@@ -376,7 +376,7 @@ proptest! {
     fn recovery_always_leads_on(
         options in options(),
         happenings in prop::collection::vec(happenings(), 0..30),
-        found in prop::sample::select(vec![Found::NoClaim, Found::Alive, Found::Ended, Found::Lost]),
+        found in prop::sample::select(vec![HostState::NoClaim, HostState::Alive, HostState::Ended, HostState::Lost]),
         session in prop::sample::select(vec![SessionLeft::Lost, SessionLeft::Loadable]),
     ) {
         let mut world = World::new(options);
@@ -409,7 +409,7 @@ proptest! {
         before.iter().for_each(|happening| drop(world.play(happening)));
         world.dies_writing(if before.is_empty() { &Happening::Accept } else { &last }, kept);
         let is_kept = options.continuation == Continuation::Sticky && !world.state.process_ended;
-        let found = if is_kept || world.state.attempt_is_open { Found::Alive } else { Found::Ended };
+        let found = if is_kept || world.state.attempt_is_open { HostState::Alive } else { HostState::Ended };
         let session = SessionLeft::Loadable;
         let decision = recover(&world.state, options, run_id(), world.now(), found, session);
         world.results = u32::from(world.state.is_over() && !decision.effects.contains(&Effect::WriteResult));
@@ -492,7 +492,7 @@ fn a_sticky_process_over_four_attempts() {
 }
 
 #[test]
-fn a_process_that_is_gone_takes_the_run_with_it_unless_its_session_can_be_loaded() {
+fn a_lost_process_fails_the_run_unless_its_session_loads() {
     let mut world = with(Continuation::Sticky, true);
     world.all(&[Happening::ProcessGone(SessionLeft::Lost)]);
     let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
@@ -517,7 +517,7 @@ fn a_process_that_is_gone_takes_the_run_with_it_unless_its_session_can_be_loaded
     // An owner that died after the answer finds the process gone.
     let mut world = with(Continuation::Sticky, true);
     world.dies_writing(&Happening::Reply { id: 1, request: None }, 1);
-    let after = |session| recover(&world.state, world.options, run_id(), world.now(), Found::Ended, session);
+    let after = |session| recover(&world.state, world.options, run_id(), world.now(), HostState::Ended, session);
     assert_eq!(after(SessionLeft::Loadable).effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
     let types: Vec<_> = after(SessionLeft::Lost).events.iter().map(|event| event.data.event_type().as_str()).collect();
     assert_eq!(types, ["run.failed"]);
@@ -547,7 +547,7 @@ fn reply_and_expiry_race_and_one_wins() {
 }
 
 #[test]
-fn a_cancel_ends_what_waits_at_once_and_what_runs_when_it_is_settled() {
+fn a_cancel_ends_a_waiting_run_now_and_a_running_one_settled() {
     let mut world = with(Continuation::Sticky, true);
     let effects = world.play(&Happening::Cancel).expect("canceled");
     assert!(effects.contains(&Effect::EndProcess));
@@ -623,12 +623,12 @@ fn after_so_many_decisions_of_its_own_the_run_ends() {
 }
 
 #[test]
-fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
+fn a_batch_cut_after_the_turn_record_is_completed() {
     let world = with(Continuation::Resumable, false);
     let cut = world.log.iter().position(|event| matches!(event.data, Data::AttemptEnded(_))).expect("a turn record");
     let state = State::of(&world.log[..=cut]);
     assert!(state.is_unfinished);
-    let decision = recover(&state, world.options, run_id(), world.now(), Found::Ended, SessionLeft::Lost);
+    let decision = recover(&state, world.options, run_id(), world.now(), HostState::Ended, SessionLeft::Lost);
     let types: Vec<_> = decision.events.iter().map(|event| event.data.event_type().as_str()).collect();
     assert_eq!(types, ["interaction.requested", "run.status"]);
     assert!(
@@ -648,7 +648,7 @@ fn a_cancel_between_a_turn_and_the_end_of_its_run_counts() {
         assert!(world.state.is_unfinished, "{:?}", world.types());
         world.dies_writing(&Happening::Cancel, 1);
         assert!(world.state.canceling.is_some() && !world.state.is_over(), "{:?}", world.types());
-        let decision = recover(&world.state, world.options, run_id(), world.now(), Found::Ended, SessionLeft::Lost);
+        let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::Ended, SessionLeft::Lost);
         world.carry_out(decision);
         assert_eq!(world.state.status, Some(RunStatus::Canceled), "{:?}", world.types());
     }
@@ -663,7 +663,7 @@ fn a_process_that_died_after_its_answer_is_known_to_be_gone() {
         let mut world = with(Continuation::Sticky, true);
         world.dies_writing(&Happening::Reply { id: 1, request: None }, kept);
         let options = world.options;
-        let decision = recover(&world.state, options, run_id(), world.now(), Found::Ended, SessionLeft::Loadable);
+        let decision = recover(&world.state, options, run_id(), world.now(), HostState::Ended, SessionLeft::Loadable);
         assert_eq!(decision.effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
         world.carry_out(decision);
         assert_eq!((world.state.status, world.state.process_ended), (Some(RunStatus::Queued), true));
@@ -678,7 +678,7 @@ fn what_a_process_was_started_with_is_not_written_to_it() {
     let mut world = with(Continuation::Resumable, true);
     world.all(&[Happening::Reply { id: 1, request: None }, Happening::HostReady]);
     let after = |world: &World| {
-        recover(&world.state, world.options, run_id(), world.now(), Found::Alive, SessionLeft::Lost).effects
+        recover(&world.state, world.options, run_id(), world.now(), HostState::Alive, SessionLeft::Lost).effects
     };
     assert_eq!(after(&world), [Effect::Adopt { attempt: AttemptNumber(2) }]);
     world.all(&[Happening::Call, Happening::Reply { id: 2, request: None }]);
@@ -688,22 +688,22 @@ fn what_a_process_was_started_with_is_not_written_to_it() {
 /// Regression: an owner died after a cancel of a run that asks inside a turn; its process kept waiting until the
 /// deadline of the question, and longer (found by the simulation).
 #[test]
-fn a_process_that_asks_is_ended_by_whoever_finds_a_cancel() {
+fn recovery_of_a_cancel_ends_a_process_that_asks() {
     let mut world = World::new(RunOptions::default());
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Call, Happening::Cancel]);
     assert_eq!(world.state.status, Some(RunStatus::WaitingUser));
-    let decision = recover(&world.state, world.options, run_id(), world.now(), Found::Alive, SessionLeft::Lost);
+    let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::Alive, SessionLeft::Lost);
     assert_eq!(decision.effects, [Effect::Adopt { attempt: AttemptNumber(1) }, Effect::EndProcess]);
 }
 
 /// Regression: an owner ended a process at the deadline of its question and was killed before this was in the Log; the
 /// next owner concluded that the process had died by itself (found by `make kills`).
 #[test]
-fn a_process_that_was_ended_for_its_deadline_is_not_a_lost_session() {
+fn a_process_ended_at_its_deadline_is_not_a_lost_session() {
     let world = with(Continuation::Sticky, true);
     let deadline = world.state.question.as_ref().and_then(|question| question.deadline).expect("a deadline");
     for (now, code) in [(world.now(), Code::SessionLost), (deadline, Code::InteractionWaitTimeout)] {
-        let decision = recover(&world.state, world.options, run_id(), now, Found::Ended, SessionLeft::Lost);
+        let decision = recover(&world.state, world.options, run_id(), now, HostState::Ended, SessionLeft::Lost);
         let Some(Data::RunFailed(failed)) = decision.events.last().map(|event| &event.data) else { panic!("no end") };
         assert_eq!(failed.error.code, code);
     }
@@ -719,7 +719,7 @@ fn a_question_is_not_put_for_a_process_that_is_gone() {
             let mut world = World::new(options);
             world.all(&[Happening::Accept, Happening::HostReady]);
             world.dies_writing(&Happening::Settle(RunStatus::WaitingUser), kept);
-            let decision = recover(&world.state, options, run_id(), world.now(), Found::Lost, session);
+            let decision = recover(&world.state, options, run_id(), world.now(), HostState::Lost, session);
             world.carry_out(decision);
             world
         };
@@ -738,6 +738,6 @@ fn a_question_is_not_put_for_a_process_that_is_gone() {
 fn nothing_is_begun_after_a_cancel() {
     let mut world = World::new(RunOptions::default());
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Cancel]);
-    let decision = recover(&world.state, world.options, run_id(), world.now(), Found::NoClaim, SessionLeft::Lost);
+    let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::NoClaim, SessionLeft::Lost);
     assert_eq!(decision.effects, [Effect::Settle { attempt: AttemptNumber(1) }]);
 }

@@ -32,7 +32,7 @@ actions! {
     /// An owner starts because of a client's request, and handles that before it looks at the run.
     Comes = "a client takes the run" in [1, 2, 3, 4, 5, 6] with 8,
     Owner = "the owner continues" in [0, 1, 2, 3, 4, 5, 6] with 0,
-    Hear = "the owner reads from its host" in [2, 3, 4, 5, 6] with 20,
+    PollHost = "the owner reads from its host" in [2, 3, 4, 5, 6] with 20,
     Mail = "the owner takes its mail" in [1, 2, 3, 4, 5, 6] with 20,
     Due = "a timer is due" in [3] with 20,
     Host = "the process works" in [2, 3, 4, 5, 6] with 30,
@@ -67,6 +67,6 @@ impl Action {
 
     /// The owner performs it, and has something to do as long as it is possible.
     pub(crate) fn is_of_owner(self) -> bool {
-        matches!(self, Self::Owner | Self::Hear | Self::Mail | Self::Due)
+        matches!(self, Self::Owner | Self::PollHost | Self::Mail | Self::Due)
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::faults::Fault;
 use crate::shrink::shrink;
-use crate::story::{Failure, play, told};
+use crate::story::{Failure, play, transcript};
 use crate::tally::Tally;
 use crate::tape::Tape;
 
@@ -49,6 +49,7 @@ fn play_some(first: u64, range: Range<u64>, fault: Option<Fault>) -> (Tally, Opt
 pub(crate) fn report(found: Found, fault: Option<Fault>) -> (Failure, String) {
     let seed = found.seed;
     let short = shrink(found.failure, fault);
-    let words = format!("seed {seed} breaks a law; shrunk to {} steps:\n{}", short.steps, told(&short.numbers, fault));
+    let words =
+        format!("seed {seed} breaks a law; shrunk to {} steps:\n{}", short.steps, transcript(&short.numbers, fault));
     (short, words)
 }

@@ -7,7 +7,7 @@ use crate::laws::{Broken, Law};
 
 /// The response that a client received to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Response {
     Nothing,
     /// It is on the disk.
     Yes,
@@ -21,7 +21,7 @@ pub(crate) struct Sent {
     pub(crate) interaction: u32,
     pub(crate) text: String,
     pub(crate) key: Option<String>,
-    pub(crate) told: Told,
+    pub(crate) response: Response,
 }
 
 /// A request to a run: an answer by its index in the list, or a cancel.
@@ -49,7 +49,7 @@ impl Clients {
     pub(crate) fn reply(&mut self, interaction: u32, has_key: bool) -> Said {
         let number = self.sent.len() + 1;
         let key = has_key.then(|| format!("k{number}"));
-        self.sent.push(Sent { interaction, text: format!("answer {number}"), key, told: Told::Nothing });
+        self.sent.push(Sent { interaction, text: format!("answer {number}"), key, response: Response::Nothing });
         Said::Reply(number - 1)
     }
 
@@ -71,24 +71,26 @@ impl Clients {
     pub(crate) fn done(&mut self, said: Said) {
         match said {
             Said::Cancel => self.has_canceled = true,
-            Said::Reply(at) => self.sent[at].told = Told::Yes,
+            Said::Reply(at) => self.sent[at].response = Response::Yes,
         }
     }
 
     pub(crate) fn refused(&mut self, said: Said, refusal: &Refusal) {
         let Said::Reply(at) = said else { return };
         let sent = &mut self.sent[at];
-        sent.told = match (refusal, sent.told) {
+        sent.response = match (refusal, sent.response) {
             // A request that was carried out once with the same key is done.
-            (Refusal::Repeated { .. }, _) | (_, Told::Yes) => Told::Yes,
-            (Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. }, Told::Nothing | Told::No) => Told::No,
+            (Refusal::Repeated { .. }, _) | (_, Response::Yes) => Response::Yes,
+            (Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. }, Response::Nothing | Response::No) => {
+                Response::No
+            }
         };
     }
 
     /// An answer that has a key is sent once more; the earlier response does not count.
     pub(crate) fn again(&mut self, at: usize) -> Said {
-        if self.sent[at].told == Told::No {
-            self.sent[at].told = Told::Nothing;
+        if self.sent[at].response == Response::No {
+            self.sent[at].response = Response::Nothing;
         }
         Said::Reply(at)
     }
@@ -101,14 +103,14 @@ impl Clients {
     pub(crate) fn check(&self, logged: &[(u32, String)]) -> Result<(), Broken> {
         for sent in &self.sent {
             let is_there = logged.iter().any(|(id, text)| *id == sent.interaction && *text == sent.text);
-            match sent.told {
-                Told::Yes if !is_there => {
+            match sent.response {
+                Response::Yes if !is_there => {
                     return Err(Law::LostReply.broken(format!("\"{}\" is not in the Log", sent.text)));
                 }
-                Told::No if is_there => {
+                Response::No if is_there => {
                     return Err(Law::RefusedReply.broken(format!("\"{}\" is in the Log", sent.text)));
                 }
-                Told::Yes | Told::No | Told::Nothing => {}
+                Response::Yes | Response::No | Response::Nothing => {}
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
-    Decision, Effect, Found, Input, Opening, Refusal, SessionLeft, State, decide, made_until, recover,
+    Decision, Effect, HostState, Input, Opening, Refusal, SessionLeft, State, decide, made_until, recover,
 };
 use skillrun_model::rasp::{Correlation, Data, Event, RawRef, SourceStream};
 use skillrun_model::status::Continuation;
@@ -21,7 +21,7 @@ use crate::faults::Fault;
 use crate::host::{Ask, Hosts, Phase};
 use crate::laws::{Broken, Law, Laws};
 use crate::scene::Scene;
-use crate::worker::{Inside, Told};
+use crate::worker::{Inside, TurnReport};
 use crate::world::World;
 
 /// How long after a failure the work is retried.
@@ -69,7 +69,7 @@ pub(crate) struct Hand {
     pub(crate) host: Option<u32>,
     /// The loop that the worker is in.
     pub(crate) inside: Inside,
-    pub(crate) told: Told,
+    pub(crate) told: TurnReport,
     /// Lines of the attempt that were appended.
     pub(crate) read: usize,
     pub(crate) is_ending: bool,
@@ -150,7 +150,7 @@ impl World {
             timer: None,
             host: None,
             inside: Inside::Nothing,
-            told: Told::Nothing,
+            told: TurnReport::Nothing,
             read: 0,
             is_ending: false,
         });
@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    pub(crate) fn recover(&mut self, found: Found, session: SessionLeft, after: After) -> Result<(), Broken> {
+    pub(crate) fn recover(&mut self, found: HostState, session: SessionLeft, after: After) -> Result<(), Broken> {
         let (options, run_id, now) = (self.scene.options, self.run_id, self.wall());
         let mut decision = recover(&self.hand().state, options, run_id, now, found, session);
         match self.fault {
@@ -274,7 +274,7 @@ impl World {
             self.ask(Ask::Start)?;
         }
         if !batch.is_empty() {
-            self.tell(|| "the owner appends".to_owned());
+            self.narrate(|| "the owner appends".to_owned());
         }
         for event in batch {
             if let Data::RunFailed(failed) = &event.data {
@@ -295,7 +295,7 @@ impl World {
             && let Some(said) = said.take()
         {
             self.clients.done(said);
-            self.tell(|| "the client receives the acknowledgement".to_owned());
+            self.narrate(|| "the client receives the acknowledgement".to_owned());
         }
         let doing = Doing { left: decision.effects.into(), told: None, said, after };
         self.hand().at = At::Effects(Box::new(doing));
@@ -404,7 +404,7 @@ impl World {
         }
         if let Some(said) = said {
             self.clients.done(said);
-            self.tell(|| "the client receives the acknowledgement".to_owned());
+            self.narrate(|| "the client receives the acknowledgement".to_owned());
         }
         Ok(())
     }
@@ -413,7 +413,7 @@ impl World {
     pub(crate) fn take_up(&mut self) -> Result<(), Broken> {
         let state = &self.hand().state;
         if state.status.is_none() {
-            return self.recover(Found::NoClaim, SessionLeft::Lost, After::TakeUp);
+            return self.recover(HostState::NoClaim, SessionLeft::Lost, After::TakeUp);
         }
         if state.is_over() {
             self.put_down();
@@ -469,7 +469,7 @@ impl World {
             | At::Rest => choices.push(Action::Owner),
             At::Follow | At::Between | At::SeeOut => {
                 if self.has_news(hand) {
-                    choices.push(Action::Hear);
+                    choices.push(Action::PollHost);
                 }
                 if is_due(&hand.timer) && !matches!(hand.at, At::SeeOut) {
                     choices.push(Action::Due);
@@ -512,18 +512,18 @@ impl World {
         let now = self.now;
         let desk = self.desk();
         if std::mem::take(&mut desk.ends_process) {
-            self.tell(|| "the owner ends the process that waited".to_owned());
+            self.narrate(|| "the owner ends the process that waited".to_owned());
             return self.ask(Ask::Cancel);
         }
         if desk.is_queued && may_begin {
             (desk.is_queued, desk.timer) = (false, None);
-            self.tell(|| "the run has a slot".to_owned());
+            self.narrate(|| "the run has a slot".to_owned());
             self.open();
             return self.look();
         }
         if desk.again_at.is_some_and(|at| at <= now) {
             desk.again_at = None;
-            self.tell(|| "the owner tries again".to_owned());
+            self.narrate(|| "the owner tries again".to_owned());
             if self.disk.log.is_empty() {
                 return if self.planned.is_some() { self.accept() } else { Ok(()) };
             }
@@ -558,7 +558,7 @@ impl World {
             }
         }
         self.tally.mark("a planned run is made");
-        self.tell(|| "the planned run is created".to_owned());
+        self.narrate(|| "the planned run is created".to_owned());
         self.accept()
     }
 
@@ -570,12 +570,12 @@ impl World {
             self.open();
         }
         let (input, after) = (self.clients.input(said), if is_worked_on { After::Next } else { After::Desk });
-        self.tell(|| match said {
+        self.narrate(|| match said {
             Said::Cancel => "the owner reads the cancel".to_owned(),
             Said::Reply(at) => format!("the owner reads answer {}", at + 1),
         });
         if let Err(refusal) = self.decide(input, Some(said), after)? {
-            self.tell(|| format!("it is refused: {refusal}"));
+            self.narrate(|| format!("it is refused: {refusal}"));
             self.tally.mark(match refusal {
                 Refusal::Repeated { .. } => "an answer is repeated",
                 Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
@@ -592,14 +592,14 @@ impl World {
     fn turn_away(&mut self) {
         self.put_down();
         if self.owner.as_ref().is_some_and(|owner| owner.is_visitor) {
-            self.tell(|| "the client leaves".to_owned());
+            self.narrate(|| "the client leaves".to_owned());
             self.owner = None;
         }
     }
 
     /// The deadline of a question has passed.
     pub(crate) fn timer_is_due(&mut self) -> Result<(), Broken> {
-        self.tell(|| "the deadline of the question has passed".to_owned());
+        self.narrate(|| "the deadline of the question has passed".to_owned());
         let is_worked_on = self.owner.as_ref().is_some_and(|owner| owner.hand.is_some());
         if is_worked_on {
             let Some(timer) = self.hand().timer.take() else { return Ok(()) };

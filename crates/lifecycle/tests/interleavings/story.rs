@@ -36,24 +36,24 @@ fn played(world: &mut World) -> Result<(), Broken> {
 }
 
 /// The story of a tape, in numbered sentences, and its Log.
-pub(crate) fn told(numbers: &[u16], fault: Option<Fault>) -> String {
+pub(crate) fn transcript(numbers: &[u16], fault: Option<Fault>) -> String {
     let mut world = World::new(Tape::given(numbers.to_vec()), fault);
     world.story = Some(Vec::new());
     let played = played(&mut world);
-    let mut told = String::new();
+    let mut transcript = String::new();
     let scene = world.scene;
-    writeln!(told, "{:?}, {:?}, {:?}", scene.options, scene.mode, scene.session).ok();
+    writeln!(transcript, "{:?}, {:?}, {:?}", scene.options, scene.mode, scene.session).ok();
     for (number, sentence) in world.story.iter().flatten().enumerate() {
-        writeln!(told, "{:>4}. {sentence}", number + 1).ok();
+        writeln!(transcript, "{:>4}. {sentence}", number + 1).ok();
     }
-    writeln!(told, "the Log:").ok();
+    writeln!(transcript, "the Log:").ok();
     for event in &world.disk.log {
-        writeln!(told, "{:>4} attempt {} {}", event.seq, event.attempt_number, event.event_type().as_str()).ok();
+        writeln!(transcript, "{:>4} attempt {} {}", event.seq, event.attempt_number, event.event_type().as_str()).ok();
     }
     match played {
-        Ok(()) => writeln!(told, "all laws hold"),
-        Err(Broken { law, words }) => writeln!(told, "broken: {} ({law:?}): {words}", law.words()),
+        Ok(()) => writeln!(transcript, "all laws hold"),
+        Err(Broken { law, words }) => writeln!(transcript, "broken: {} ({law:?}): {words}", law.words()),
     }
     .ok();
-    told
+    transcript
 }

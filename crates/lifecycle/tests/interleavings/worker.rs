@@ -1,8 +1,8 @@
 //! The owner at work on a run that has a process, or is about to. Mirrors `runtime/src/worker.rs`, `worker/` and
 //! `judge.rs`.
 
-use skillrun_lifecycle::closing::Ending;
-use skillrun_lifecycle::run::{Effect, Found, GivenReply, Input, ProcessLeft, SessionLeft, SettledAttempt};
+use skillrun_lifecycle::closing::ProcessEnding;
+use skillrun_lifecycle::run::{Effect, GivenReply, HostState, Input, ProcessLeft, SessionLeft, SettledAttempt};
 use skillrun_lifecycle::{Control, settle};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{
@@ -24,7 +24,7 @@ use crate::world::World;
 
 /// What the host received about the end of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum TurnReport {
     Nothing,
     Over,
     Next,
@@ -64,7 +64,7 @@ impl World {
             At::Settle => self.settle(),
             At::EnterBetween => {
                 let deadline = self.deadline();
-                self.tell(|| "the owner waits with the process".to_owned());
+                self.narrate(|| "the owner waits with the process".to_owned());
                 let hand = self.hand();
                 (hand.at, hand.inside) = (At::Between, Inside::Between);
                 self.ask(Ask::Wait(deadline))
@@ -111,29 +111,29 @@ impl World {
         } else if waits_between {
             self.look_at(after(last))
         } else {
-            Found::Ended
+            HostState::Ended
         };
         self.tally.mark(match found {
-            Found::NoClaim => "found: nothing",
-            Found::Alive => "found: a living host",
-            Found::Ended => "found: a record",
-            Found::Lost => "found: a host that was lost",
+            HostState::NoClaim => "found: nothing",
+            HostState::Alive => "found: a living host",
+            HostState::Ended => "found: a record",
+            HostState::Lost => "found: a host that was lost",
         });
         let session = match found {
-            Found::Alive => SessionLeft::Lost,
-            Found::NoClaim | Found::Ended | Found::Lost if has_session => self.scene.session,
-            Found::NoClaim | Found::Ended | Found::Lost => SessionLeft::Lost,
+            HostState::Alive => SessionLeft::Lost,
+            HostState::NoClaim | HostState::Ended | HostState::Lost if has_session => self.scene.session,
+            HostState::NoClaim | HostState::Ended | HostState::Lost => SessionLeft::Lost,
         };
-        self.tell(|| format!("the owner looks: {found:?}"));
+        self.narrate(|| format!("the owner looks: {found:?}"));
         self.recover(found, session, After::Next)
     }
 
-    fn look_at(&mut self, attempt: AttemptNumber) -> Found {
+    fn look_at(&mut self, attempt: AttemptNumber) -> HostState {
         if self.fault == Some(Fault::StartsAgain) {
-            return Found::NoClaim;
+            return HostState::NoClaim;
         }
         if self.attach(attempt) {
-            return Found::Alive;
+            return HostState::Alive;
         }
         let left = self.hosts.attempt(attempt.0).clone();
         match left.record {
@@ -141,10 +141,10 @@ impl World {
                 if record.continues {
                     self.attach(after(attempt));
                 }
-                Found::Ended
+                HostState::Ended
             }
-            None if left.is_claimed => Found::Lost,
-            None => Found::NoClaim,
+            None if left.is_claimed => HostState::Lost,
+            None => HostState::NoClaim,
         }
     }
 
@@ -189,7 +189,7 @@ impl World {
         if self.laws.was_given(given.interaction) {
             self.tally.mark("an answer is written twice");
         }
-        self.tell(|| format!("the owner gives the answer to question {} to the process", given.interaction));
+        self.narrate(|| format!("the owner gives the answer to question {} to the process", given.interaction));
         self.ask(Ask::GoOn)?;
         self.ask(Ask::Input(given))
     }
@@ -202,10 +202,10 @@ impl World {
         let is_wanted = hand.state.canceling.is_some() || hand.state.failing.is_some();
         if is_wanted {
             hand.is_ending = true;
-            self.tell(|| "the owner ends the process".to_owned());
+            self.narrate(|| "the owner ends the process".to_owned());
             return self.ask(Ask::Cancel);
         }
-        self.tell(|| "the owner closes the input of the process".to_owned());
+        self.narrate(|| "the owner closes the input of the process".to_owned());
         self.ask(Ask::CloseStdin)?;
         self.ask(Ask::TurnOver)
     }
@@ -291,7 +291,7 @@ impl World {
 
     fn start(&mut self, attempt: AttemptNumber) -> Result<(), Broken> {
         let is_restarted = self.is_restarted(attempt);
-        self.tell(|| format!("the owner starts attempt {attempt}"));
+        self.narrate(|| format!("the owner starts attempt {attempt}"));
         if !self.attach(attempt) {
             let left = self.hosts.attempt(attempt.0).clone();
             if left.record.is_some() || left.is_claimed {
@@ -343,7 +343,7 @@ impl World {
     /// The engine is no longer available.
     pub(crate) fn start_fails(&mut self) -> Result<(), Broken> {
         let At::Start(attempt) = self.hand().at else { return Ok(()) };
-        self.tell(|| format!("attempt {attempt} cannot be started"));
+        self.narrate(|| format!("attempt {attempt} cannot be started"));
         if self.hosts.living.is_some() {
             return self.start(attempt);
         }
@@ -366,10 +366,10 @@ impl World {
         let read = self.disk.evidence;
         let hand = self.hand();
         (hand.at, hand.inside) = (At::Follow, Inside::Follow);
-        (hand.told, hand.read) = (Told::Nothing, read);
+        (hand.told, hand.read) = (TurnReport::Nothing, read);
         let waits = hand.state.status == Some(RunStatus::WaitingUser);
         let deadline = self.deadline();
-        self.tell(|| "the owner follows the process".to_owned());
+        self.narrate(|| "the owner follows the process".to_owned());
         self.ask(Ask::Start)?;
         if waits { self.ask(Ask::Wait(deadline)) } else { Ok(()) }
     }
@@ -391,7 +391,7 @@ impl World {
         let lines = self.hosts.lines(number);
         host.attempt != number
             || lines.len() > hand.read
-            || (end_of(lines).is_some() && hand.told == Told::Nothing && !hand.is_ending)
+            || (end_of(lines).is_some() && hand.told == TurnReport::Nothing && !hand.is_ending)
             || self.has_call(hand, lines)
     }
 
@@ -406,12 +406,12 @@ impl World {
     }
 
     /// Reads from the host, and does the first thing that follows.
-    pub(crate) fn hear(&mut self) -> Result<(), Broken> {
+    pub(crate) fn poll_host(&mut self) -> Result<(), Broken> {
         let owner = self.owner.as_ref().expect("an owner");
         let hand = owner.hand.as_ref().expect("a run in hand");
         let is_gone = self.is_gone(hand);
         if matches!(hand.at, At::Between) {
-            self.tell(|| "the process that should have waited is gone".to_owned());
+            self.narrate(|| "the process that should have waited is gone".to_owned());
             self.tally.mark("a process that waited is gone");
             self.hand().host = None;
             return self.process_gone();
@@ -423,7 +423,7 @@ impl World {
         }
         let attempt = hand.state.attempt;
         if is_gone {
-            self.tell(|| "the host has closed the connection".to_owned());
+            self.narrate(|| "the host has closed the connection".to_owned());
             self.hand().host = None;
             let left = self.hosts.attempt(attempt.0);
             let at = if left.is_claimed { At::Settle } else { At::Start(attempt) };
@@ -438,10 +438,10 @@ impl World {
             self.append_lines()?;
         }
         let hand = self.hand();
-        let is_told = hand.told != Told::Nothing || hand.is_ending;
+        let is_told = hand.told != TurnReport::Nothing || hand.is_ending;
         let lines = self.hosts.lines(attempt.0);
         if end_of(lines).is_some() && !is_told {
-            return self.tell_end(attempt);
+            return self.report_turn_end(attempt);
         }
         let hand = self.owner.as_ref().and_then(|owner| owner.hand.as_ref());
         if hand.is_some_and(|hand| self.has_call(hand, lines)) { self.ask_next() } else { Ok(()) }
@@ -453,7 +453,7 @@ impl World {
         let hand = self.hand();
         let (attempt, read) = (hand.state.attempt, hand.read);
         let count = self.hosts.lines(attempt.0).len();
-        self.tell(|| format!("the owner reads {} lines", count - read));
+        self.narrate(|| format!("the owner reads {} lines", count - read));
         for at in read..count {
             // What an engine reports about itself is not a status of the run.
             let change =
@@ -485,23 +485,23 @@ impl World {
     }
 
     /// Reports to the host that the turn is over.
-    fn tell_end(&mut self, attempt: AttemptNumber) -> Result<(), Broken> {
+    fn report_turn_end(&mut self, attempt: AttemptNumber) -> Result<(), Broken> {
         if self.hand().state.question.is_some() {
             self.ask(Ask::GoOn)?;
         }
         if !self.scene.goes_on() {
-            self.hand().told = Told::Over;
-            self.tell(|| "the owner reports to the host that the turn is over".to_owned());
+            self.hand().told = TurnReport::Over;
+            self.narrate(|| "the owner reports to the host that the turn is over".to_owned());
             self.ask(Ask::CloseStdin)?;
             return self.ask(Ask::TurnOver);
         }
-        self.hand().told = Told::Next;
-        self.tell(|| "the owner asks for the next attempt".to_owned());
+        self.hand().told = TurnReport::Next;
+        self.narrate(|| "the owner asks for the next attempt".to_owned());
         let is_changing = self.hosts.living.as_ref().is_some_and(|host| host.is_changing);
         let answered = self.hosts.ask(self.now, Ask::Next(attempt.0 + 1));
         let leaves = !is_changing || self.fault == Some(Fault::TakesChangingForLeaving);
         if answered == Answered::Refused && leaves {
-            self.hand().told = Told::Over;
+            self.hand().told = TurnReport::Over;
             self.ask(Ask::CloseStdin)?;
             return self.ask(Ask::TurnOver);
         }
@@ -511,7 +511,7 @@ impl World {
     /// Asks the next question of the turn.
     fn ask_next(&mut self) -> Result<(), Broken> {
         self.tally.mark("a question inside a turn");
-        self.tell(|| "the owner asks the question of the process".to_owned());
+        self.narrate(|| "the owner asks the question of the process".to_owned());
         let question = Box::new(self.call());
         let asked = match self.scene.mode {
             ExecutionMode::Interactive => self.decide(Input::CallAsked(question), None, After::Asked)?,
@@ -591,12 +591,17 @@ impl World {
         };
         let settled = settle(&facts, &control);
         let process = if self.hand().host.is_some() { ProcessLeft::Living } else { ProcessLeft::Gone };
-        self.tell(|| format!("the owner settles attempt {attempt}: {}", settled.verdict.run_status));
+        self.narrate(|| format!("the owner settles attempt {attempt}: {}", settled.verdict.run_status));
         if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
             self.end_process()?;
         }
-        let ending =
-            Ending { exit: record.process_exit(), ended_by, elapsed_ms: None, timeout_ms: None, host_hash: None };
+        let ending = ProcessEnding {
+            exit: record.process_exit(),
+            ended_by,
+            elapsed_ms: None,
+            timeout_ms: None,
+            host_hash: None,
+        };
         let (facts, settled) = (&facts, &settled);
         let input = Input::Settled(SettledAttempt { facts, settled, ending, artifacts: Vec::new(), process });
         let written = self.decide(input, None, After::Settled)?;

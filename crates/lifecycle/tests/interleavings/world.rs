@@ -228,18 +228,18 @@ impl World {
     fn act(&mut self, action: Action) -> Result<(), Broken> {
         match action {
             Action::Restart => {
-                self.tell(|| "an owner starts".to_owned());
+                self.narrate(|| "an owner starts".to_owned());
                 self.restart()
             }
             Action::Comes => {
                 let said = self.some_word();
-                self.tell(|| "a client comes and takes the run itself".to_owned());
+                self.narrate(|| "a client comes and takes the run itself".to_owned());
                 let mail = VecDeque::from([said]);
                 self.owner = Some(Owner { mail, is_visitor: true, ..Owner::default() });
                 self.take_mail()
             }
             Action::Owner => self.owner_goes_on(),
-            Action::Hear => self.hear(),
+            Action::PollHost => self.poll_host(),
             Action::Mail => self.take_mail(),
             Action::Due => self.timer_is_due(),
             Action::Host => {
@@ -276,32 +276,32 @@ impl World {
                 Ok(())
             }
             Action::Crash => {
-                self.tell(|| "the owner dies".to_owned());
+                self.narrate(|| "the owner dies".to_owned());
                 self.owner_dies();
                 Ok(())
             }
             Action::CrashWriting => self.dies_writing(),
             Action::DiskFull => {
                 self.tally.mark("an append fails");
-                self.tell(|| "the disk is full, and nothing can be appended".to_owned());
+                self.narrate(|| "the disk is full, and nothing can be appended".to_owned());
                 self.append_fails()
             }
             Action::StartFails => self.start_fails(),
             Action::HostKilled => {
-                self.tell(|| "the host is killed".to_owned());
+                self.narrate(|| "the host is killed".to_owned());
                 self.hosts.kill();
                 Ok(())
             }
             Action::ProcessDies => {
                 let exit = [Exit::Bad, Exit::Good][self.tape.pick(2)];
-                self.tell(|| format!("the process dies by itself ({exit:?})"));
+                self.narrate(|| format!("the process dies by itself ({exit:?})"));
                 self.hosts.exit(exit);
                 Ok(())
             }
             Action::PowerCut => {
                 let unsynced = self.disk.log.len() - self.disk.synced;
                 let kept = self.tape.pick(unsynced + 1);
-                self.tell(|| "the machine dies, with every process on it".to_owned());
+                self.narrate(|| "the machine dies, with every process on it".to_owned());
                 self.hosts.kill();
                 self.owner_dies();
                 self.disk.lose_unsynced(kept);
@@ -309,12 +309,12 @@ impl World {
             }
             Action::ClockForward => {
                 self.offset += JUMP;
-                self.tell(|| "the clock is set an hour ahead".to_owned());
+                self.narrate(|| "the clock is set an hour ahead".to_owned());
                 Ok(())
             }
             Action::ClockBack => {
                 self.offset -= JUMP;
-                self.tell(|| "the clock is set an hour back".to_owned());
+                self.narrate(|| "the clock is set an hour back".to_owned());
                 Ok(())
             }
         }
@@ -345,7 +345,7 @@ impl World {
                 format!("a client sends \"{}\" to question {}{key}", sent.text, sent.interaction)
             }
         });
-        self.tell(|| words.unwrap_or_default());
+        self.narrate(|| words.unwrap_or_default());
         if let Some(owner) = &mut self.owner {
             owner.mail.push_back(said);
         }
@@ -368,7 +368,7 @@ impl World {
             self.tally.mark("a record is torn");
         }
         let (whole, torn) = (batch.len(), if is_torn { ", and a piece of the next" } else { "" });
-        self.tell(|| format!("the owner dies writing: {kept} of {whole} events are in the Log{torn}"));
+        self.narrate(|| format!("the owner dies writing: {kept} of {whole} events are in the Log{torn}"));
         self.disk.has_result |= self.writes_result();
         for event in batch.into_iter().take(kept) {
             self.append(event, Durability::Synced)?;
@@ -382,7 +382,7 @@ impl World {
     pub(crate) fn append(&mut self, event: Event, durability: Durability) -> Result<(), Broken> {
         self.tally.event(event.event_type().as_str());
         let number = event.attempt_number;
-        self.tell(|| format!("    {:>3} {} (attempt {number})", event.seq, event.event_type().as_str()));
+        self.narrate(|| format!("    {:>3} {} (attempt {number})", event.seq, event.event_type().as_str()));
         let judged = self.laws.event(&event, &self.disk.state, &mut self.hosts, &self.scene);
         self.disk.append(event, durability, self.scene.paper);
         judged
@@ -403,7 +403,7 @@ impl World {
         self.now + at.millis_since(self.wall()).unwrap_or(0)
     }
 
-    pub(crate) fn tell(&mut self, words: impl FnOnce() -> String) {
+    pub(crate) fn narrate(&mut self, words: impl FnOnce() -> String) {
         if let Some(story) = &mut self.story {
             story.push(format!("{:>9.3} s  {}", self.now as f64 / 1000.0, words()));
         }
@@ -428,12 +428,12 @@ impl World {
         let Some(next) = self.next_moment() else { return Ok(()) };
         // Something may have been due for a long time; then one moment passes.
         self.now = next.max(self.now + 1);
-        self.tell(|| "time passes".to_owned());
+        self.narrate(|| "time passes".to_owned());
         let had_host = self.hosts.living.is_some();
         self.hosts.see_to_time(self.now);
         if had_host && self.hosts.living.is_none() {
             self.tally.mark("a host withdraws");
-            self.tell(|| "the host received no start request, and leaves".to_owned());
+            self.narrate(|| "the host received no start request, and leaves".to_owned());
         }
         Ok(())
     }
@@ -457,11 +457,11 @@ impl World {
         let Some(host) = &mut self.hosts.living else { return };
         if host.is_changing {
             self.tally.mark("a process waits between two turns");
-            self.tell(|| "the host continues with the next attempt".to_owned());
+            self.narrate(|| "the host continues with the next attempt".to_owned());
             return self.hosts.change_over();
         }
         if let Some(why) = host.ladder {
-            self.tell(|| format!("the process is gone ({why})"));
+            self.narrate(|| format!("the process is gone ({why})"));
             return self.hosts.exit(Exit::Killed);
         }
         match host.phase {
@@ -470,12 +470,12 @@ impl World {
                 let exits = [(Some(Exit::Good), 8), (Some(Exit::Bad), 1), (None, 1)];
                 match self.tape.weighted(&exits).flatten() {
                     Some(exit) => {
-                        self.tell(|| format!("the process leaves ({exit:?})"));
+                        self.narrate(|| format!("the process leaves ({exit:?})"));
                         self.hosts.exit(exit);
                     }
                     None => {
                         host.phase = Phase::Stuck;
-                        self.tell(|| "the process has ended its turn and does not leave".to_owned());
+                        self.narrate(|| "the process has ended its turn and does not leave".to_owned());
                     }
                 }
             }
@@ -516,16 +516,16 @@ impl World {
                     Line::Asked => Phase::AsksCall,
                     Line::End(_) => Phase::EndWritten,
                 };
-                self.tell(|| format!("the process writes {line:?}"));
+                self.narrate(|| format!("the process writes {line:?}"));
                 self.hosts.write(now, line);
             }
             Does::Leaves(exit) => {
-                self.tell(|| format!("the process leaves in the middle of its turn ({exit:?})"));
+                self.narrate(|| format!("the process leaves in the middle of its turn ({exit:?})"));
                 self.hosts.exit(exit);
             }
             Does::Hangs => {
                 host.phase = Phase::Stuck;
-                self.tell(|| "the process hangs".to_owned());
+                self.narrate(|| "the process hangs".to_owned());
             }
         }
     }
@@ -534,11 +534,11 @@ impl World {
     pub(crate) fn look_at_processes(&mut self) -> Result<(), Broken> {
         while let Some(given) = self.hosts.given.pop() {
             self.tally.mark("an answer reaches a process");
-            self.tell(|| format!("the process has the answer to question {}", given.interaction));
+            self.narrate(|| format!("the process has the answer to question {}", given.interaction));
             self.laws.given(given)?;
         }
         while let Some((attempt, words)) = self.hosts.began.pop() {
-            self.tell(|| format!("the process of attempt {attempt} begins"));
+            self.narrate(|| format!("the process of attempt {attempt} begins"));
             let starts = self.hosts.attempt(attempt).starts;
             self.laws.began(attempt, starts, words)?;
         }

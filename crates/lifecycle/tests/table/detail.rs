@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::json;
 use skillrun_lifecycle::advice::{name_parts, next_actions};
-use skillrun_lifecycle::closing::{self, Ending};
+use skillrun_lifecycle::closing::{self, ProcessEnding};
 use skillrun_lifecycle::control::ProcessExit;
 use skillrun_lifecycle::{Settled, settle};
 use skillrun_model::codes::ErrorCategory;
@@ -72,7 +72,7 @@ fn errors_have_a_category() {
 
 /// A reset time without a lack of quota concerns something else.
 #[test]
-fn a_lack_of_quota_tells_when_it_is_over() {
+fn a_lack_of_quota_has_its_reset_time() {
     const LATER: &str = "2026-11-15T20:00:00Z";
     let failure = |category| silent().ends(EndKind::Failure).end_category(category).reset_at(LATER);
     let reset = |turn: Turn, how: How| error(&turn, &how).reset_at.map(|moment| moment.to_string());
@@ -86,7 +86,7 @@ fn a_lack_of_quota_tells_when_it_is_over() {
 /// Where gemini's message does not name the status, its exit code does; exit codes of other engines have other
 /// meanings.
 #[test]
-fn geminis_exit_code_tells_the_status() {
+fn geminis_exit_code_gives_the_status() {
     let failure = |profile| silent().ends(EndKind::Failure).profile(profile);
     let cases = [
         (failure(ProfileId::GeminiStreamJson), 173, ErrorCategory::Quota),
@@ -102,7 +102,7 @@ fn geminis_exit_code_tells_the_status() {
 }
 
 #[test]
-fn errors_say_what_the_engine_said() {
+fn errors_contain_the_text_of_the_engine() {
     assert_eq!(error(&chat().ends(EndKind::Limit), &auto()).message, "no more");
     assert_eq!(error(&chat().ends(EndKind::Failure), &auto()).message, "no more");
     let told = chat().error(ErrorCategory::Network, "fetch failed");
@@ -116,7 +116,7 @@ fn errors_say_what_the_engine_said() {
 /// Found in real use: a wrapper that was killed while the real program continued to its end was reported as "ended by
 /// SIGKILL after its finished answer".
 #[test]
-fn when_a_wrapper_was_ended_is_told_by_the_evidence() {
+fn the_evidence_shows_when_a_wrapper_was_ended() {
     let how = auto().schema().signal();
     let killed_first = said(GOOD_DONE).act(EndedBy::Exited, Order::BeforeEnd);
     let message = error(&killed_first, &how).message;
@@ -128,7 +128,7 @@ fn when_a_wrapper_was_ended_is_told_by_the_evidence() {
 
 /// Found in real use: a missing output was reported as one that does not match.
 #[test]
-fn an_output_that_is_missing_is_told_as_missing() {
+fn a_missing_output_is_reported_as_missing() {
     let words = "the answer has no JSON object that could be the output";
     for (turn, how) in
         [(said(DONE), auto().schema()), (said("no object"), auto().schema()), (said(DONE), interactive().schema())]
@@ -155,8 +155,13 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
         (chat().endless(), stalled, ErrorCategory::Timeout),
     ] {
         let facts = turn.facts();
-        let ending =
-            Ending { exit: ProcessExit::Unknown, ended_by: None, elapsed_ms: None, timeout_ms: None, host_hash: None };
+        let ending = ProcessEnding {
+            exit: ProcessExit::Unknown,
+            ended_by: None,
+            elapsed_ms: None,
+            timeout_ms: None,
+            host_hash: None,
+        };
         let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
         let record = events.iter().find_map(|event| {
             let Data::AttemptEnded(ended) = &event.data else { return None };
@@ -254,7 +259,7 @@ fn evidence_names_the_bytes() {
 
 /// "A marker that a tool call follows does not count: `DONE_MARKER_BEFORE_WORK` with its range."
 #[test]
-fn what_does_not_count_is_told_with_its_bytes() {
+fn discounted_objects_are_reported_with_their_bytes() {
     let turn = said("a").then(GOOD_DONE).tool().then("That was all.");
     let bytes = vec![span_ref(&span(10, 20))];
     let seen = settled(&turn, &auto().schema()).notices;
@@ -269,7 +274,7 @@ fn what_does_not_count_is_told_with_its_bytes() {
 
 /// "Broken JSON near a marker reports where it broke."
 #[test]
-fn a_broken_marker_is_told_with_its_place() {
+fn a_broken_marker_is_reported_with_its_place() {
     let broken = r#"{"answer": 42, "note": "so", "__SKILL_DONE__": true,}"#;
     let seen = settled(&said(broken), &auto().schema());
     let words = "trailing comma at column 53";
@@ -279,7 +284,7 @@ fn a_broken_marker_is_told_with_its_place() {
 }
 
 #[test]
-fn tells_how_the_marker_stands() {
+fn reports_how_the_marker_is_placed() {
     let form = |text: &str| settled(&said(text), &auto()).marker;
     assert_eq!(form(DONE), Some(MarkerForm::WholeMessage));
     assert_eq!(form(&format!("Done. {DONE}")), Some(MarkerForm::InProse));

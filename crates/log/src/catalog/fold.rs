@@ -9,12 +9,12 @@ use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
-use super::row::{Usage, beginning};
+use super::row::{TokenUsage, beginning};
 use crate::cursor::{Cursor, Seq};
 use crate::error::LogErrorKind;
 use crate::event_log::EventLog;
 use crate::file::FileLog;
-use crate::page::{Answer, Limits};
+use crate::page::{Limits, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
@@ -40,18 +40,18 @@ pub(super) struct Fold {
     pub(super) created_at: Option<Timestamp>,
     /// Time of the last event.
     pub(super) updated_at: Option<Timestamp>,
-    pub(super) said: Option<Said>,
-    pub(super) usage: Option<Usage>,
+    pub(super) said: Option<LastMessage>,
+    pub(super) usage: Option<TokenUsage>,
 }
 
 /// The last finished message of the agent, truncated for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Said {
+pub(super) struct LastMessage {
     message_id: String,
     pub(super) text: String,
 }
 
-impl Said {
+impl LastMessage {
     /// None if it is empty, or was itself truncated.
     fn of(message: &MessageFinal) -> Option<Self> {
         if message.partial {
@@ -95,10 +95,10 @@ impl Fold {
         } else if let Data::RunCanceled(end) = &event.data {
             self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: None });
         } else if let Data::MessageFinal(message) = &event.data {
-            self.said = Said::of(message).or(self.said.take());
+            self.said = LastMessage::of(message).or(self.said.take());
         } else if let Data::ParserWarning(warning) = &event.data {
             // A retracted message is no longer shown; the message before it is not stored.
-            let is_it = |said: &mut Said| Some(&said.message_id) == warning.message_id.as_ref();
+            let is_it = |said: &mut LastMessage| Some(&said.message_id) == warning.message_id.as_ref();
             if warning.code == Code::MessageVoided {
                 self.said.take_if(is_it);
             }
@@ -124,7 +124,7 @@ impl Folded {
     }
 
     /// Resumes a fold in a Log that was seen as `seen`: nothing that was read can have changed.
-    pub(super) fn goes_on_in(&self, seen: Mark) -> bool {
+    pub(super) fn resumes_in(&self, seen: Mark) -> bool {
         self.mark.bytes <= seen.bytes && (self.mark.inode, self.mark.epoch) == (seen.inode, seen.epoch)
     }
 }
@@ -135,7 +135,7 @@ pub(super) struct Gone;
 
 /// Reads new events. `seen` was taken before; later events are read now or next time.
 pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> Result<Folded, Gone> {
-    let mut folded = if folded.goes_on_in(seen) { folded } else { Folded::nothing(seen) };
+    let mut folded = if folded.resumes_in(seen) { folded } else { Folded::nothing(seen) };
     folded.damage = None;
     let mut resets = 0;
     // Events appended after `seen` was taken are left for the next refresh: a writer that never pauses must not hold up
@@ -144,8 +144,8 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
         let after = Seq(folded.fold.state.last_seq);
         // A reader without events accepts any epoch, and gets the current one.
         match log.read(run, Cursor::new(folded.mark.epoch, after), LIMITS) {
-            Ok(Answer::Page(page)) if page.is_empty() => break,
-            Ok(Answer::Page(page)) => {
+            Ok(LogRead::Page(page)) if page.is_empty() => break,
+            Ok(LogRead::Page(page)) => {
                 folded.mark.epoch = page.epoch();
                 for line in page.lines() {
                     match line.event() {
@@ -161,12 +161,12 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
             }
             // Other processes read lines that the writer of this process has written and not yet published: their row
             // is ahead of what may be read here, and must not go back.
-            Ok(Answer::Reset(head)) if head.epoch == folded.mark.epoch && log.has_writer(run) => break,
-            Ok(Answer::Reset(_)) if resets < RESETS => {
+            Ok(LogRead::Reset(head)) if head.epoch == folded.mark.epoch && log.has_writer(run) => break,
+            Ok(LogRead::Reset(_)) if resets < RESETS => {
                 resets += 1;
                 folded = Folded::nothing(seen);
             }
-            Ok(Answer::Reset(_)) => {
+            Ok(LogRead::Reset(_)) => {
                 folded.damage = Some("was truncated while it was being read; try again".to_owned());
                 break;
             }

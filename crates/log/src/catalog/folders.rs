@@ -56,15 +56,15 @@ impl Runs {
         for entry in Dir::read_from(folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if let Some(run) = run_of(entry.file_name().to_bytes()) {
-                each(run, look(folder, entry.file_name().to_bytes(), &mut path));
+                each(run, inspect(folder, entry.file_name().to_bytes(), &mut path));
             }
         }
         Ok(())
     }
 
-    pub(super) fn look(&self, run: RunId) -> Seen {
+    pub(super) fn inspect(&self, run: RunId) -> Seen {
         match &self.folder {
-            Some(folder) => look(folder, run.to_string().as_bytes(), &mut Vec::new()),
+            Some(folder) => inspect(folder, run.to_string().as_bytes(), &mut Vec::new()),
             None => Seen::Nothing,
         }
     }
@@ -85,7 +85,7 @@ fn at<'p>(path: &'p mut Vec<u8>, name: &[u8], file: &[u8]) -> &'p [u8] {
     path
 }
 
-fn look(folder: &OwnedFd, name: &[u8], path: &mut Vec<u8>) -> Seen {
+fn inspect(folder: &OwnedFd, name: &[u8], path: &mut Vec<u8>) -> Seen {
     // Before the Log is read, so that a row never claims more than what was read.
     let found = match statat(folder, at(path, name, b"events.jsonl"), AtFlags::empty()) {
         Ok(found) => found,

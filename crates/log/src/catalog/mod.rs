@@ -54,7 +54,7 @@ mod tests;
 
 pub use query::{Counts, Prefix, Query};
 pub use refresh::Refreshed;
-pub use row::{Question, Resting, Row, Unfinished, Usage, Waiting};
+pub use row::{Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting};
 pub use some::{Current, RowState};
 pub use store::{Opened, Rebuild};
 pub use trouble::CatalogError;

@@ -10,7 +10,7 @@ use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::fold::Fold;
 use super::refresh::{json, run_id};
-use super::row::{Question, Resting, Row, Unfinished, Waiting};
+use super::row::{Resting, Row, RowQuestion, Unfinished, Waiting};
 use super::trouble::CatalogError;
 use super::view::Catalog;
 use super::words;
@@ -147,7 +147,7 @@ impl Catalog {
         let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([], |row| json(row, 0))?.collect())?;
         let resting = |row: &Row| {
             let question = row.question.as_ref().filter(|_| row.rests)?;
-            let Question { interaction_id, deadline, .. } = *question;
+            let RowQuestion { interaction_id, deadline, .. } = *question;
             // Nothing is written for a run that waits, so its last event came with the question.
             Some(Resting { run_id: row.run_id, interaction_id, deadline, asked_at: row.updated_at })
         };

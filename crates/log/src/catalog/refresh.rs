@@ -15,7 +15,7 @@ use super::fold::{Fold, Folded, Gone, read_on};
 use super::folders::{Mark, Runs, Seen};
 use super::row::Row;
 use super::store::Store;
-use super::trouble::Trouble;
+use super::trouble::CatalogProblem;
 use super::words;
 use crate::cursor::Epoch;
 use crate::error::DamageKind;
@@ -33,8 +33,8 @@ pub struct Refreshed {
 }
 
 /// At most about `most` bytes of each Log are read; also returns the runs that have more.
-pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), Trouble> {
-    let runs = Runs::open(log.runs()).map_err(Trouble::Other)?;
+pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), CatalogProblem> {
+    let runs = Runs::open(log.runs()).map_err(CatalogProblem::Other)?;
     let mut marks = store.read(marks)?;
     let mut refreshed = Refreshed::default();
     let mut behind = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Re
             Seen::Nothing | Seen::Log(_) | Seen::Unreadable(_) => behind.push(run),
         }
     });
-    looked.map_err(Trouble::Other)?;
+    looked.map_err(CatalogProblem::Other)?;
     // Rows without a folder.
     behind.extend(marks.into_keys());
     if behind.is_empty() {
@@ -169,14 +169,14 @@ impl<'db> Rows<'db> {
         runs: &Runs,
         log: &FileLog,
         most: u64,
-    ) -> Result<(Change, Reach), Trouble> {
+    ) -> Result<(Change, Reach), CatalogProblem> {
         let kept = self.find(run)?;
         let mut reach = Reach::End;
-        let folded = match runs.look(run) {
+        let folded = match runs.inspect(run) {
             Seen::Nothing => return self.remove(run).map(|change| (change, reach)),
             Seen::Log(seen) => {
                 let before = kept.as_ref().map_or_else(|| Folded::nothing(seen), |kept| kept.folded.clone());
-                let begin = if before.goes_on_in(seen) { before.mark.bytes } else { 0 };
+                let begin = if before.resumes_in(seen) { before.mark.bytes } else { 0 };
                 let to = seen.bytes.min(begin.saturating_add(most));
                 match read_on(log, run, before, Mark { bytes: to, ..seen }) {
                     Ok(mut folded) => {
@@ -248,7 +248,7 @@ impl<'db> Rows<'db> {
         Ok(())
     }
 
-    fn remove(&mut self, run: RunId) -> Result<Change, Trouble> {
+    fn remove(&mut self, run: RunId) -> Result<Change, CatalogProblem> {
         let id = run.to_string();
         self.remove_details.execute([&id])?;
         Ok(if self.remove_run.execute([&id])? > 0 { Change::Removed } else { Change::NoRun })

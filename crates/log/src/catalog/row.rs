@@ -32,7 +32,7 @@ pub struct Row {
     /// The number of the last attempt that began, which is also the number of attempts.
     pub attempt: AttemptNumber,
     /// The pending question.
-    pub question: Option<Question>,
+    pub question: Option<RowQuestion>,
     /// Whether the run waits only for a user.
     pub rests: bool,
     /// From the terminal record, before that from the last settled attempt.
@@ -42,7 +42,7 @@ pub struct Row {
     /// The beginning of the last finished message of the agent.
     pub last_words: Option<String>,
     /// None while no engine has reported any.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// The same as `auto_decision_count`, under the name that 0.1.0 had for it.
     pub auto_decisions: u32,
     /// How many questions were answered automatically.
@@ -59,7 +59,7 @@ pub struct Row {
     pub retried_as: Option<RunId>,
     /// Warnings of the last settled attempt.
     pub warnings: u64,
-    /// The last event of its Log that is in this row.
+    /// Number of bytes of its Log that are in this row.
     pub log_bytes: u64,
     /// Why the rest of its Log is not in this row.
     pub damage: Option<String>,
@@ -68,12 +68,12 @@ pub struct Row {
 /// Tokens of all turns together, as far as engines report them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunUsage")]
-pub struct Usage {
+pub struct TokenUsage {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
 }
 
-impl Usage {
+impl TokenUsage {
     pub(super) fn add(&mut self, input: Option<u64>, output: Option<u64>) {
         for (sum, more) in [(&mut self.input_tokens, input), (&mut self.output_tokens, output)] {
             *sum = more.map(|more| sum.unwrap_or(0).saturating_add(more)).or(*sum);
@@ -84,7 +84,7 @@ impl Usage {
 /// A question in a list, truncated if it is long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunQuestion")]
-pub struct Question {
+pub struct RowQuestion {
     pub interaction_id: InteractionId,
     pub scope: Scope,
     pub kind: InteractionKind,
@@ -149,7 +149,7 @@ impl Row {
             updated_at: fold.updated_at,
             ended_at: fold.ended.as_ref().map(|ended| ended.at),
             attempt: state.attempt,
-            question: state.question.as_ref().map(Question::of),
+            question: state.question.as_ref().map(RowQuestion::of),
             rests: state.rests(),
             reason_code,
             error_code,
@@ -167,7 +167,7 @@ impl Row {
     }
 }
 
-impl Question {
+impl RowQuestion {
     fn of(pending: &Pending) -> Self {
         let (prompt, truncated) = beginning(&pending.prompt);
         Self {

@@ -9,7 +9,7 @@ use super::folders::{Mark, Runs, Seen};
 use super::refresh::{Reach, Rows, json, mark, run_id};
 use super::row::Row;
 use super::store::Store;
-use super::trouble::{CatalogError, Trouble};
+use super::trouble::{CatalogError, CatalogProblem};
 use super::view::Catalog;
 use crate::file::FileLog;
 
@@ -46,15 +46,15 @@ pub(super) fn refresh(
     log: &FileLog,
     wanted: &[RunId],
     most: u64,
-) -> Result<(Vec<Current>, Vec<RunId>), Trouble> {
-    let runs = Runs::open(log.runs()).map_err(Trouble::Other)?;
+) -> Result<(Vec<Current>, Vec<RunId>), CatalogProblem> {
+    let runs = Runs::open(log.runs()).map_err(CatalogProblem::Other)?;
     let behind = store.read(|db| {
         let mut marks = db.prepare("SELECT inode, epoch, bytes, damaged FROM runs WHERE run_id = ?1")?;
         let mut behind = Vec::new();
         for run in wanted {
             let kept =
                 marks.query_row([run.to_string()], |row| Ok((mark(row, 0)?, row.get::<_, bool>(3)?))).optional()?;
-            match (runs.look(*run), kept) {
+            match (runs.inspect(*run), kept) {
                 (Seen::Nothing, None) => {}
                 (Seen::Log(seen), Some((mark, false))) if mark == seen => {}
                 (Seen::Nothing | Seen::Log(_) | Seen::Unreadable(_), _) => behind.push(*run),

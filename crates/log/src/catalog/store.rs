@@ -11,14 +11,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::fold::FOLD_VERSION;
-use super::trouble::{CatalogError, Trouble, is_damage, is_misfit};
+use super::trouble::{CatalogError, CatalogProblem, is_damage, is_misfit};
 use crate::file::Boot;
 
 /// The version of the tables.
 const SCHEMA: i64 = 4;
 
 /// How long a process waits for another one before it falls back to memory.
-const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(5) };
+const DATABASE_LOCK_TIMEOUT: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(5) };
 
 const TABLES: &str = "
     CREATE TABLE meta (
@@ -153,7 +153,7 @@ impl Store {
         let mut db =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         let found = fs::metadata(path)?;
-        db.busy_timeout(PATIENCE)?;
+        db.busy_timeout(DATABASE_LOCK_TIMEOUT)?;
         let mut opened = Opened::Good;
         if let Known::Damage(error) = known {
             reset(&db)?;
@@ -199,25 +199,31 @@ impl Store {
     }
 
     /// Runs queries in one consistent snapshot.
-    pub(super) fn read<T>(&mut self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Trouble> {
-        self.during(TransactionBehavior::Deferred, |transaction| ask(transaction).map_err(Trouble::from))
+    pub(super) fn read<T>(
+        &mut self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, CatalogProblem> {
+        self.during(TransactionBehavior::Deferred, |transaction| ask(transaction).map_err(CatalogProblem::from))
     }
 
     /// Runs changes in an exclusive transaction.
-    pub(super) fn write<T>(&mut self, act: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, Trouble> {
+    pub(super) fn write<T>(
+        &mut self,
+        act: impl FnOnce(&Connection) -> Result<T, CatalogProblem>,
+    ) -> Result<T, CatalogProblem> {
         self.during(TransactionBehavior::Immediate, |transaction| act(transaction))
     }
 
     fn during<T>(
         &mut self,
         behavior: TransactionBehavior,
-        act: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        act: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogProblem>,
+    ) -> Result<T, CatalogProblem> {
         let transaction = self.db.transaction_with_behavior(behavior)?;
         match transaction.query_row("SELECT making FROM meta", [], |row| row.get::<_, i64>(0)).optional() {
             Ok(Some(making)) if making == self.making => {}
-            Ok(_) => return Err(Trouble::Changed),
-            Err(error) if is_misfit(&error) => return Err(Trouble::Changed),
+            Ok(_) => return Err(CatalogProblem::Changed),
+            Err(error) if is_misfit(&error) => return Err(CatalogProblem::Changed),
             Err(error) => return Err(error.into()),
         }
         let done = act(&transaction)?;

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 
 use rusqlite::{ErrorCode, ffi};
+use skillrun_model::{Classified, ErrorClass};
 
 /// Why the catalog could not answer a query. An error of its file alone is not a reason: see [`Opened`](super::Opened).
 #[derive(Debug, thiserror::Error)]
@@ -15,9 +16,17 @@ pub enum CatalogError {
     Memory(#[source] Box<dyn Error + Send + Sync>),
 }
 
+impl Classified for CatalogError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Runs { .. } | Self::Memory(_) => ErrorClass::Internal,
+        }
+    }
+}
+
 /// What stopped a query or a refresh.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum CatalogProblem {
     /// Another process has rebuilt the tables since the last query, or is doing so.
     Changed,
     /// The content of the file is not a catalog, or not a complete one.
@@ -28,7 +37,7 @@ pub(super) enum Trouble {
     Other(CatalogError),
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for CatalogProblem {
     fn from(error: rusqlite::Error) -> Self {
         if is_damage(&error) { Self::Damaged(error) } else { Self::Unusable(error) }
     }

@@ -9,7 +9,7 @@ use super::refresh::{self, Refreshed};
 use super::row::Row;
 use super::some::{self, Current};
 use super::store::{Known, Opened, Store};
-use super::trouble::{CatalogError, Trouble};
+use super::trouble::{CatalogError, CatalogProblem};
 use crate::file::{Boot, FileLog};
 
 /// Number of tries with the file before the catalog falls back to memory.
@@ -57,7 +57,7 @@ impl Catalog {
         loop {
             match refresh::refresh(&mut self.store, log, most) {
                 Ok(refreshed) => return Ok(refreshed),
-                Err(trouble) => self.mend(trouble, tried)?,
+                Err(trouble) => self.handle_trouble(trouble, tried)?,
             }
             tried += 1;
         }
@@ -90,7 +90,7 @@ impl Catalog {
         loop {
             match some::refresh(&mut self.store, log, runs, most) {
                 Ok(current) => return Ok(current),
-                Err(trouble) => self.mend(trouble, tried)?,
+                Err(trouble) => self.handle_trouble(trouble, tried)?,
             }
             // The tables may be empty now, and the rows of all other runs must not remain missing.
             self.refresh(log)?;
@@ -105,7 +105,7 @@ impl Catalog {
         loop {
             match self.store.read(&ask) {
                 Ok(answer) => return Ok(answer),
-                Err(trouble) => self.mend(trouble, tried)?,
+                Err(trouble) => self.handle_trouble(trouble, tried)?,
             }
             self.refresh(&FileLog::new(&self.runs))?;
             tried += 1;
@@ -113,15 +113,17 @@ impl Catalog {
     }
 
     /// Handles a trouble; an error if that is impossible.
-    fn mend(&mut self, trouble: Trouble, tried: u32) -> Result<(), CatalogError> {
+    fn handle_trouble(&mut self, trouble: CatalogProblem, tried: u32) -> Result<(), CatalogError> {
         let is_last = self.store.is_in_memory();
         match trouble {
-            Trouble::Other(error) => Err(error),
-            Trouble::Damaged(error) | Trouble::Unusable(error) if is_last => Err(CatalogError::Memory(error.into())),
-            Trouble::Changed if tried < TRIES => self.open_again(Known::Nothing),
-            Trouble::Damaged(error) if tried < TRIES => self.open_again(Known::Damage(error)),
-            Trouble::Changed => self.go_into_memory("another process keeps recreating the catalog".to_owned()),
-            Trouble::Damaged(error) | Trouble::Unusable(error) => self.go_into_memory(error.to_string()),
+            CatalogProblem::Other(error) => Err(error),
+            CatalogProblem::Damaged(error) | CatalogProblem::Unusable(error) if is_last => {
+                Err(CatalogError::Memory(error.into()))
+            }
+            CatalogProblem::Changed if tried < TRIES => self.open_again(Known::Nothing),
+            CatalogProblem::Damaged(error) if tried < TRIES => self.open_again(Known::Damage(error)),
+            CatalogProblem::Changed => self.go_into_memory("another process keeps recreating the catalog".to_owned()),
+            CatalogProblem::Damaged(error) | CatalogProblem::Unusable(error) => self.go_into_memory(error.to_string()),
         }
     }
 

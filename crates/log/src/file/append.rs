@@ -17,7 +17,7 @@ use super::epoch;
 use super::folder::{self, Folder, For, failed};
 use super::index::IndexWriter;
 use super::lock::Lock;
-use super::recover::Mended;
+use super::recover::Repaired;
 use crate::chain::LineHash;
 use crate::cursor::{Epoch, Head, Seq};
 use crate::error::{Damage, LogErrorKind};
@@ -67,9 +67,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Writer {
-    pub(super) fn new(run: RunId, folder: Folder, lock: Lock, mended: Mended) -> Self {
-        let Head { epoch, next_seq: next } = mended.recovered.head;
-        let Mended { recovered, len, head, index } = mended;
+    pub(super) fn new(run: RunId, folder: Folder, lock: Lock, repaired: Repaired) -> Self {
+        let Head { epoch, next_seq: next } = repaired.recovered.head;
+        let Repaired { recovered, len, head, index } = repaired;
         Self {
             published: Mutex::new(Published { epoch, next, len }),
             state: Mutex::new(Some(State {

@@ -164,7 +164,7 @@ impl IndexWriter {
     }
 
     /// Discards all records.
-    pub(super) fn anew(folder: &Folder) -> Self {
+    pub(super) fn empty(folder: &Folder) -> Self {
         fs::remove_file(folder.index()).ok();
         Self { records: 0, last: 0, latest: Millis(0), waiting: Vec::new() }
     }

@@ -20,7 +20,7 @@ use crate::chain::LineHash;
 use crate::cursor::{Cursor, Head, Seq};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, Recovered};
-use crate::page::{Answer, Limits};
+use crate::page::{Limits, LogRead};
 
 /// Number of runs whose file stays open between two appends.
 const BUSY_RUNS: usize = 64;
@@ -90,9 +90,9 @@ impl FileLog {
     /// Log must not be open; it is not open afterwards.
     pub fn cut_at_damage(&self, run: RunId) -> Result<Recovered, LogError> {
         let cut = self.locked(run).and_then(|lock| {
-            let mended = recover::mend(&self.folder(run), run, lock.is_same_boot, OnDamage::Cut)?;
+            let repaired = recover::repair(&self.folder(run), run, lock.is_same_boot, OnDamage::Cut)?;
             lock.stamp(&self.boot);
-            Ok(mended.recovered)
+            Ok(repaired.recovered)
         });
         self.bells.ring(run);
         cut.map_err(|kind| kind.of(run))
@@ -143,17 +143,17 @@ impl FileLog {
 
     fn opened(&self, run: RunId, lock_of_run: Lock) -> Result<Recovered, LogErrorKind> {
         let folder = self.folder(run);
-        let mended = recover::mend(&folder, run, lock_of_run.is_same_boot, OnDamage::Report)?;
+        let repaired = recover::repair(&folder, run, lock_of_run.is_same_boot, OnDamage::Report)?;
         lock_of_run.stamp(&self.boot);
-        let recovered = mended.recovered.clone();
-        let writer = Arc::new(Writer::new(run, folder, lock_of_run, mended));
+        let recovered = repaired.recovered.clone();
+        let writer = Arc::new(Writer::new(run, folder, lock_of_run, repaired));
         lock(&self.writers).insert(run, writer);
         Ok(recovered)
     }
 
-    /// The source of the changes of this run, inside or outside of this process, may be another one now.
-    fn look_outside(&self, run: RunId) -> io::Result<()> {
-        self.bells.look_outside(run, || self.has_writer(run))
+    /// Updates what is watched: the writer of this run may have moved into or out of this process.
+    fn update_watch(&self, run: RunId) -> io::Result<()> {
+        self.bells.update_watch(run, || self.has_writer(run))
     }
 
     /// Remembers that a run is busy, and closes the file of the one that was idle for longest.
@@ -212,7 +212,7 @@ impl EventLog for FileLog {
         let opened = self.locked(run).and_then(|lock| self.opened(run, lock));
         if opened.is_ok() {
             // With a writer here there is nothing to watch outside any more, so this cannot fail.
-            self.look_outside(run).ok();
+            self.update_watch(run).ok();
             self.bells.ring(run);
         }
         opened.map_err(|kind| kind.of(run))
@@ -223,7 +223,7 @@ impl EventLog for FileLog {
         lock(&self.busy).retain(|other| *other != run);
         // Watched before the lock is released: the next writer is noticed. If that fails, readers check when their
         // timeout expires.
-        self.look_outside(run).ok();
+        self.update_watch(run).ok();
         writer.release();
         self.bells.ring(run);
     }
@@ -244,7 +244,7 @@ impl EventLog for FileLog {
         self.view(run, View::head)
     }
 
-    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<Answer, LogError> {
+    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<LogRead, LogError> {
         self.view(run, |view| view.read(cursor, limits))
     }
 
@@ -257,7 +257,7 @@ impl EventLog for FileLog {
         let found = std::fs::metadata(&path).map_err(|error| self.missing(run, &path, error));
         found.map_err(|kind| kind.of(run))?;
         let subscription = self.bells.subscribe(run, wake);
-        self.look_outside(run).map_err(|error| failed(&path, error).of(run))?;
+        self.update_watch(run).map_err(|error| failed(&path, error).of(run))?;
         Ok(subscription)
     }
 

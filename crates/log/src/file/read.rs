@@ -12,7 +12,7 @@ use super::scan::{Item, Scan};
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, DamageKind, LogErrorKind};
 use crate::lines::{LineHead, LineReader, MAX_LINE, Millis, as_written};
-use crate::page::{Answer, Limits, Page};
+use crate::page::{Limits, LogRead, Page};
 
 /// A Log as a reader finds it.
 #[derive(Debug)]
@@ -70,16 +70,16 @@ impl View {
         Ok(Head { epoch: self.epoch, next_seq })
     }
 
-    pub(super) fn read(&self, cursor: Cursor, limits: Limits) -> Result<Answer, LogErrorKind> {
+    pub(super) fn read(&self, cursor: Cursor, limits: Limits) -> Result<LogRead, LogErrorKind> {
         let first = cursor.after.plus(1);
         if !cursor.fits(self.epoch) {
-            return Ok(Answer::Reset(self.head()?));
+            return Ok(LogRead::Reset(self.head()?));
         }
         if let Some(next_seq) = self.next.filter(|next| *next <= first) {
             return Ok(if next_seq == first {
-                Answer::Page(Page::new(self.run, self.epoch, first, self.end))
+                LogRead::Page(Page::new(self.run, self.epoch, first, self.end))
             } else {
-                Answer::Reset(Head { epoch: self.epoch, next_seq })
+                LogRead::Reset(Head { epoch: self.epoch, next_seq })
             });
         }
         let mut page = None;
@@ -91,10 +91,12 @@ impl View {
             page.has_room(line, limits) && page.push(line, limits)
         })?;
         match (page, end) {
-            (Some(page), End::Enough | End::OfLog(_) | End::Damage(_)) => Ok(Answer::Page(page)),
+            (Some(page), End::Enough | End::OfLog(_) | End::Damage(_)) => Ok(LogRead::Page(page)),
             (None, End::Damage(damage)) => Err(LogErrorKind::Damaged(damage)),
-            (None, End::OfLog(next_seq)) if next_seq < first => Ok(Answer::Reset(Head { epoch: self.epoch, next_seq })),
-            (None, End::OfLog(_) | End::Enough) => Ok(Answer::Page(Page::new(self.run, self.epoch, first, self.end))),
+            (None, End::OfLog(next_seq)) if next_seq < first => {
+                Ok(LogRead::Reset(Head { epoch: self.epoch, next_seq }))
+            }
+            (None, End::OfLog(_) | End::Enough) => Ok(LogRead::Page(Page::new(self.run, self.epoch, first, self.end))),
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) enum OnDamage {
 
 /// A Log as a writer needs to know it.
 #[derive(Debug)]
-pub(super) struct Mended {
+pub(super) struct Repaired {
     pub(super) recovered: Recovered,
     /// Where it ends, or where the damage begins.
     pub(super) len: u64,
@@ -66,18 +66,18 @@ struct Reading {
 }
 
 /// Repairs the Log. The caller holds the lock.
-pub(super) fn mend(
+pub(super) fn repair(
     folder: &Folder,
     run: RunId,
     is_same_boot: bool,
     on_damage: OnDamage,
-) -> Result<Mended, LogErrorKind> {
+) -> Result<Repaired, LogErrorKind> {
     let path = folder.events();
     let log = folder::open(&path, For::Mending).map_err(|error| failed(&path, error))?;
     let size = log.metadata().map_err(|error| failed(&path, error))?.len();
     let (mut index, from) = match on_damage {
         OnDamage::Report => IndexWriter::resume(folder, &log, size),
-        OnDamage::Cut => (IndexWriter::anew(folder), Place::BEGINNING),
+        OnDamage::Cut => (IndexWriter::empty(folder), Place::BEGINNING),
     };
     let mut records = 0;
     let found = read(&log, run, from, size, |seq, offset, line, moment| {
@@ -114,7 +114,7 @@ pub(super) fn mend(
     };
     let head = Head { epoch, next_seq: found.next };
     let recovered = Recovered { head, torn, damage, is_new_epoch, index: index_state };
-    Ok(Mended { recovered, len: found.end, head: last_line, index })
+    Ok(Repaired { recovered, len: found.end, head: last_line, index })
 }
 
 /// Reads every line; nothing is changed. None when all are good. A torn end is not a damage, unless nothing is before

@@ -21,7 +21,7 @@ use skillrun_model::RunId;
 use super::folder::Folder;
 use crate::bells::{Bells, Outside};
 
-const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
 /// Watches files of runs and rings their bells.
 pub(super) struct Watcher {
@@ -155,7 +155,7 @@ impl Watch {
             if state.is_over {
                 return;
             }
-            let timeout = (!state.refused.is_empty()).then_some(&LOOK_AGAIN);
+            let timeout = (!state.refused.is_empty()).then_some(&POLL_INTERVAL);
             drop(state);
             let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
             fds.extend(self.inotify.as_ref().map(|inotify| PollFd::new(inotify, PollFlags::IN)));
@@ -165,7 +165,7 @@ impl Watch {
                 Err(_) => return,
             };
             rustix::io::read(&self.wake, &mut [0; 8]).ok();
-            let mut news = self.heard();
+            let mut news = self.changed_runs();
             if ready == 0 {
                 news.extend(&lock(&self.state).refused);
             }
@@ -177,7 +177,7 @@ impl Watch {
     }
 
     /// Runs that have changes, each once.
-    fn heard(&self) -> HashSet<RunId> {
+    fn changed_runs(&self) -> HashSet<RunId> {
         let mut news = HashSet::new();
         let Some(inotify) = &self.inotify else { return news };
         let mut buffer = [MaybeUninit::uninit(); 4096];

@@ -104,7 +104,7 @@ fn money_and_servers_and_portals() {
 }
 
 #[test]
-fn a_model_that_is_not_there_is_told_apart() {
+fn an_unknown_model_is_recognised() {
     for words in [
         "unexpected status 404 Not Found: The model `gpt-9` does not exist or you do not have access to it.",
         "Model not found: openai/gpt-9. Did you mean: gpt-4.1?",
@@ -130,7 +130,7 @@ fn a_model_that_is_not_there_is_told_apart() {
 
 /// Numbers and words with another meaning.
 #[test]
-fn a_number_or_a_word_alone_says_nothing() {
+fn a_number_or_a_word_alone_has_no_category() {
     let cases = [
         "the tool took 429 ms",
         "429",

@@ -32,7 +32,7 @@ use skillrun_model::{ProfileId, Stream};
 
 use crate::buffer::floor_boundary;
 use crate::json;
-use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
 use crate::profiles::{stderr, text_errors};
 use crate::record::RecordKind;
@@ -103,7 +103,7 @@ impl Profile for Acp {
         ProfileId::AcpJsonrpc
     }
 
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
             return stderr::line(line, emit);
         }
@@ -111,7 +111,7 @@ impl Profile for Acp {
         json::read_event(line.text, |text| Some(turn.message(&wire::message(text)?, emit)))
     }
 
-    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+    fn is_cut_success_end(&self, line: ProfileLine<'_>) -> bool {
         let turn = &self.turns[line.span.stream.index()];
         !turn.codex.has_failed() && answers::cut_shows_end_turn(line.text)
     }
@@ -124,27 +124,27 @@ impl Profile for Acp {
 }
 
 impl Turn {
-    fn message(&mut self, message: &Message<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn message(&mut self, message: &Message<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let id = message.id.map(Id::read);
         match (message.method, id) {
             (Some(method), id) => match (wire::word(method), id) {
                 (Some(method), None) => self.notification(&method, message.params, emit),
                 (Some(method), Some(id)) => self.request(&method, &id, message.params, emit),
-                (None, _) => Outcome::Unknown("object without method".to_owned()),
+                (None, _) => LineOutcome::Unknown("object without method".to_owned()),
             },
             (None, Some(id)) => match (message.error, message.result) {
                 (Some(error), _) => self.refused(&id, error, emit),
                 (None, Some(result)) => self.answered(&id, result, emit),
-                (None, None) => Outcome::Unknown("answer without result".to_owned()),
+                (None, None) => LineOutcome::Unknown("answer without result".to_owned()),
             },
             // The agent could not parse what it received.
             (None, None) => match message.error {
                 Some(error) => {
-                    let told = failure::Told::of_error(error);
+                    let told = failure::ErrorReport::of_error(error);
                     emit.push(text_errors::with_category(&told.message, told.category));
-                    Outcome::Known
+                    LineOutcome::Known
                 }
-                None => Outcome::Unknown("object without method".to_owned()),
+                None => LineOutcome::Unknown("object without method".to_owned()),
             },
         }
     }
@@ -179,8 +179,8 @@ fn status(phase: Phase, detail: Option<&str>, emit: &mut Emit<'_>) {
     emit.push(RecordKind::Status { phase, detail: detail.map(|detail| cut(detail, DETAIL_MAX)) });
 }
 
-fn unknown(name: &str) -> Outcome {
-    Outcome::Unknown(cut(name, NAME_MAX))
+fn unknown(name: &str) -> LineOutcome {
+    LineOutcome::Unknown(cut(name, NAME_MAX))
 }
 
 fn cut(text: &str, max: usize) -> String {

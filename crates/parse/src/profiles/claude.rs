@@ -8,7 +8,7 @@ use skillrun_model::ProfileId;
 
 use crate::classify;
 use crate::json;
-use crate::profiles::message_events::{Dialect, MessageEvents, Retry, Sender};
+use crate::profiles::message_events::{Dialect, MessageEvents, ModelRetry, Sender};
 
 pub(crate) type Claude = MessageEvents<ClaudeDialect>;
 
@@ -37,7 +37,7 @@ impl Dialect for ClaudeDialect {
         sender.reports_error || sender.model == Some(SYNTHETIC)
     }
 
-    fn retry(line: &str) -> Option<Retry> {
+    fn retry(line: &str) -> Option<ModelRetry> {
         let line: ApiRetry<'_> = serde_json::from_str(line).ok()?;
         let number = |raw: Option<&RawValue>| raw.and_then(json::decode::<u64>);
         let status = number(line.error_status);
@@ -53,7 +53,7 @@ impl Dialect for ClaudeDialect {
         if !error.is_empty() {
             message.push_str(&format!(": {error}"));
         }
-        Some(Retry { message, category, voids: None })
+        Some(ModelRetry { message, category, voids: None })
     }
 }
 

@@ -11,7 +11,7 @@ use skillrun_model::{Code, ProfileId, Stream};
 
 use crate::classify;
 use crate::json::{self, Str};
-use crate::profile::{Emit, Line, MergedUse, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, MergedUse, Profile, ProfileLine};
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind};
 
@@ -95,7 +95,7 @@ impl Profile for Codex {
         ProfileId::CodexNdjson
     }
 
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
             return stderr::line(line, emit);
@@ -103,7 +103,7 @@ impl Profile for Codex {
         json::read_event(line.text, |text| Some(event(serde_json::from_str(text).ok()?, emit)))
     }
 
-    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+    fn is_cut_success_end(&self, line: ProfileLine<'_>) -> bool {
         let members = json::members_before_cut(line.text);
         members.iter().any(|(key, value)| key == "type" && *value == "\"turn.completed\"")
     }
@@ -113,7 +113,7 @@ impl Profile for Codex {
     }
 }
 
-fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
+fn event(event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
     match event.kind.as_str() {
         "thread.started" => {
             if let Some(id) = event.thread_id {
@@ -141,9 +141,9 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
         "item.started" => return item(Moment::Started, event.item, emit),
         "item.updated" => return item(Moment::Updated, event.item, emit),
         "item.completed" => return item(Moment::Completed, event.item, emit),
-        other => return Outcome::Unknown(other.to_owned()),
+        other => return LineOutcome::Unknown(other.to_owned()),
     }
-    Outcome::Known
+    LineOutcome::Known
 }
 
 fn status(phase: Phase, emit: &mut Emit<'_>) {
@@ -152,7 +152,7 @@ fn status(phase: Phase, emit: &mut Emit<'_>) {
 
 /// A problem that codex handles by itself, as text.
 fn warning(code: Code, message: &str) -> RecordKind {
-    let mut warning = text_errors::warning(code, &text_errors::in_words(message));
+    let mut warning = text_errors::warning(code, &text_errors::readable_text(message));
     if let RecordKind::EngineError(error) = &mut warning {
         error.category = classify::by_words(message);
     }
@@ -171,15 +171,15 @@ fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
     let is_limit = LIMITS.iter().any(|limit| reason == Some(limit) || told == Some(limit));
     // The category follows from the whole response of the service; the user sees its text.
     let category = classify::by_words(message.unwrap_or_default());
-    let words = message.map(text_errors::in_words);
+    let words = message.map(text_errors::readable_text);
     let words = words.as_deref();
     emit.push(if is_limit { text_errors::limit(words) } else { text_errors::failure(words, Some(category)) });
     emit.push(text_errors::with_category(words.unwrap_or("the turn failed"), category));
     status(Phase::TurnFailed, emit);
 }
 
-fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> Outcome {
-    let Some(item) = item else { return Outcome::Unknown("item without content".to_owned()) };
+fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> LineOutcome {
+    let Some(item) = item else { return LineOutcome::Unknown("item without content".to_owned()) };
     match (item.kind.as_str(), moment) {
         ("agent_message", Moment::Completed) => {
             let text = item.text.unwrap_or_default().into_string();
@@ -202,9 +202,9 @@ fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> Outcome 
         ("command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call", _) => {
             tool(moment, item, emit);
         }
-        (other, _) => return Outcome::Unknown(format!("item {other}")),
+        (other, _) => return LineOutcome::Unknown(format!("item {other}")),
     }
-    Outcome::Known
+    LineOutcome::Known
 }
 
 fn tool(moment: Moment, item: Item<'_>, emit: &mut Emit<'_>) {

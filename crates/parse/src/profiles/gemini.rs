@@ -17,7 +17,7 @@ mod tests;
 use skillrun_model::{ProfileId, Stream};
 
 use crate::json;
-use crate::profile::{Emit, Line, MergedUse, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, MergedUse, Profile, ProfileLine};
 use crate::record::AnswerFrom;
 
 #[derive(Debug)]
@@ -83,14 +83,14 @@ impl Gemini {
         stream != Stream::Stderr && self.format_of(stream) != Some(Format::Document)
     }
 
-    fn json_line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn json_line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let stream = line.span.stream;
         let (may_have_events, format) = (self.may_have_events(stream), self.format_of(stream));
         let lane = &mut self.lanes[stream.index()];
         let outcome = json::read_event(line.text, |text| {
             if may_have_events && let Some(event) = stream::parse(text) {
                 let outcome = lane.turn.event(event, emit);
-                if outcome == Outcome::Known {
+                if outcome == LineOutcome::Known {
                     lane.format = Some(Format::Stream);
                 }
                 return Some(outcome);
@@ -100,10 +100,10 @@ impl Gemini {
             }
             document::parse(text)?.emit(emit);
             lane.format = Some(Format::Document);
-            Some(Outcome::Known)
+            Some(LineOutcome::Known)
         });
         // On stderr an object is a line like any other.
-        if stream == Stream::Stderr && matches!(outcome, Outcome::Unknown(_)) { Outcome::Raw } else { outcome }
+        if stream == Stream::Stderr && matches!(outcome, LineOutcome::Unknown(_)) { LineOutcome::Raw } else { outcome }
     }
 }
 
@@ -116,7 +116,7 @@ impl Profile for Gemini {
         self.format_of(stream).unwrap_or(Format::Stream).profile()
     }
 
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let ends_turn = !line.terminated && self.is_cut_success_end(line);
         let lane = &mut self.lanes[line.span.stream.index()];
         if !line.text.starts_with('{') {
@@ -124,13 +124,13 @@ impl Profile for Gemini {
         }
         noise::close(&mut lane.trace, emit);
         let outcome = self.json_line(line, emit);
-        if ends_turn && outcome == Outcome::Raw {
+        if ends_turn && outcome == LineOutcome::Raw {
             self.lanes[line.span.stream.index()].turn.close(stream::Ending::Whole, emit);
         }
         outcome
     }
 
-    fn opens_document(&self, line: Line<'_>) -> bool {
+    fn opens_document(&self, line: ProfileLine<'_>) -> bool {
         let Some(rest) = line.text.strip_prefix('{') else { return false };
         let rest = rest.trim_ascii_start();
         // Otherwise an event that was cut off would be taken for a document without an end.
@@ -145,12 +145,12 @@ impl Profile for Gemini {
             noise::close(&mut lane.trace, emit);
             document.emit(emit);
             lane.format = Some(Format::Document);
-            Some(Outcome::Known)
+            Some(LineOutcome::Known)
         });
-        outcome == Outcome::Known
+        outcome == LineOutcome::Known
     }
 
-    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+    fn is_cut_success_end(&self, line: ProfileLine<'_>) -> bool {
         self.may_have_events(line.span.stream) && stream::is_cut_success_end(line.text)
     }
 

@@ -15,7 +15,7 @@ mod tests;
 
 use skillrun_model::{ProfileId, Stream};
 
-use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::record::{AnswerFrom, EndPolicy};
 
 use lane::{Lane, Seen};
@@ -38,11 +38,11 @@ impl Profile for Iflow {
         ProfileId::IflowText
     }
 
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         match line.span.stream {
             Stream::Stdout => self.stdout.line(line, emit),
             Stream::Stderr => self.stderr.line(line, emit),
-            Stream::Pty => Outcome::Raw,
+            Stream::Pty => LineOutcome::Raw,
         }
     }
 

@@ -27,7 +27,7 @@ use skillrun_model::{Code, ProfileId, Stream};
 use crate::buffer::floor_boundary;
 use crate::json::{self, Str};
 use crate::parser::RAW_CONFIDENCE;
-use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind, Voided};
@@ -44,7 +44,7 @@ pub(crate) trait Dialect: Debug + Default + Send {
     fn is_error_text(sender: &Sender<'_>, text: &str) -> bool;
 
     /// Reads a `system` event that reports a retry; none when it is not of that shape.
-    fn retry(line: &str) -> Option<Retry>;
+    fn retry(line: &str) -> Option<ModelRetry>;
 }
 
 /// The sender of an assistant's text, as far as the line identifies it.
@@ -59,7 +59,7 @@ pub(crate) struct Sender<'a> {
 
 /// The engine repeats its request to the model.
 #[derive(Debug)]
-pub(crate) struct Retry {
+pub(crate) struct ModelRetry {
     pub(crate) message: String,
     pub(crate) category: ErrorCategory,
     /// What it retracts of the text before.
@@ -95,7 +95,7 @@ impl<D: Dialect> Profile for MessageEvents<D> {
         D::ID
     }
 
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let turn = &mut self.streams[line.span.stream.index()];
         // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with(['{', '[']) {
@@ -106,12 +106,12 @@ impl<D: Dialect> Profile for MessageEvents<D> {
         if text.starts_with('{') {
             return json::read_event(text, |text| Some(turn.event::<D>(&Head::read(text)?, text, emit)));
         }
-        if turn.array::<D>(text, emit) { Outcome::Known } else { stderr::line(line, emit) }
+        if turn.array::<D>(text, emit) { LineOutcome::Known } else { stderr::line(line, emit) }
     }
 
     /// A value that is complete on one line ends with its closing bracket. The last line of a stream has nothing after
     /// it.
-    fn opens_document(&self, line: Line<'_>) -> bool {
+    fn opens_document(&self, line: ProfileLine<'_>) -> bool {
         let last = line.text.trim_ascii_end().bytes().next_back();
         let is_open = match line.text.bytes().next() {
             Some(b'{') => last != Some(b'}'),
@@ -130,13 +130,13 @@ impl<D: Dialect> Profile for MessageEvents<D> {
         }
         // Any other object may be formatted for a reader, over several lines.
         let Some(head) = Head::read(text).filter(Head::is_known) else { return false };
-        if let Outcome::Unknown(name) = turn.event::<D>(&head, text, emit) {
+        if let LineOutcome::Unknown(name) = turn.event::<D>(&head, text, emit) {
             push_unknown(name, mentions_marker(text), emit);
         }
         true
     }
 
-    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+    fn is_cut_success_end(&self, line: ProfileLine<'_>) -> bool {
         line.span.stream != Stream::Stderr && result::is_cut_success(line.text)
     }
 
@@ -163,9 +163,9 @@ impl Turn {
             }
             let outcome = match head {
                 Some(head) => self.event::<D>(&head, element, emit),
-                None => Outcome::Unknown("element without type".to_owned()),
+                None => LineOutcome::Unknown("element without type".to_owned()),
             };
-            if let Outcome::Unknown(name) = outcome {
+            if let LineOutcome::Unknown(name) = outcome {
                 let (_, has_marker) = unknown.get_or_insert((name, false));
                 *has_marker = *has_marker || mentions_marker(element);
             }
@@ -177,14 +177,14 @@ impl Turn {
     }
 
     /// Reads one event. A known one gives at least one record that shows its bytes.
-    fn event<D: Dialect>(&mut self, head: &Head<'_>, text: &str, emit: &mut Emit<'_>) -> Outcome {
+    fn event<D: Dialect>(&mut self, head: &Head<'_>, text: &str, emit: &mut Emit<'_>) -> LineOutcome {
         if head.is_known() {
             self.session(head, emit);
         }
         // A subagent's question is a question too: the engine waits for its answer.
         if head.is_known() && !head.is_control() && head.parent_tool_use_id.is_some() {
             status(Phase::Subagent, None, emit);
-            return Outcome::Known;
+            return LineOutcome::Known;
         }
         let read = match head.kind.as_str() {
             "system" => self.system::<D>(text, emit),
@@ -198,11 +198,11 @@ impl Turn {
             // The engine's answer to something the host asked for.
             "control_response" => {
                 status(Phase::Working, Some("control_response"), emit);
-                Some(Outcome::Known)
+                Some(LineOutcome::Known)
             }
-            other => return Outcome::Unknown(cut(other, NAME_MAX)),
+            other => return LineOutcome::Unknown(cut(other, NAME_MAX)),
         };
-        read.unwrap_or_else(|| Outcome::Unknown(cut(head.kind.as_str(), NAME_MAX)))
+        read.unwrap_or_else(|| LineOutcome::Unknown(cut(head.kind.as_str(), NAME_MAX)))
     }
 
     fn session(&mut self, head: &Head<'_>, emit: &mut Emit<'_>) {
@@ -214,7 +214,7 @@ impl Turn {
         }
     }
 
-    fn system<D: Dialect>(&mut self, text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
+    fn system<D: Dialect>(&mut self, text: &str, emit: &mut Emit<'_>) -> Option<LineOutcome> {
         let line: wire::System<'_> = wire::read(text)?;
         let subtype = line.subtype.as_str();
         match subtype {
@@ -241,10 +241,10 @@ impl Turn {
                 status(Phase::Working, Some(detail.as_deref().unwrap_or(subtype)), emit);
             }
         }
-        Some(Outcome::Known)
+        Some(LineOutcome::Known)
     }
 
-    fn assistant<D: Dialect>(&mut self, line: wire::Assistant<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn assistant<D: Dialect>(&mut self, line: wire::Assistant<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let key = message_key(line.message.id);
         if self.open.as_ref().is_some_and(|open| *open.key() != key) {
             self.close_open(emit);
@@ -258,7 +258,7 @@ impl Turn {
         let mut is_shown = false;
         let mut unknown = None;
         let is_content = wire::each_block(line.message.content, |block| {
-            let name = match self.said::<D>(block, &key, &sender, emit) {
+            let name = match self.assistant_block::<D>(block, &key, &sender, emit) {
                 Said::Shown => {
                     is_shown = true;
                     return;
@@ -269,16 +269,16 @@ impl Turn {
             unknown.get_or_insert_with(|| format!("assistant block {name}"));
         });
         if !is_content {
-            return Outcome::Unknown("assistant".to_owned());
+            return LineOutcome::Unknown("assistant".to_owned());
         }
         if !is_shown {
             status(Phase::Working, None, emit);
         }
-        unknown.map_or(Outcome::Known, Outcome::Unknown)
+        unknown.map_or(LineOutcome::Known, LineOutcome::Unknown)
     }
 
     /// One block of the assistant's message.
-    fn said<D: Dialect>(
+    fn assistant_block<D: Dialect>(
         &mut self,
         block: Option<Block<'_>>,
         key: &MessageKey,
@@ -316,7 +316,7 @@ impl Turn {
         Said::Shown
     }
 
-    fn user(&mut self, line: wire::User<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn user(&mut self, line: wire::User<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let is_synthetic = line.is_synthetic == Some(true);
         if let Some(id) = line.refused_message_id {
             self.void(Voided::Message(id.into_string()), emit);
@@ -347,17 +347,17 @@ impl Turn {
             }
         });
         if !is_content {
-            return Outcome::Unknown("user".to_owned());
+            return LineOutcome::Unknown("user".to_owned());
         }
         if is_synthetic {
             status(Phase::Working, words.as_deref(), emit);
         } else if words.is_some() || !has_tool {
             status(Phase::InputReceived, None, emit);
         }
-        unknown.map_or(Outcome::Known, Outcome::Unknown)
+        unknown.map_or(LineOutcome::Known, LineOutcome::Unknown)
     }
 
-    fn stream_event(&mut self, line: wire::StreamEvent<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn stream_event(&mut self, line: wire::StreamEvent<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         match line.event.kind.as_str() {
             "message_start" => {
                 self.close_open(emit);
@@ -376,7 +376,7 @@ impl Turn {
             }
             other => status(Phase::Working, Some(other), emit),
         }
-        Outcome::Known
+        LineOutcome::Known
     }
 
     fn delta(&mut self, id: Option<Str<'_>>, text: Str<'_>, emit: &mut Emit<'_>) {
@@ -425,11 +425,11 @@ fn category(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCatego
 }
 
 /// claude's report about the subscription, when it changes.
-fn rate_limit(line: &wire::RateLimit<'_>, emit: &mut Emit<'_>) -> Outcome {
+fn rate_limit(line: &wire::RateLimit<'_>, emit: &mut Emit<'_>) -> LineOutcome {
     let info: wire::RateLimitInfo = line.rate_limit_info.and_then(json::decode).unwrap_or_default();
     if info.status.as_deref() != Some("rejected") {
         status(Phase::Working, Some("rate_limit_event"), emit);
-        return Outcome::Known;
+        return LineOutcome::Known;
     }
     let limit = info.kind.as_deref().map(|kind| format!(" ({})", cut(kind, NAME_MAX))).unwrap_or_default();
     let mut warning =
@@ -439,7 +439,7 @@ fn rate_limit(line: &wire::RateLimit<'_>, emit: &mut Emit<'_>) -> Outcome {
         error.reset = info.resets_at.and_then(Reset::since_epoch);
     }
     emit.push(warning);
-    Outcome::Known
+    LineOutcome::Known
 }
 
 fn message_key(id: Option<Str<'_>>) -> MessageKey {

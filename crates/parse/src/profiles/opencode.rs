@@ -18,7 +18,7 @@ use skillrun_model::{ProfileId, Stream};
 
 use crate::classify;
 use crate::json::{self, Str};
-use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, EndKind, MessageKey, RecordKind};
 use crate::reset::Reset;
@@ -126,7 +126,7 @@ impl Profile for Opencode {
         ProfileId::OpencodeNdjson
     }
 
-    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
             return stderr::line(line, emit);
@@ -135,7 +135,7 @@ impl Profile for Opencode {
         json::read_event(line.text, |text| Some(turn.event(serde_json::from_str(text).ok()?, emit)))
     }
 
-    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+    fn is_cut_success_end(&self, line: ProfileLine<'_>) -> bool {
         line.span.stream != Stream::Stderr && cut_reason_is_stop(line.text)
     }
 }
@@ -153,7 +153,7 @@ fn cut_reason_is_stop(text: &str) -> bool {
 }
 
 impl Turn {
-    fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
+    fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let Event { kind, session_id, part, error } = event;
         if let Some(id) = session_id
             && !std::mem::replace(&mut self.has_session, true)
@@ -175,7 +175,7 @@ impl Turn {
             ("error", _) => self.error(error, emit),
             (_, _) => None,
         };
-        known.map_or_else(|| Outcome::Unknown(kind.into_string()), |()| Outcome::Known)
+        known.map_or_else(|| LineOutcome::Unknown(kind.into_string()), |()| LineOutcome::Known)
     }
 
     fn step_start(&mut self, emit: &mut Emit<'_>) -> Option<()> {
@@ -208,7 +208,7 @@ impl Turn {
 
     /// A limit is reported a second time as an error; it stays a limit.
     fn error(&mut self, error: Option<&RawValue>, emit: &mut Emit<'_>) -> Option<()> {
-        let told = error.map(Told::read).unwrap_or_default();
+        let told = error.map(ErrorReport::read).unwrap_or_default();
         let message = told.message.as_deref();
         let shown = message.unwrap_or("the turn failed");
         let by_message = classify::by_all(told.status, told.name.as_deref(), shown);
@@ -274,7 +274,7 @@ fn tool_use(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
 
 /// What an error reports about itself.
 #[derive(Debug, Default)]
-struct Told {
+struct ErrorReport {
     message: Option<String>,
     /// The class of the error.
     name: Option<String>,
@@ -285,7 +285,7 @@ struct Told {
     body: Option<String>,
 }
 
-impl Told {
+impl ErrorReport {
     fn read(error: &RawValue) -> Self {
         if let Some(message) = json::decode::<String>(error) {
             return Self { message: Some(message), ..Self::default() };

@@ -2,7 +2,7 @@
 
 use skillrun_model::{ProfileId, Stream};
 
-use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::stream_text::StreamText;
 use crate::record::{AnswerFrom, EndPolicy};
 
@@ -19,13 +19,13 @@ impl Profile for Plain {
         ProfileId::PlainText
     }
 
-    fn line(&mut self, line: Line<'_>, _emit: &mut Emit<'_>) -> Outcome {
+    fn line(&mut self, line: ProfileLine<'_>, _emit: &mut Emit<'_>) -> LineOutcome {
         match line.span.stream {
             Stream::Stdout => {
                 self.stdout.line(line.text, line.span);
-                Outcome::Held
+                LineOutcome::Held
             }
-            Stream::Stderr | Stream::Pty => Outcome::Raw,
+            Stream::Stderr | Stream::Pty => LineOutcome::Raw,
         }
     }
 
@@ -53,10 +53,10 @@ impl Profile for Plain {
 mod tests {
     use super::*;
     use crate::LINE_BUDGET;
-    use crate::profiles::stream_text::testing::{Told, read, read_whole};
+    use crate::profiles::stream_text::testing::{TurnReport, read, read_whole};
     use crate::record::{Record, RecordKind, Span};
 
-    fn plain(stdout: &[u8], stderr: &[u8]) -> Told {
+    fn plain(stdout: &[u8], stderr: &[u8]) -> TurnReport {
         read(ProfileId::PlainText, stdout, stderr)
     }
 

@@ -8,7 +8,7 @@ use skillrun_model::ProfileId;
 
 use crate::classify;
 use crate::json;
-use crate::profiles::message_events::{Dialect, MessageEvents, Retry, Sender};
+use crate::profiles::message_events::{Dialect, MessageEvents, ModelRetry, Sender};
 use crate::record::Voided;
 
 pub(crate) type Qwen = MessageEvents<QwenDialect>;
@@ -43,7 +43,7 @@ impl Dialect for QwenDialect {
         text.trim_start().starts_with("[API Error")
     }
 
-    fn retry(line: &str) -> Option<Retry> {
+    fn retry(line: &str) -> Option<ModelRetry> {
         let SystemRetry { data } = serde_json::from_str(line).ok()?;
         let number = |raw: Option<&RawValue>| raw.and_then(json::decode::<u64>);
         let reason = data.reason.and_then(json::decode::<String>).filter(|reason| reason != "retry");
@@ -62,7 +62,7 @@ impl Dialect for QwenDialect {
             message.push_str(&format!(": {reason}"));
         }
         let voids = (data.preserve_text == Some(false)).then_some(Voided::Response);
-        Some(Retry { message, category, voids })
+        Some(ModelRetry { message, category, voids })
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     const KEPT: &str = "warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is kept";
 
     #[test]
-    fn a_retry_may_take_the_response_back() {
+    fn a_retry_may_retract_the_response() {
         let lines = [
             text("m1", "half"),
             retry(r#","preserveText":false"#),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_takes_what_is_being_written_back_too() {
+    fn a_retry_retracts_the_open_message_too() {
         let delta = concat!(
             r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}}"#,
             "\n"

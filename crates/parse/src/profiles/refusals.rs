@@ -114,7 +114,7 @@ const CODEX_404: &str = r#"{"type":"error","message":"{\"error\":{\"message\":\"
 
 /// Found in real use: the user saw the body of the response as it came.
 #[test]
-fn codex_errors_are_told_in_words() {
+fn codex_errors_are_shown_as_text() {
     let lines = story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, CODEX_404)]).facts();
     let words = "The model `gpt-9` does not exist";
     let whole = format!("unexpected status 404 Not Found: {words}, url: http://127.0.0.1:1/v1/responses");
@@ -182,7 +182,7 @@ fn resets(profile: ProfileId, stdout: &str) -> Vec<(ErrorCategory, Option<Reset>
 }
 
 #[test]
-fn opencode_tells_the_header_of_the_service() {
+fn opencode_reports_the_reset_header_of_the_service() {
     assert_eq!(resets(ProfileId::OpencodeNdjson, OPENCODE_429), [(Quota, Reset::of_header("1"))]);
     assert_eq!(resets(ProfileId::OpencodeNdjson, OPENCODE_401), [(Auth, None)]);
     let odd = OPENCODE_429.replace(r#""retry-after":"1""#, r#""retry-after":7"#);
@@ -191,7 +191,7 @@ fn opencode_tells_the_header_of_the_service() {
 
 /// The shape is that of claude 2.1.325; there is no recording of one, since it takes a subscription.
 #[test]
-fn claude_tells_when_a_limit_of_the_subscription_is_over() {
+fn claude_reports_when_a_subscription_limit_resets() {
     let event =
         |info: &str| format!(r#"{{"type":"rate_limit_event","rate_limit_info":{info},"session_id":"s"}}"#) + "\n";
     let rejected = event(r#"{"status":"rejected","resetsAt":1794772800,"rateLimitType":"five_hour"}"#);

@@ -2,17 +2,17 @@
 //! that every healthy run has are known to have no meaning.
 
 use crate::classify;
-use crate::profile::{Emit, Line, Outcome};
+use crate::profile::{Emit, LineOutcome, ProfileLine};
 use crate::profiles::text_errors;
 
 /// Reads a line of stderr of an engine whose format is on stdout.
-pub(crate) fn line(line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+pub(crate) fn line(line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
     let text = crate::ansi::strip(line.text);
     if classify::refuses_session(&text) {
         emit.push_inferred(0.8, text_errors::error(text.trim()));
-        return Outcome::Known;
+        return LineOutcome::Known;
     }
-    if is_harmless(&text) { Outcome::Noise } else { Outcome::Raw }
+    if is_harmless(&text) { LineOutcome::Noise } else { LineOutcome::Raw }
 }
 
 /// The beginnings of lines that engines write to stderr in every healthy run, as recorded in November 2026.

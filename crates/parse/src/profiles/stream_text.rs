@@ -48,7 +48,7 @@ pub(crate) mod testing {
 
     /// The result of reading an attempt.
     #[derive(Debug, PartialEq)]
-    pub(crate) struct Told {
+    pub(crate) struct TurnReport {
         pub(crate) records: Vec<Record>,
         pub(crate) end_policy: EndPolicy,
         pub(crate) answer_from: AnswerFrom,
@@ -62,7 +62,7 @@ pub(crate) mod testing {
         pub(crate) spans: Vec<Span>,
     }
 
-    impl Told {
+    impl TurnReport {
         pub(crate) fn messages(&self) -> &[Message] {
             &self.messages
         }
@@ -94,13 +94,13 @@ pub(crate) mod testing {
     }
 
     /// Reads both streams whole, byte by byte, and in the other order; the records of a stream must be the same.
-    pub(crate) fn read(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> Told {
+    pub(crate) fn read(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> TurnReport {
         let whole = read_whole(profile, stdout, stderr);
         let bytewise = feed(profile, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)], 1);
         assert_eq!(whole, bytewise);
         let swapped = feed(profile, &[(Stream::Stderr, stderr), (Stream::Stdout, stdout)], 3);
         for stream in [Stream::Stdout, Stream::Stderr] {
-            let of_stream = |told: &Told| -> Vec<Record> {
+            let of_stream = |told: &TurnReport| -> Vec<Record> {
                 told.records.iter().filter(|record| record.span.stream == stream).cloned().collect()
             };
             assert_eq!(of_stream(&whole), of_stream(&swapped));
@@ -109,14 +109,14 @@ pub(crate) mod testing {
         whole
     }
 
-    pub(crate) fn read_whole(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> Told {
+    pub(crate) fn read_whole(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> TurnReport {
         let told = feed(profile, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)], usize::MAX);
         assert_covered(&told.records, Stream::Stdout, stdout.len() as u64);
         assert_covered(&told.records, Stream::Stderr, stderr.len() as u64);
         told
     }
 
-    fn feed(profile: ProfileId, streams: &[(Stream, &[u8])], chunk: usize) -> Told {
+    fn feed(profile: ProfileId, streams: &[(Stream, &[u8])], chunk: usize) -> TurnReport {
         let mut parser = Parser::new(profile);
         let mut records = Vec::new();
         for (stream, bytes) in streams {
@@ -128,7 +128,7 @@ pub(crate) mod testing {
         parser.finish(|record| records.push(record));
         let messages = records.iter().filter_map(message).collect();
         let (end_policy, answer_from) = (parser.end_policy(), parser.answer_from());
-        Told { records, end_policy, answer_from, messages }
+        TurnReport { records, end_policy, answer_from, messages }
     }
 
     fn message(record: &Record) -> Option<Message> {

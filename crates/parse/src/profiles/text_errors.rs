@@ -23,7 +23,7 @@ const NESTED_MAX: usize = 4;
 
 /// The text of an error. Engines pass on the response of a service as it came, which is a JSON document that contains
 /// the text; the text around it is kept.
-pub(crate) fn in_words(message: &str) -> Cow<'_, str> {
+pub(crate) fn readable_text(message: &str) -> Cow<'_, str> {
     let mut told = Cow::Borrowed(message);
     for _ in 0..NESTED_MAX {
         let Some(plainer) = without_document(&told) else { break };

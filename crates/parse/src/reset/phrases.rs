@@ -56,7 +56,7 @@ pub(super) fn each<T>(text: &str, mut take: impl FnMut(Reset) -> Option<T>) -> O
         for (at, _) in text.match_indices(words).take(PLACES) {
             let begins = !text.as_bytes()[..at].last().is_some_and(u8::is_ascii_alphanumeric);
             let rest = text.as_bytes().get(at + words.len()..).unwrap_or_default();
-            if begins && let Some(taken) = told(rest, *alone).and_then(&mut take) {
+            if begins && let Some(taken) = value_after(rest, *alone).and_then(&mut take) {
                 return Some(taken);
             }
         }
@@ -64,7 +64,7 @@ pub(super) fn each<T>(text: &str, mut take: impl FnMut(Reset) -> Option<T>) -> O
     None
 }
 
-fn told(rest: &[u8], alone: Alone) -> Option<Reset> {
+fn value_after(rest: &[u8], alone: Alone) -> Option<Reset> {
     let rest = value::after_signs(rest)?;
     if let Some(reset) = value::moment(rest).or_else(|| value::wait(rest)).or_else(|| value::time_of_day(rest)) {
         return Some(reset);

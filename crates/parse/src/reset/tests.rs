@@ -12,12 +12,12 @@ fn noon() -> Timestamp {
     at("2026-11-15T12:00:00Z")
 }
 
-fn told(text: &str) -> Option<String> {
+fn reset_in(text: &str) -> Option<String> {
     in_text(text, noon()).map(|moment| moment.to_string().replace(".000000", ""))
 }
 
 #[test]
-fn what_services_and_engines_say() {
+fn reset_times_of_services_and_engines_are_read() {
     let cases = [
         // A duration.
         ("Rate limit reached for gpt-5 on tokens per min. Please try again in 20s. Visit https://x", "12:00:20Z"),
@@ -47,12 +47,12 @@ fn what_services_and_engines_say() {
         ("resets 15:30 (GMT)", "15:30:00Z"),
     ];
     for (text, moment) in cases {
-        assert_eq!(told(text).as_deref(), Some(format!("2026-11-15T{moment}").as_str()), "{text}");
+        assert_eq!(reset_in(text).as_deref(), Some(format!("2026-11-15T{moment}").as_str()), "{text}");
     }
-    assert_eq!(told("Your quota will reset after 18h31m10s.").as_deref(), Some("2026-11-16T06:31:10Z"));
-    assert_eq!(told("try again in 3 days 4 hours").as_deref(), Some("2026-11-18T16:00:00Z"));
-    assert_eq!(told("resets 9am (UTC)").as_deref(), Some("2026-11-16T09:00:00Z"), "tomorrow");
-    assert_eq!(told("resets 12am (UTC)").as_deref(), Some("2026-11-16T00:00:00Z"));
+    assert_eq!(reset_in("Your quota will reset after 18h31m10s.").as_deref(), Some("2026-11-16T06:31:10Z"));
+    assert_eq!(reset_in("try again in 3 days 4 hours").as_deref(), Some("2026-11-18T16:00:00Z"));
+    assert_eq!(reset_in("resets 9am (UTC)").as_deref(), Some("2026-11-16T09:00:00Z"), "tomorrow");
+    assert_eq!(reset_in("resets 12am (UTC)").as_deref(), Some("2026-11-16T00:00:00Z"));
 }
 
 #[test]
@@ -86,16 +86,16 @@ fn nothing_is_guessed() {
         "try again in 9999999999999 days",
     ];
     for text in cases {
-        assert_eq!(told(text), None, "{text}");
+        assert_eq!(reset_in(text), None, "{text}");
     }
 }
 
 /// A service may report both: the quota's own time counts, and where that is nonsense the other.
 #[test]
 fn the_quotas_own_time_comes_first() {
-    assert_eq!(told("retry after 2 s; your quota will reset after 1h").as_deref(), Some("2026-11-15T13:00:00Z"));
-    assert_eq!(told(r#""resets_at":0,"resets_in_seconds":60"#).as_deref(), Some("2026-11-15T12:01:00Z"));
-    assert_eq!(told("resets 1pm, or try again in 5m").as_deref(), Some("2026-11-15T12:05:00Z"));
+    assert_eq!(reset_in("retry after 2 s; your quota will reset after 1h").as_deref(), Some("2026-11-15T13:00:00Z"));
+    assert_eq!(reset_in(r#""resets_at":0,"resets_in_seconds":60"#).as_deref(), Some("2026-11-15T12:01:00Z"));
+    assert_eq!(reset_in("resets 1pm, or try again in 5m").as_deref(), Some("2026-11-15T12:05:00Z"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn headers() {
 #[test]
 fn only_the_beginning_is_looked_at() {
     let late = format!("{}try again in 20s", "x ".repeat(4096));
-    assert_eq!(told(&late), None);
+    assert_eq!(reset_in(&late), None);
 }
 
 fn words() -> impl Strategy<Value = String> {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_where_an_object_breaks() {
+    fn reports_where_an_object_breaks() {
         let cases = [
             (r#"{"a": 1,}"#, r#"{"a": 1,}"#, "trailing comma at column 9"),
             (r#"é: {"a": 1,} Bye."#, r#"{"a": 1,}"#, "trailing comma at column 12"),

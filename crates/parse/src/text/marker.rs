@@ -60,7 +60,7 @@ impl ScannedObject {
 /// Most objects of a text that are kept; the gate looks at them from the last to the first.
 const OBJECTS_KEPT: usize = 100_000;
 /// Most broken objects of a text that are reported, and most mentions of the key that are examined for that.
-const BROKEN_TOLD: usize = 8;
+const BROKEN_REPORTED: usize = 8;
 const BROKEN_TRIED: usize = 64;
 
 /// The content of a text.
@@ -129,7 +129,7 @@ fn broken_objects(text: &str, fences: &[Fence], objects: &VecDeque<ScannedObject
     let mut broken: Vec<BrokenObject> = Vec::new();
     for mention in mentions(text).take(BROKEN_TRIED) {
         let behind = broken.last().map_or(0, |last| last.end);
-        if broken.len() == BROKEN_TOLD {
+        if broken.len() == BROKEN_REPORTED {
             break;
         }
         // In a whole object the key has another spelling, value or place.

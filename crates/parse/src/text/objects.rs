@@ -14,7 +14,7 @@ pub(crate) mod lane;
 #[cfg(test)]
 mod tests;
 
-use lane::{Frame, Lane, Step};
+use lane::{Frame, Lane, LaneStep};
 use memchr::memchr2;
 
 /// Deeper containers count as incomplete. The bound keeps memory and later recursion small.
@@ -111,13 +111,13 @@ impl Finder {
             }
             self.count_step();
             match self.lanes[which].step(byte) {
-                Step::Continues => {}
-                Step::Opens => {
+                LaneStep::Continues => {}
+                LaneStep::Opens => {
                     is_structure = true;
                     self.open(which, byte, at);
                 }
-                Step::Closes(frame) => self.complete(frame, at + 1),
-                Step::Fails => self.end_lane(which),
+                LaneStep::Closes(frame) => self.complete(frame, at + 1),
+                LaneStep::Fails => self.end_lane(which),
             }
         }
         // Also when a lane has just failed at this byte: nothing before the byte helps, but it may begin something.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
-use skillrun_model::{ExecutionMode, RunId, Timestamp};
-use skillrun_skill::{InputError, SkillError};
+use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
+use skillrun_skill::{InputError, SkillError, SkillErrorKind};
 
 use crate::consent;
 use crate::error::RuntimeError;
@@ -34,7 +34,11 @@ pub enum AcceptError {
     #[error("{}", consent::sentence(engine, *permission))]
     NoConsent { engine: String, permission: Permission },
     #[error("{}: cannot be read ({error})", path.display())]
-    File { path: PathBuf, error: io::Error },
+    File {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
     #[error("{}: is not a file", path.display())]
     NoFile { path: PathBuf },
     #[error("{}: is not a folder", path.display())]
@@ -48,13 +52,45 @@ pub enum AcceptError {
     #[error("{}: {}, or give --share to both", path.display(), who_works(*run, *not_before))]
     WorkspaceInUse { path: PathBuf, run: RunId, not_before: Option<Timestamp> },
     #[error("{}: cannot be written ({error})", path.display())]
-    Write { path: PathBuf, error: io::Error },
+    Write {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
     #[error("{place}: {name} is {value}, and must be {wanted}")]
     Option { place: &'static str, name: &'static str, value: String, wanted: &'static str },
     #[error("redact: {0}")]
     Pattern(#[from] PatternError),
     #[error("{queued} runs wait for their turn, and no more are allowed; try again later, or raise slots.queued")]
     QueueFull { queued: usize },
+}
+
+impl Classified for AcceptError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            // The skill was read before. This is the copy of it in the folder of the run.
+            Self::Skill(SkillError { kind: SkillErrorKind::Io(error), .. }) => ErrorClass::of_io(error),
+            Self::Skill(error) => error.class(),
+            Self::Engine(error) => error.class(),
+            Self::Runtime(error) => error.class(),
+            Self::NotInstalled(_) => ErrorClass::NotFound,
+            Self::Write { error, .. } => ErrorClass::of_io(error),
+            Self::WorkspaceInUse { .. } => ErrorClass::Conflict,
+            Self::QueueFull { .. } => ErrorClass::Busy,
+            Self::Input(_)
+            | Self::EngineNotSupported { .. }
+            | Self::ModeNotAllowed { .. }
+            | Self::NotInteractive { .. }
+            | Self::NoConsent { .. }
+            | Self::File { .. }
+            | Self::NoFile { .. }
+            | Self::NoFolder { .. }
+            | Self::FileTooLarge { .. }
+            | Self::NoScript { .. }
+            | Self::Option { .. }
+            | Self::Pattern(_) => ErrorClass::Usage,
+        }
+    }
 }
 
 fn who_works(run: RunId, not_before: Option<Timestamp>) -> String {

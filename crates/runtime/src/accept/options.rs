@@ -6,7 +6,7 @@ use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::OnQuota;
 
 use super::error::AcceptError;
-use crate::record::{HomeChoice, Retry, Snapshot};
+use crate::record::{HomeChoice, RetryPolicy, Snapshot};
 
 /// The options that a request may set. None: not set.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -46,7 +46,7 @@ pub(super) struct Filled {
     pub(super) session_timeout_sec: f64,
     pub(super) auto_decision_limit: u32,
     pub(super) snapshot: Snapshot,
-    pub(super) retry: Retry,
+    pub(super) retry: RetryPolicy,
 }
 
 impl Filled {
@@ -112,14 +112,14 @@ impl Filled {
 const QUOTA_MAX: u32 = 100;
 
 /// `retry` of a skill: `{"quota": "wait", "quota_max": 3}`.
-fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Result<Retry, AcceptError> {
+fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Result<RetryPolicy, AcceptError> {
     let none = Map::new();
     let skills = match skill.get("retry") {
         None => &none,
         Some(Value::Object(retry)) => retry,
         Some(other) => return Err(wrong("retry", other, r#"an object such as {"quota": "wait"}"#)),
     };
-    let ours = Retry::default();
+    let ours = RetryPolicy::default();
     let quota = match (asked.retry_quota, skills.get("quota")) {
         (Some(asked), _) => asked,
         (None, Some(value)) => value
@@ -139,7 +139,7 @@ fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Res
     if quota_max > QUOTA_MAX {
         return Err(wrong("retry.quota_max", &Value::from(quota_max), "at most 100"));
     }
-    Ok(Retry { quota, quota_max })
+    Ok(RetryPolicy { quota, quota_max })
 }
 
 const SECONDS: &str = "a number of seconds above 0";

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::version::parse_version;
-use skillrun_engine::{Descriptor, Found};
+use skillrun_engine::{Descriptor, EngineProgram};
 use skillrun_evidence::whole_file;
 
-use crate::looking::engines::asked;
-use crate::runtime::Surroundings;
+use crate::inspect::engines::asked;
+use crate::runtime::RuntimeConfig;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
@@ -27,7 +27,7 @@ struct Known {
 type Memory = BTreeMap<PathBuf, Known>;
 
 /// None when it does not report a version.
-pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, found: &Found) -> Option<String> {
+pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &EngineProgram) -> Option<String> {
     if let Some(version) = &found.version {
         return Some(version.clone());
     }
@@ -56,6 +56,6 @@ pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, found: &F
 }
 
 /// Its stdout, then its stderr.
-fn ask(surroundings: &Surroundings, program: &Path, argv: &[String]) -> Option<String> {
+fn ask(surroundings: &RuntimeConfig, program: &Path, argv: &[String]) -> Option<String> {
     asked(&[program], argv, &surroundings.environment, &surroundings.temporary).ok()
 }

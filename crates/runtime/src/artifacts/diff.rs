@@ -7,7 +7,7 @@ use serde::Deserialize;
 use skillrun_evidence::OsText;
 
 use super::inside;
-use crate::looking::changes::{ChangeKind, Entries, FileKind};
+use crate::inspect::changes::{ChangeKind, Entries, FileKind};
 
 /// What was at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

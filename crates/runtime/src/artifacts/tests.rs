@@ -68,7 +68,7 @@ impl World {
         fs::write(self.diff(), text).expect("written");
     }
 
-    fn found(&self, output: Option<Value>, rules: &[ArtifactRule]) -> Found {
+    fn found(&self, output: Option<Value>, rules: &[ArtifactRule]) -> AttemptArtifacts {
         self.write_diff();
         let output = output.map(|output| output.as_object().expect("an object").clone());
         artifacts(&self.workspace(), &self.diff(), output.as_ref(), rules)
@@ -91,12 +91,12 @@ fn rule(pattern: &str) -> ArtifactRule {
     ArtifactRule { pattern: pattern.into(), role: None, media_type: None, required: false }
 }
 
-fn told(found: &Found) -> Vec<(&str, &str)> {
+fn paths_and_changes(found: &AttemptArtifacts) -> Vec<(&str, &str)> {
     found.artifacts.iter().map(|(created, _)| (created.path.as_str(), created.change.as_str())).collect()
 }
 
 #[test]
-fn files_below_the_folder_are_artifacts_and_other_changes_are_not() {
+fn only_files_below_the_folder_are_artifacts() {
     let world = World::new()
         .created("artifacts/new.md", "# x")
         .modified("artifacts/a/old.csv", "1,2")
@@ -107,7 +107,7 @@ fn files_below_the_folder_are_artifacts_and_other_changes_are_not() {
     let found = world.found(None, &[]);
     let wanted =
         [("artifacts/a/old.csv", "modified"), ("artifacts/gone.txt", "deleted"), ("artifacts/new.md", "created")];
-    assert_eq!(told(&found), wanted);
+    assert_eq!(paths_and_changes(&found), wanted);
     assert_eq!((found.cut, found.skipped, found.problems), (false, vec![], vec![]));
     let (_, indexed) = &found.artifacts[2];
     let markdown = ArtifactIndexed {
@@ -144,7 +144,7 @@ fn a_file_that_is_too_large_to_be_read_has_no_index() {
     let file = fs::File::create(world.workspace().join("artifacts/huge")).expect("a file");
     file.set_len(HASHED_HERE + 1).expect("a sparse file");
     let found = world.found(None, &[]);
-    assert_eq!(told(&found), [("artifacts/huge", "created")]);
+    assert_eq!(paths_and_changes(&found), [("artifacts/huge", "created")]);
     assert_eq!((found.artifacts[0].1.is_none(), found.problems.len()), (true, 1));
 }
 
@@ -167,7 +167,7 @@ fn what_the_output_names_is_an_artifact() {
         "text": "I wrote\nreport.md",
     });
     let found = world.found(Some(output), &[]);
-    let paths: Vec<&str> = told(&found).into_iter().map(|(path, _)| path).collect();
+    let paths: Vec<&str> = paths_and_changes(&found).into_iter().map(|(path, _)| path).collect();
     let wanted = ["abs.txt", "artifacts/earlier.md", "artifacts/inner.md", "deep/x.csv", "input.txt", "report.md"];
     assert_eq!(paths, wanted);
     assert!(found.artifacts.iter().all(|(_, indexed)| indexed.is_some()));
@@ -185,7 +185,7 @@ fn the_workspace_may_be_a_link_and_is_known_under_both_names() {
     let output = json!({"a": link.join("a.txt").to_str(), "b": real.join("b.txt").to_str()});
     world.write_diff();
     let found = artifacts(&link, &world.diff(), output.as_object(), &[]);
-    assert_eq!(told(&found), [("a.txt", "created"), ("b.txt", "created")]);
+    assert_eq!(paths_and_changes(&found), [("a.txt", "created"), ("b.txt", "created")]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn an_output_of_any_size_is_looked_at_up_to_a_bound() {
         deep = json!([deep]);
     }
     let found = world.found(Some(json!({"deep": deep})), &[]);
-    assert_eq!(told(&found), [("last.txt", "created")]);
+    assert_eq!(paths_and_changes(&found), [("last.txt", "created")]);
     let many: Vec<String> = (0..STRINGS_AND_MORE).map(|n| format!("no{n}")).collect();
     let found = world.found(Some(json!({"a": "last.txt", "many": many})), &[]);
     assert_eq!(found.artifacts, [], "the list is looked at first, and is too long");
@@ -259,7 +259,7 @@ fn links_and_special_files_in_the_folder_are_told_and_left_out() {
     world.created.push(json!({"path": "artifacts/a\u{1b}[2J", "kind": "file", "size": 1, "hash": hash("x")}));
     world.modified[0]["after"] = json!({"kind": "symlink", "target": "file"});
     let found = world.found(None, &[]);
-    assert_eq!(told(&found), [("artifacts/file", "created"), ("artifacts/now-a-link", "deleted")]);
+    assert_eq!(paths_and_changes(&found), [("artifacts/file", "created"), ("artifacts/now-a-link", "deleted")]);
     let skipped: Vec<(&str, Why)> = found.skipped.iter().map(|s| (s.path.as_str(), s.why)).collect();
     assert_eq!(
         skipped,
@@ -335,7 +335,7 @@ fn what_is_required_and_not_there_is_told() {
 }
 
 #[test]
-fn at_most_a_thousand_and_those_that_somebody_asked_for_first() {
+fn at_most_a_thousand_artifacts_requested_ones_first() {
     let mut world = World::new();
     for n in 0..=MOST {
         world.created.push(version(Some(&format!("artifacts/a{n:05}")), ""));
@@ -344,7 +344,7 @@ fn at_most_a_thousand_and_those_that_somebody_asked_for_first() {
     let found = world.found(Some(json!({"file": "z-named"})), &[rule("z-rule.*")]);
     assert!(found.cut);
     assert_eq!(found.artifacts.len(), MOST);
-    let last: Vec<_> = told(&found).into_iter().rev().take(3).map(|(path, _)| path).collect();
+    let last: Vec<_> = paths_and_changes(&found).into_iter().rev().take(3).map(|(path, _)| path).collect();
     assert_eq!(last, ["artifacts/z-rule.md", "artifacts/z-named", "artifacts/a00997"]);
     let events = control_events(&found);
     assert!(matches!(&events[2 * MOST].data, Data::ParserWarning(w) if w.code == Code::ArtifactsCut));
@@ -356,11 +356,11 @@ fn at_most_a_thousand_and_those_that_somebody_asked_for_first() {
 fn events_come_per_path_created_first() {
     let world = World::new().created("artifacts/a", "x").created("artifacts/b", "x").deleted("artifacts/c");
     let events = control_events(&world.found(None, &[]));
-    let told: Vec<(&str, Option<&str>)> =
+    let paths_and_changes: Vec<(&str, Option<&str>)> =
         events.iter().map(|e| (e.data.event_type().as_str(), e.correlation.artifact_id.as_deref())).collect();
     let (created, indexed) = ("artifact.created", "artifact.indexed");
     let (a, b, c) = (Some("artifacts/a"), Some("artifacts/b"), Some("artifacts/c"));
-    assert_eq!(told, [(created, a), (indexed, a), (created, b), (indexed, b), (created, c)]);
+    assert_eq!(paths_and_changes, [(created, a), (indexed, a), (created, b), (indexed, b), (created, c)]);
 }
 
 /// The type was in the schema, but no run ever wrote it.
@@ -389,7 +389,7 @@ fn without_a_list_the_folder_itself_is_looked_at() {
     world.file("elsewhere.txt", "e");
     symlink("/etc", world.workspace().join("artifacts/etc")).expect("a link");
     let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
-    assert_eq!(told(&found), [("artifacts/a/b.txt", "created"), ("artifacts/c.txt", "created")]);
+    assert_eq!(paths_and_changes(&found), [("artifacts/a/b.txt", "created"), ("artifacts/c.txt", "created")]);
     assert_eq!(found.skipped, [Skipped { path: "artifacts/etc".into(), why: Why::Link }]);
     assert_eq!(found.problems, Vec::<String>::new(), "no snapshot was taken, which is not a problem");
     let odd = world.workspace().join(std::ffi::OsStr::from_bytes(b"artifacts/\xff"));
@@ -399,21 +399,21 @@ fn without_a_list_the_folder_itself_is_looked_at() {
 }
 
 #[test]
-fn a_list_that_is_cut_anywhere_is_no_panic_and_loses_no_artifact() {
+fn a_list_cut_anywhere_loses_no_artifact() {
     let world = World::new().modified("artifacts/a", "text").created("artifacts/b", "text").deleted("artifacts/c");
     world.write_diff();
     let whole = fs::read(world.diff()).expect("bytes");
     for cut in 0..whole.len() {
         fs::write(world.diff(), &whole[..cut]).expect("written");
         let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
-        let there: Vec<_> = told(&found).into_iter().filter(|(_, change)| *change != "deleted").collect();
+        let there: Vec<_> = paths_and_changes(&found).into_iter().filter(|(_, change)| *change != "deleted").collect();
         assert_eq!(there.len(), 2, "cut at {cut}: {found:?}");
         assert_eq!(found.problems.len(), 1);
     }
     fs::write(world.diff(), &whole[..whole.len() - 1]).expect("written");
     let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
     let wanted = [("artifacts/a", "modified"), ("artifacts/b", "created"), ("artifacts/c", "deleted")];
-    assert_eq!(told(&found), wanted, "what it does say holds");
+    assert_eq!(paths_and_changes(&found), wanted, "what it does say holds");
     for bad in ["", "[]", "{\"attempt\":1,\"created\":[\nnonsense\n"] {
         fs::write(world.diff(), bad).expect("written");
         assert_eq!(artifacts(&world.workspace(), &world.diff(), None, &[]).problems.len(), 1, "{bad}");

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, Page, Seq, chain};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogRead, Page, Seq, chain};
 use skillrun_model::rasp::{Event, SourceStream};
 use skillrun_model::{AttemptNumber, RunId, Stream};
 use skillrun_translate::coverage::Coverage;
@@ -11,7 +11,7 @@ use skillrun_translate::coverage::Coverage;
 use crate::error::RuntimeError;
 
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct LoggedEvents {
     log: Arc<FileLog>,
     run: RunId,
     attempt: AttemptNumber,
@@ -30,7 +30,7 @@ enum Progress {
 
 /// How an event compares with the Log.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
+pub(crate) enum EventMatch {
     IsKnown,
     IsNew,
     /// The first that differs from the Log.
@@ -46,7 +46,7 @@ pub(crate) enum Covered {
     No,
 }
 
-impl Known {
+impl LoggedEvents {
     /// No earlier owner.
     pub(crate) fn nothing(log: &Arc<FileLog>, run: RunId, attempt: AttemptNumber) -> Self {
         Self { log: log.clone(), run, attempt, state: Progress::New }
@@ -59,28 +59,28 @@ impl Known {
     }
 
     /// Whether the Log has an event that was made from evidence.
-    pub(crate) fn compare(&mut self, event: &Event) -> Result<Compared, RuntimeError> {
+    pub(crate) fn compare(&mut self, event: &Event) -> Result<EventMatch, RuntimeError> {
         match &self.state {
-            Progress::New => return Ok(Compared::IsNew),
+            Progress::New => return Ok(EventMatch::IsNew),
             Progress::Changed { covered } => {
                 let is_covered = end(event).is_some_and(|(stream, to)| to <= covered[stream.index()]);
-                return Ok(if is_covered { Compared::IsKnown } else { Compared::IsNew });
+                return Ok(if is_covered { EventMatch::IsKnown } else { EventMatch::IsNew });
             }
             Progress::Comparing { .. } => {}
         }
         let Some((json, known)) = self.next()? else {
             self.state = Progress::New;
-            return Ok(Compared::IsNew);
+            return Ok(EventMatch::IsNew);
         };
         let mut same = event.clone();
         same.seq = known.seq;
         if chain::is_event(&json, same.to_json().as_bytes()) {
-            return Ok(Compared::IsKnown);
+            return Ok(EventMatch::IsKnown);
         }
         let covered = self.covered(&known)?;
         let is_covered = end(event).is_some_and(|(stream, to)| to <= covered[stream.index()]);
         self.state = Progress::Changed { covered };
-        Ok(Compared::Differs { covered: if is_covered { Covered::Yes } else { Covered::No } })
+        Ok(EventMatch::Differs { covered: if is_covered { Covered::Yes } else { Covered::No } })
     }
 
     /// The next evidence event of the attempt.
@@ -100,13 +100,13 @@ impl Known {
                 }
             }
             match self.log.read(self.run, *cursor, Limits::default())? {
-                Answer::Page(next) if next.is_empty() => return Ok(None),
-                Answer::Page(next) => {
+                LogRead::Page(next) if next.is_empty() => return Ok(None),
+                LogRead::Page(next) => {
                     *cursor = next.cursor();
                     *at = 0;
                     *page = Some(next);
                 }
-                Answer::Reset(_) => return Err(crate::run::changed(self.run)),
+                LogRead::Reset(_) => return Err(crate::run::changed(self.run)),
             }
         }
     }

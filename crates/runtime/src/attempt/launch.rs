@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
-use skillrun_collect::{Plan, start};
+use skillrun_collect::{HostPlan, start};
 use skillrun_engine::{Descriptor, Home, LaunchError, LoginFound, StartRequest, files};
 use skillrun_evidence::OsText;
 use skillrun_model::AttemptNumber;
@@ -18,7 +18,7 @@ use crate::judge::Rules;
 use crate::login;
 use crate::record::{HomeChoice, Snapshot, seconds};
 use crate::run::Run;
-use crate::runtime::Surroundings;
+use crate::runtime::RuntimeConfig;
 use crate::workspace::{PlaceError, Places};
 
 /// How long a host waits for the request to start. An owner that comes back within this time finds it waiting.
@@ -26,11 +26,11 @@ const HELD: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Prepares everything an attempt needs, and returns the plan for its host.
 pub(crate) fn plan(
-    surroundings: &Surroundings,
+    surroundings: &RuntimeConfig,
     run: &Run,
     rules: &Rules,
     attempt: AttemptNumber,
-) -> Result<Plan, RunError> {
+) -> Result<HostPlan, RunError> {
     let (record, folder) = (&run.record, &run.folder);
     let engine = |message: String| error(ErrorCategory::Engine, Code::EngineNotStarted, message);
     let descriptor = surroundings
@@ -123,7 +123,7 @@ pub(crate) fn plan(
     let timeouts = record.request.timeouts;
     let linger = timeouts.linger_sec.map(seconds).or(launch.linger);
     let defaults = Limits::default();
-    Ok(Plan {
+    Ok(HostPlan {
         run_id: run.id,
         attempt,
         nonce: start::random_nonce().map_err(|failed| engine(failed.to_string()))?,
@@ -154,7 +154,7 @@ pub(crate) fn plan(
 
 /// The user's login, which is in the HOME of the run from here on.
 fn taken_login(
-    surroundings: &Surroundings,
+    surroundings: &RuntimeConfig,
     run: &Run,
     descriptor: &Descriptor,
     places: &Places,
@@ -181,7 +181,7 @@ pub(crate) fn reply_words(run: &Run, text: &str, files: &[String]) -> String {
 }
 
 /// Variables that the request names, with their current values.
-fn variables(surroundings: &Surroundings, run: &Run) -> Vec<Variable> {
+fn variables(surroundings: &RuntimeConfig, run: &Run) -> Vec<Variable> {
     let request = &run.record.request;
     let named = |names: &[String], kind: VariableKind| {
         let found = |name: &String| {

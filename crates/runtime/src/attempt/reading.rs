@@ -3,7 +3,7 @@
 use skillrun_engine::acp::{Driver, Send};
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::live_feed::Extent;
-use skillrun_evidence::{Feed, Folder, LiveFeed, Meta, Step, Stream};
+use skillrun_evidence::{Feed, FeedStep, Folder, LiveFeed, Meta, Stream};
 use skillrun_lifecycle::closing;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::rasp::Event;
@@ -11,7 +11,7 @@ use skillrun_model::{AttemptNumber, Code, Timestamp};
 use skillrun_parse::record::{CallQuestion, EndKind};
 use skillrun_translate::{AttemptPipeline, Facts};
 
-use super::known::{Compared, Covered, Known};
+use super::known::{Covered, EventMatch, LoggedEvents};
 use super::opening;
 use crate::error::RuntimeError;
 use crate::run::Run;
@@ -25,7 +25,7 @@ pub(crate) struct Reading {
     feed: LiveFeed,
     /// Present once the start time of the attempt is known.
     pipeline: Option<AttemptPipeline>,
-    known: Known,
+    known: LoggedEvents,
     /// Derives the messages that an agent must receive from its output.
     driver: Option<Driver>,
     /// The disk is full: events are made, for the verdict, but not appended.
@@ -34,7 +34,7 @@ pub(crate) struct Reading {
 
 /// An attempt that was read to its end.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct AttemptRead {
     pub(crate) facts: Facts,
     pub(crate) meta: Meta,
     pub(crate) problems: Vec<String>,
@@ -50,16 +50,16 @@ pub(crate) struct Read {
 impl Reading {
     /// Begins with the first byte. Events that are already in the Log are not appended again.
     pub(crate) fn open(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
-        let known = Known::until(run.log(), run.id, attempt, run.state.last_seq);
+        let known = LoggedEvents::until(run.log(), run.id, attempt, run.state.last_seq);
         Self::with(run, attempt, known)
     }
 
     /// For an attempt that has just begun.
     pub(crate) fn begin(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
-        Self::with(run, attempt, Known::nothing(run.log(), run.id, attempt))
+        Self::with(run, attempt, LoggedEvents::nothing(run.log(), run.id, attempt))
     }
 
-    fn with(run: &Run, attempt: AttemptNumber, known: Known) -> Result<Self, RuntimeError> {
+    fn with(run: &Run, attempt: AttemptNumber, known: LoggedEvents) -> Result<Self, RuntimeError> {
         let patterns = run.record.patterns(&run.folder.record())?;
         let feed = LiveFeed::open(&run.folder.audit(), attempt)?.hiding(&patterns);
         let driver = opening::driver(run, attempt)?;
@@ -103,7 +103,7 @@ impl Reading {
     }
 
     /// The attempt is over: reads the rest.
-    pub(crate) fn finish(self, run: &mut Run) -> Result<Read, RuntimeError> {
+    pub(crate) fn finish(self, run: &mut Run) -> Result<AttemptRead, RuntimeError> {
         let Self { attempt, feed, pipeline, mut known, driver: _, mut is_full } = self;
         let meta = match Folder::open(&run.folder.audit()).and_then(|folder| folder.attempt(attempt)) {
             Ok(found) => found.meta,
@@ -124,21 +124,29 @@ impl Reading {
         let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
         append(run, &mut known, &mut is_full, batch)?;
         let bytes = Stream::ALL.iter().map(|stream| feed.position(*stream)).sum();
-        Ok(Read { facts, meta, problems: feed.problems(), withheld: feed.withheld(), is_full, elapsed_ms, bytes })
+        Ok(AttemptRead {
+            facts,
+            meta,
+            problems: feed.problems(),
+            withheld: feed.withheld(),
+            is_full,
+            elapsed_ms,
+            bytes,
+        })
     }
 }
 
-fn take(pipeline: &mut AttemptPipeline, step: &Step<'_>, run: &mut Run, batch: &mut Vec<Event>) {
+fn take(pipeline: &mut AttemptPipeline, step: &FeedStep<'_>, run: &mut Run, batch: &mut Vec<Event>) {
     pipeline.step(step, &mut run.builder, |event| batch.push(event));
 }
 
-fn append(run: &mut Run, known: &mut Known, is_full: &mut bool, batch: Vec<Event>) -> Result<(), RuntimeError> {
+fn append(run: &mut Run, known: &mut LoggedEvents, is_full: &mut bool, batch: Vec<Event>) -> Result<(), RuntimeError> {
     let mut new = Vec::with_capacity(batch.len());
     for event in batch {
         match known.compare(&event)? {
-            Compared::IsKnown => {}
-            Compared::IsNew => new.push(event),
-            Compared::Differs { covered } => {
+            EventMatch::IsKnown => {}
+            EventMatch::IsNew => new.push(event),
+            EventMatch::Differs { covered } => {
                 let message =
                     "events of this attempt were made by another parser version; new events are appended after them";
                 run.note(closing::warning(Code::ParserChanged, message.to_owned()))?;

@@ -182,7 +182,7 @@ fn the_same_run_gives_the_same_bytes() {
 }
 
 #[test]
-fn artifacts_that_changed_or_are_gone_are_told() {
+fn changed_or_missing_artifacts_are_reported() {
     let world = World::new(&[("artifacts/a", "then"), ("artifacts/b", "then"), ("artifacts/c", "c")]);
     world.file("workspace/artifacts/a", b"now");
     world.file("workspace/artifacts/c", b"c");
@@ -291,7 +291,7 @@ fn a_run_without_evidence_is_exported_all_the_same() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told() {
+fn a_full_disk_is_reported() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -41,7 +41,7 @@ fn record(number: u8) -> RunRecord {
             posture: Posture::Enforced,
             login: None,
         },
-        request: Request {
+        request: RunRequest {
             mode: ExecutionMode::Auto,
             input: json!({"b": 1, "a": {"y": 1, "x": [2]}}).as_object().cloned().expect("an object"),
             parameter: Map::new(),

@@ -8,7 +8,7 @@ use skillrun_model::rasp::Level;
 use skillrun_model::{AttemptNumber, Code, EndedBy, RunStatus, Timestamp};
 
 use super::story::Story;
-use super::{EvidenceLeft, Material, Owner, Resolution};
+use super::{EvidenceLeft, Material, Resolution, RunOwner};
 
 /// Below this, something was guessed.
 pub(super) const CONFIDENT: f64 = 0.7;
@@ -103,8 +103,8 @@ fn of_owner(material: &Material) -> Vec<Finding> {
     let mut findings = Vec::new();
     let status = material.story.status();
     let is_left = match material.owner {
-        Owner::Nobody => true,
-        Owner::Somebody { .. } | Owner::Unknown => false,
+        RunOwner::Nobody => true,
+        RunOwner::Somebody { .. } | RunOwner::Unknown => false,
     };
     let is_active = match status {
         RunStatus::Queued | RunStatus::Running => true,

@@ -3,19 +3,19 @@
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{EndedBy, RunStatus, Timestamp, TurnState};
 
-use super::{AttemptStory, Diagnosis, Ending, Moment, Owner, Passage, Question, Resolution, words};
+use super::{AttemptEnding, AttemptStory, Diagnosis, DiagnosisQuestion, Moment, Passage, Resolution, RunOwner, words};
 
 /// A label, empty where the line belongs to the label above it, and its text.
-pub type Line = (&'static str, String);
+pub type DiagnosisLine = (&'static str, String);
 
 impl Diagnosis {
     /// All of it, in the order in which a reader asks.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<DiagnosisLine> {
         let mut lines = vec![("run", self.run_id.to_string())];
         let version = self.engine_version.as_deref().map_or_else(String::new, |version| format!(" {version}"));
         lines.push(("skill", format!("{} on {}{version}, {}", self.skill, self.engine, self.mode)));
         lines.push(("status", self.status_line()));
-        if let Owner::Somebody { pid: Some(pid) } = self.owner {
+        if let RunOwner::Somebody { pid: Some(pid) } = self.owner {
             lines.push(("owner", format!("process {pid}")));
         }
         lines.extend(self.not_before.map(|at| ("begins", format!("not before {}", moment(at)))));
@@ -57,17 +57,17 @@ impl Diagnosis {
 }
 
 /// The label before the first line only.
-fn labelled(label: &'static str, texts: impl Iterator<Item = String>) -> impl Iterator<Item = Line> {
+fn labelled(label: &'static str, texts: impl Iterator<Item = String>) -> impl Iterator<Item = DiagnosisLine> {
     texts.enumerate().map(move |(at, text)| (if at == 0 { label } else { "" }, text))
 }
 
-fn attempt_lines(attempt: &AttemptStory) -> Vec<Line> {
+fn attempt_lines(attempt: &AttemptStory) -> Vec<DiagnosisLine> {
     let number = attempt.attempt;
     let bytes = format!("{} bytes on stdout, {} on stderr", attempt.bytes.stdout, attempt.bytes.stderr);
     let Some(ending) = &attempt.ending else {
         return vec![("attempt", format!("{number} is running: {bytes} so far"))];
     };
-    let Ending { turn, rule, reason_code, exit, .. } = ending;
+    let AttemptEnding { turn, rule, reason_code, exit, .. } = ending;
     let mut lines = vec![
         ("attempt", format!("{number} {} (rule {rule}, {reason_code}): {bytes}", words::turn(*turn))),
         ("", if attempt.process_continues { "its process continues".to_owned() } else { exit_line(exit) }),
@@ -108,7 +108,7 @@ fn passage_line(passage: &Passage, before: Option<&Passage>, turn: TurnState) ->
     format!("{what} in {file} {from}..{to}{text}")
 }
 
-fn question_lines(question: &Question) -> Vec<Line> {
+fn question_lines(question: &DiagnosisQuestion) -> Vec<DiagnosisLine> {
     let became = match &question.resolution {
         Resolution::Open => match question.deadline {
             Some(deadline) => {

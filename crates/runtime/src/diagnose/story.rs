@@ -10,7 +10,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, RunStatus, Timestamp};
 
 use super::finding::CONFIDENT;
-use super::{MomentKind, OutputBytes, Question, Resolution, passage};
+use super::{DiagnosisQuestion, MomentKind, OutputBytes, Resolution, passage};
 use crate::attempt::is_evidence;
 use crate::record::RunRecord;
 
@@ -20,7 +20,7 @@ pub(super) struct Story {
     /// When it got its current status.
     pub(super) since: Timestamp,
     pub(super) attempts: Vec<Attempt>,
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<DiagnosisQuestion>,
     pub(super) moments: Vec<(MomentKind, Option<AttemptNumber>, Timestamp)>,
     pub(super) noticed: BTreeMap<Code, Noticed>,
     pub(super) failed: Option<RunFailed>,
@@ -162,7 +162,7 @@ impl Story {
 
     fn ask(&mut self, at: Timestamp, question: &Pending) {
         self.moments.push((MomentKind::Asked, Some(question.source_attempt), at));
-        self.questions.push(Question {
+        self.questions.push(DiagnosisQuestion {
             interaction_id: question.interaction_id,
             kind: question.kind,
             prompt: passage::shown(&question.prompt),

@@ -103,7 +103,7 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
     let Verdict { rule, run_status, reason_code, error, evidence, .. } = &ended.verdict;
     let is_missing =
         *reason_code == Code::OutputMissing || error.as_ref().is_some_and(|error| error.code == Code::OutputMissing);
-    let told = match (*rule == Rule::MarkerOutputInvalid, *rule == Rule::AutoInvalid, is_missing) {
+    let sentence = match (*rule == Rule::MarkerOutputInvalid, *rule == Rule::AutoInvalid, is_missing) {
         (true, _, true) => Some("the agent said that it was done, and its output is missing"),
         (true, _, false) => Some("the agent said that it was done, and its output does not fit the schema"),
         (_, true, true) => Some("the turn ended as it should, and its output is missing"),
@@ -134,7 +134,7 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
     } else {
         None
     };
-    told.or(by_process).unwrap_or_else(|| self::rule(*rule))
+    sentence.or(by_process).unwrap_or_else(|| self::rule(*rule))
 }
 
 /// The row of the settle table, in one sentence.
@@ -221,23 +221,23 @@ mod tests {
     #[test]
     fn the_sentence_of_a_rule_is_about_the_end_that_it_was() {
         let end = || json!([{"stream": "stdout", "from": 0, "to": 1}]);
-        let told = |rule, status, reason, error, by| decided(&ended(rule, status, reason, error, by, end()));
+        let sentence = |rule, status, reason, error, by| decided(&ended(rule, status, reason, error, by, end()));
         let marked = "DONE_MARKER_OUTPUT_INVALID";
-        let missing = told("3", "failed", marked, "OUTPUT_MISSING", "exited");
+        let missing = sentence("3", "failed", marked, "OUTPUT_MISSING", "exited");
         assert!(missing.ends_with("output is missing"), "{missing}");
-        let misfit = told("3", "failed", marked, "OUTPUT_SCHEMA_INVALID", "exited");
+        let misfit = sentence("3", "failed", marked, "OUTPUT_SCHEMA_INVALID", "exited");
         assert!(misfit.ends_with("does not fit the schema") && !misfit.contains("missing"), "{misfit}");
-        let missing = told("10", "failed", "OUTPUT_MISSING", "OUTPUT_MISSING", "exited");
+        let missing = sentence("10", "failed", "OUTPUT_MISSING", "OUTPUT_MISSING", "exited");
         assert!(missing.ends_with("output is missing"), "{missing}");
-        let good = told("3c", "succeeded", "DONE_MARKER_FOUND", "", "exited");
+        let good = sentence("3c", "succeeded", "DONE_MARKER_FOUND", "", "exited");
         assert!(!good.contains("but"), "{good}");
-        let bad = told("3c", "failed", "DONE_MARKER_FOUND", "ENGINE_EXIT_NONZERO", "exited");
+        let bad = sentence("3c", "failed", "DONE_MARKER_FOUND", "ENGINE_EXIT_NONZERO", "exited");
         assert!(bad.contains("did not exit cleanly"), "{bad}");
-        let stall = told("4", "failed", "TIMEOUT", "TIMEOUT", "stall");
+        let stall = sentence("4", "failed", "TIMEOUT", "TIMEOUT", "stall");
         assert!(stall.contains("silent") && !stall.contains("took too long"), "{stall}");
-        let hard = told("4", "failed", "TIMEOUT", "TIMEOUT", "hard_timeout");
+        let hard = sentence("4", "failed", "TIMEOUT", "TIMEOUT", "hard_timeout");
         assert!(hard.contains("took too long") && !hard.contains("silent"), "{hard}");
-        let exit = told("6", "failed", "ENGINE_FAILED", "ENGINE_FAILED", "exited");
+        let exit = sentence("6", "failed", "ENGINE_FAILED", "ENGINE_FAILED", "exited");
         assert!(exit.contains("although its turn had ended"), "{exit}");
         let endless = decided(&ended("6", "failed", "ENGINE_FAILED", "ENGINE_FAILED", "exited", json!([])));
         assert_eq!(endless, rule(Rule::BadExit));

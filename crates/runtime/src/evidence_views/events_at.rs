@@ -4,7 +4,7 @@
 //! line is checked: an event is written where it became certain, which may be long after its bytes.
 
 use serde_json::value::RawValue;
-use skillrun_log::{Answer, Cursor, EventLog, Limits, LogError, LogLine, Seq};
+use skillrun_log::{Cursor, EventLog, Limits, LogError, LogLine, LogRead, Seq};
 use skillrun_model::rasp::{EventType, SourceStream, SpanRef};
 use skillrun_model::{AttemptNumber, RunId, Stream};
 
@@ -20,12 +20,12 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone)]
 pub struct EventsAt {
     pub events: Vec<Box<RawValue>>,
-    pub rest: Rest,
+    pub rest: EventsRest,
 }
 
 /// Whether there are more events than were returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum EventsRest {
     Nothing,
     /// The limit, or 16 MiB of events, was reached.
     CutOff,
@@ -43,13 +43,13 @@ pub fn events_at(
 ) -> Result<EventsAt, LogError> {
     let wanted = Wanted { attempt, stream, offset };
     let begin = Cursor { epoch: None, after: first_of(log, run, attempt)? };
-    let mut found = EventsAt { events: Vec::new(), rest: Rest::Nothing };
+    let mut found = EventsAt { events: Vec::new(), rest: EventsRest::Nothing };
     let (mut cursor, mut bytes) = (begin, 0);
     loop {
         let page = match log.read(run, cursor, PAGE)? {
-            Answer::Page(page) => page,
+            LogRead::Page(page) => page,
             // The Log has changed since it was read.
-            Answer::Reset(_) => {
+            LogRead::Reset(_) => {
                 (cursor, bytes) = (Cursor::BEGINNING, 0);
                 found.events.clear();
                 continue;
@@ -70,7 +70,7 @@ pub fn events_at(
             let Some(event) = raw(&line) else { continue };
             bytes += event.get().len();
             if found.events.len() >= limit || (bytes > MOST_BYTES && !found.events.is_empty()) {
-                found.rest = Rest::CutOff;
+                found.rest = EventsRest::CutOff;
                 return Ok(found);
             }
             found.events.push(event);
@@ -124,9 +124,9 @@ fn first_of(log: &(impl EventLog + ?Sized), run: RunId, attempt: AttemptNumber) 
     while next.0 - before.0 > 1 {
         let middle = Seq(before.0 + (next.0 - before.0) / 2);
         let page = match log.read(run, Cursor { epoch: None, after: Seq(middle.0 - 1) }, ONE)? {
-            Answer::Page(page) => page,
+            LogRead::Page(page) => page,
             // It was truncated meanwhile.
-            Answer::Reset(_) => return Ok(Seq::BEFORE_FIRST),
+            LogRead::Reset(_) => return Ok(Seq::BEFORE_FIRST),
         };
         let number = page.lines().next().and_then(|line| line::origin(line.json())).map(|origin| origin.attempt_number);
         match number {

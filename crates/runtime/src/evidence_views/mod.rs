@@ -13,5 +13,5 @@ pub mod raw;
 mod testing;
 
 pub use cast::{CastError, CastWriter};
-pub use events_at::{EventsAt, Rest, events_at};
+pub use events_at::{EventsAt, EventsRest, events_at};
 pub use raw::{RawError, RawKind, RawStream};

@@ -22,7 +22,7 @@ use skillrun_model::{
 use tempfile::TempDir;
 
 use crate::data_folder::RunFolder;
-use crate::record::{EngineRecord, HomeChoice, Request, RunRecord, SkillRecord, Snapshot, Timeouts, Workspace};
+use crate::record::{EngineRecord, HomeChoice, RunRecord, RunRequest, SkillRecord, Snapshot, Timeouts, Workspace};
 
 pub(super) const ONE: AttemptNumber = AttemptNumber(1);
 
@@ -231,7 +231,7 @@ fn record() -> RunRecord {
             posture: Posture::Enforced,
             login: None,
         },
-        request: Request {
+        request: RunRequest {
             mode: ExecutionMode::Auto,
             input: Map::new(),
             parameter: Map::new(),

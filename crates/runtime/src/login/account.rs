@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use super::note::says_something;
+use super::note::has_content;
 
 #[cfg(test)]
 mod tests;
@@ -68,7 +68,7 @@ pub(super) fn compare(before: &[u8], now: &[u8]) -> Account {
         return Account::Other("the form of the file".to_owned());
     };
     let mut found = Comparison { is_named: false, other: None };
-    found.look("", "", &before, &now, 0);
+    found.compare_at("", "", &before, &now, 0);
     match found {
         Comparison { other: Some(place), .. } => Account::Other(place),
         Comparison { is_named: true, .. } => Account::Same,
@@ -83,7 +83,7 @@ struct Comparison {
 
 impl Comparison {
     /// `name` is the member that the values are in, `path` the whole path to it.
-    fn look(&mut self, path: &str, name: &str, before: &Value, now: &Value, depth: usize) {
+    fn compare_at(&mut self, path: &str, name: &str, before: &Value, now: &Value, depth: usize) {
         if self.other.is_some() {
             return;
         }
@@ -98,13 +98,13 @@ impl Comparison {
                 for key in before.keys().chain(more) {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     let of = |members: &Map<String, Value>| members.get(key).cloned().unwrap_or_default();
-                    self.look(&path, key, &of(before), &of(now), depth + 1);
+                    self.compare_at(&path, key, &of(before), &of(now), depth + 1);
                 }
             }
             (before, now) if is_refreshed(name) => match (claims(before), claims(now)) {
-                (Some(before), Some(now)) => self.look_at_claims(path, &before, &now),
+                (Some(before), Some(now)) => self.compare_claims(path, &before, &now),
                 // A token that identified its account has become one that does not.
-                (Some(before), None) if is_telling(&before) && !now.is_null() => self.other = differs(),
+                (Some(before), None) if names_account(&before) && !now.is_null() => self.other = differs(),
                 (Some(_) | None, Some(_) | None) => {}
             },
             (before, now) if before == now => {
@@ -112,13 +112,12 @@ impl Comparison {
             }
             // An empty value stays empty, or a version of the engine counts something there: that identifies no
             // account.
-            (before, now)
-                if !says_something(before) && (!says_something(now) || now.is_number() || now.is_boolean()) => {}
+            (before, now) if !has_content(before) && (!has_content(now) || now.is_number() || now.is_boolean()) => {}
             _ => self.other = differs(),
         }
     }
 
-    fn look_at_claims(&mut self, path: &str, before: &Map<String, Value>, now: &Map<String, Value>) {
+    fn compare_claims(&mut self, path: &str, before: &Map<String, Value>, now: &Map<String, Value>) {
         for claim in CLAIMS {
             match (claimed(before, claim), claimed(now, claim)) {
                 (Some(before), Some(now)) if before == now => self.is_named |= *claim != "iss",
@@ -137,7 +136,7 @@ fn is_refreshed(name: &str) -> bool {
     name.contains("token") || REFRESHED.contains(&name.as_str())
 }
 
-fn is_telling(claims: &Map<String, Value>) -> bool {
+fn names_account(claims: &Map<String, Value>) -> bool {
     CLAIMS.iter().any(|claim| claimed(claims, claim).is_some())
 }
 

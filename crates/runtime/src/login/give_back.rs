@@ -17,19 +17,19 @@ use super::{place, users};
 use crate::data_folder::DataFolder;
 
 /// How long another process may hold the user's folder. An attempt waits for this before it is settled.
-const PATIENCE: Duration = Duration::from_secs(5);
+const USER_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Gives the login of a run back. If its process has ended, the copy is removed too; if it is running, it keeps the
 /// copy. Reports what was copied back and what could not be kept. Does nothing when it was already done.
 pub(crate) fn give_back(data: &DataFolder, run: RunId, process: ProcessLeft) -> Vec<ControlEvent> {
-    Note::read(data, run).map_or_else(Vec::new, |note| give(data, note, process, PATIENCE))
+    Note::read(data, run).map_or_else(Vec::new, |note| return_login(data, note, process, USER_LOCK_TIMEOUT))
 }
 
 /// Logins of runs that are over, whose owners died before they could return them, or could not.
 pub(crate) fn give_back_left(data: &DataFolder, but: RunId, is_left: impl Fn(RunId) -> bool) {
     for note in Note::all(data).into_iter().filter(|note| note.run_id != but && is_left(note.run_id)) {
         // There is no run to report to. There may be many, so none is waited for.
-        give(data, note, ProcessLeft::Gone, Duration::ZERO);
+        return_login(data, note, ProcessLeft::Gone, Duration::ZERO);
     }
 }
 
@@ -49,12 +49,12 @@ pub(crate) fn give_up(data: &DataFolder, run: RunId) -> io::Result<()> {
     Ok(())
 }
 
-fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration) -> Vec<ControlEvent> {
+fn return_login(data: &DataFolder, note: Note, process: ProcessLeft, timeout: Duration) -> Vec<ControlEvent> {
     let mut events = Vec::new();
     let mut left = Vec::new();
     for mut taken in note.taken {
         let path = taken.path.as_path();
-        let given = one(note.home.as_path(), note.user_home.as_path(), &taken, patience);
+        let given = one(note.home.as_path(), note.user_home.as_path(), &taken, timeout);
         let kept = |now: &[u8], why: &str| {
             let file = note::keep(data, note.run_id, path, now)?;
             Ok(Some(format!("and it was not given back: {why}; it is kept in {}", file.display())))
@@ -144,7 +144,7 @@ enum Given {
     Broken(Vec<u8>),
 }
 
-fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::Result<Given> {
+fn one(home: &Path, user_home: &Path, taken: &Taken, timeout: Duration) -> io::Result<Given> {
     let Back::IfUnchanged { hash: copied, members } = &taken.back else { return Ok(Given::Unchanged) };
     let path = taken.path.as_path();
     // The engine followed the link to the user's file, as intended.
@@ -165,7 +165,7 @@ fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::
         Err(error) if place::is_missing(&error) => return Ok(Given::Both(now)),
         Err(error) => return Err(error),
     };
-    let _lock = users::lock(&users, patience)?;
+    let _lock = users::lock(&users, timeout)?;
     match place::read_users(&users)? {
         Some(theirs) if theirs == now => Ok(Given::Unchanged),
         Some(theirs) if hash(&theirs) == *copied => match account::compare(&theirs, &now) {
@@ -181,5 +181,5 @@ fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::
 /// Whether nothing is missing that the copied file had.
 fn is_whole(now: &[u8], members: &[String]) -> bool {
     let Ok(now) = serde_json::from_slice::<Map<String, Value>>(now) else { return false };
-    members.iter().all(|name| now.get(name).is_some_and(note::says_something))
+    members.iter().all(|name| now.get(name).is_some_and(note::has_content))
 }

@@ -44,12 +44,12 @@ pub(super) enum Back {
 impl Back {
     pub(super) fn of(copied: &[u8]) -> Self {
         let known = serde_json::from_slice::<Map<String, Value>>(copied).unwrap_or_default();
-        let members = known.into_iter().filter(|(_, value)| says_something(value)).map(|(name, _)| name);
+        let members = known.into_iter().filter(|(_, value)| has_content(value)).map(|(name, _)| name);
         Self::IfUnchanged { hash: hash(copied), members: members.collect() }
     }
 }
 
-pub(super) fn says_something(value: &Value) -> bool {
+pub(super) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(_) | Value::Number(_) => true,

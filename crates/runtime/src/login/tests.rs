@@ -163,7 +163,7 @@ fn a_login_that_was_refreshed_goes_back_with_its_mode() {
 }
 
 #[test]
-fn of_two_runs_that_refresh_at_once_the_first_wins_and_the_second_says_so() {
+fn of_two_refreshes_the_first_wins_and_the_second_warns() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.take(2).expect("taken");
@@ -301,7 +301,7 @@ fn in_time<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
 
 /// Refresh tokens are used once: a copy that could not be given back is the only valid login.
 #[test]
-fn a_login_that_cannot_be_written_back_stays_in_the_run_and_goes_back_later() {
+fn an_unwritable_login_stays_in_the_run_and_returns_later() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
@@ -321,7 +321,7 @@ fn a_login_that_cannot_be_written_back_stays_in_the_run_and_goes_back_later() {
 }
 
 #[test]
-fn of_two_that_were_refreshed_the_one_that_does_not_go_back_is_kept_for_its_owner_alone() {
+fn a_refreshed_login_that_is_not_returned_is_kept_privately() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
@@ -353,7 +353,7 @@ fn a_login_that_was_taken_out_never_goes_back() {
 }
 
 #[test]
-fn what_one_left_that_was_killed_while_it_wrote_is_removed_by_the_next() {
+fn a_draft_of_a_killed_process_is_removed_by_the_next() {
     let lab = Lab::new();
     lab.write(&lab.users().with_file_name("auth.json.skillrun.tmp"), THIRD);
     lab.take(1).expect("taken");
@@ -381,7 +381,7 @@ fn a_login_keeps_its_owner() {
 }
 
 #[test]
-fn a_lock_that_somebody_holds_is_not_waited_for_without_a_bound() {
+fn a_held_lock_is_waited_for_with_a_bound() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
@@ -399,7 +399,7 @@ fn a_lock_that_somebody_holds_is_not_waited_for_without_a_bound() {
 }
 
 #[test]
-fn a_process_that_lives_keeps_its_copy_while_what_it_refreshed_goes_back() {
+fn a_running_process_keeps_its_copy_after_a_refresh() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
@@ -586,7 +586,7 @@ fn a_login_of_another_account_never_goes_back() {
 
 /// Opaque tokens do not identify an account; that is reported too.
 #[test]
-fn a_login_that_names_no_account_goes_back_with_a_word() {
+fn a_login_without_an_account_is_returned_with_a_note() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);

@@ -15,7 +15,7 @@ use skillrun_evidence::whole_file;
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 /// Two runs must not check and write at the same time. The lock is on the folder, so that no file is created for it.
-pub(super) fn lock(users: &Path, patience: Duration) -> io::Result<File> {
+pub(super) fn lock(users: &Path, timeout: Duration) -> io::Result<File> {
     let folder = File::open(parent(users))?;
     let begun = Instant::now();
     loop {
@@ -24,7 +24,7 @@ pub(super) fn lock(users: &Path, patience: Duration) -> io::Result<File> {
             Err(Errno::WOULDBLOCK | Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        if begun.elapsed() >= patience {
+        if begun.elapsed() >= timeout {
             let message = format!("another process has locked {}", parent(users).display());
             return Err(io::Error::new(io::ErrorKind::WouldBlock, message));
         }

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::listen::connect;
-use super::message::{Ask, Asked, Envelope, LINE_MAX, VERSION};
+use super::message::{Envelope, LINE_MAX, OwnerReply, OwnerRequest, VERSION};
 use crate::data_folder::DataFolder;
 
 /// How long an owner may take: it syncs to disk before it answers.
-const PATIENCE: Duration = Duration::from_secs(30);
+const OWNER_REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Asks the owner with this process id.
-pub fn ask(data: &DataFolder, pid: u32, ask: Ask) -> io::Result<Asked> {
+pub fn ask(data: &DataFolder, pid: u32, ask: OwnerRequest) -> io::Result<OwnerReply> {
     let owner = connect(&data.owners().join(format!("{pid}.sock")))?;
-    owner.set_read_timeout(Some(PATIENCE))?;
-    owner.set_write_timeout(Some(PATIENCE))?;
+    owner.set_read_timeout(Some(OWNER_REPLY_TIMEOUT))?;
+    owner.set_write_timeout(Some(OWNER_REPLY_TIMEOUT))?;
     let mut line = serde_json::to_vec(&Envelope { skillrun_client: VERSION, ask })?;
     line.push(b'\n');
     (&owner).write_all(&line)?;

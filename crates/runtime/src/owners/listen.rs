@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
-use super::message::{Ask, Asked, Envelope, Kind, LINE_MAX, Trouble, VERSION};
+use super::message::{Envelope, LINE_MAX, OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest, VERSION};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -24,7 +24,7 @@ const CONVERSATIONS: usize = 32;
 const CLOSING: Duration = Duration::from_secs(10);
 
 /// How long a client may take to send its request.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLIENT_REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An owner that listens. When it is dropped its socket is removed, so that it is not taken for an owner that died.
 #[derive(Debug)]
@@ -165,40 +165,40 @@ pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
 }
 
 fn converse(runtime: &Arc<Runtime>, client: &UnixStream) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
+    client.set_read_timeout(Some(CLIENT_REQUEST_TIMEOUT))?;
+    client.set_write_timeout(Some(CLIENT_REQUEST_TIMEOUT))?;
     let mut line = Vec::new();
     BufReader::new(client.take(LINE_MAX)).read_until(b'\n', &mut line)?;
     let asked = match serde_json::from_slice::<Envelope>(&line) {
         Ok(envelope) if envelope.skillrun_client != VERSION => failed(
-            Kind::Version,
+            OwnerErrorKind::Version,
             format!("this owner speaks version {VERSION} of the protocol, not {}", envelope.skillrun_client),
         ),
         Ok(envelope) => carry_out(runtime, envelope.ask),
-        Err(error) => failed(Kind::Other, format!("this is not a request: {error}")),
+        Err(error) => failed(OwnerErrorKind::Other, format!("this is not a request: {error}")),
     };
     let mut answer = serde_json::to_vec(&asked)?;
     answer.push(b'\n');
     (&*client).write_all(&answer)
 }
 
-fn failed(kind: Kind, message: String) -> Asked {
-    Asked::Failed { error: Trouble { kind, message } }
+fn failed(kind: OwnerErrorKind, message: String) -> OwnerReply {
+    OwnerReply::Failed { error: OwnerError { kind, message } }
 }
 
-fn carry_out(runtime: &Arc<Runtime>, ask: Ask) -> Asked {
+fn carry_out(runtime: &Arc<Runtime>, ask: OwnerRequest) -> OwnerReply {
     let done = match ask {
-        Ask::Reply { run, reply } => runtime.reply(run, reply),
-        Ask::Cancel { run, by } => runtime.cancel(run, &by),
-        Ask::TakeUp { run } => runtime.take_up(run).map(drop),
-        Ask::LetGo { run } => {
+        OwnerRequest::Reply { run, reply } => runtime.reply(run, reply),
+        OwnerRequest::Cancel { run, by } => runtime.cancel(run, &by),
+        OwnerRequest::TakeUp { run } => runtime.take_up(run).map(drop),
+        OwnerRequest::LetGo { run } => {
             runtime.let_go(run);
             Ok(())
         }
-        Ask::Hello => Ok(()),
+        OwnerRequest::Hello => Ok(()),
     };
     match done {
-        Ok(()) => Asked::Done { ok: true },
-        Err(error) => Asked::Failed { error: Trouble::of(&error) },
+        Ok(()) => OwnerReply::Done { ok: true },
+        Err(error) => OwnerReply::Failed { error: OwnerError::of(&error) },
     }
 }

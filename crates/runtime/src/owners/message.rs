@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::RunId;
+use skillrun_model::{Classified, ErrorClass, RunId};
 
 use crate::error::RuntimeError;
 use crate::mailbox::Reply;
@@ -18,12 +18,12 @@ pub(super) const LINE_MAX: u64 = 4 << 20;
 pub(super) struct Envelope {
     pub(super) skillrun_client: u32,
     #[serde(flatten)]
-    pub(super) ask: Ask,
+    pub(super) ask: OwnerRequest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Ask {
+pub enum OwnerRequest {
     Reply {
         run: RunId,
         reply: Reply,
@@ -45,22 +45,22 @@ pub enum Ask {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Asked {
+pub enum OwnerReply {
     Done { ok: bool },
-    Failed { error: Trouble },
+    Failed { error: OwnerError },
 }
 
 /// Why an owner did not carry out a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Trouble {
-    pub kind: Kind,
+pub struct OwnerError {
+    pub kind: OwnerErrorKind,
     pub message: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum OwnerErrorKind {
     /// The question is another one, or no question is open.
     Stale,
     /// It was done before, with the same request id.
@@ -76,13 +76,29 @@ pub enum Kind {
     Other,
 }
 
-impl Trouble {
-    pub fn of(error: &RuntimeError) -> Self {
-        Self { kind: Kind::of(error), message: error.to_string() }
+impl Classified for OwnerError {
+    fn class(&self) -> ErrorClass {
+        match self.kind {
+            OwnerErrorKind::NotFound => ErrorClass::NotFound,
+            OwnerErrorKind::Held => ErrorClass::Busy,
+            // The cause of `Other` is not known here; the owner has refused, as for the kinds before it.
+            OwnerErrorKind::Stale
+            | OwnerErrorKind::Repeated
+            | OwnerErrorKind::Over
+            | OwnerErrorKind::OtherVariables
+            | OwnerErrorKind::Version
+            | OwnerErrorKind::Other => ErrorClass::Conflict,
+        }
     }
 }
 
-impl Kind {
+impl OwnerError {
+    pub fn of(error: &RuntimeError) -> Self {
+        Self { kind: OwnerErrorKind::of(error), message: error.to_string() }
+    }
+}
+
+impl OwnerErrorKind {
     pub fn of(error: &RuntimeError) -> Self {
         match error {
             RuntimeError::Owner(trouble) => trouble.kind,

@@ -7,16 +7,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use skillrun_engine::descriptor::{self, Executable, Installed, VersionRule};
-use skillrun_engine::install::{MARK, Mark, NODE, Programs, Step, package_version, plan};
+use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRule};
+use skillrun_engine::install::{InstallStep, MARK, Mark, NODE, Programs, package_version, plan};
 use skillrun_engine::version::parse_version;
-use skillrun_engine::{Descriptor, Disk, Found, Probe};
+use skillrun_engine::{Descriptor, Disk, EngineProgram, Probe};
 use skillrun_evidence::whole_file;
 
 use super::error::InstallError;
 use super::npm;
 use crate::clock::Clock;
-use crate::looking::engines::asked;
+use crate::inspect::engines::asked;
 
 /// How often the lock is retried.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Install<'_> {
 
 /// Progress reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress<'a> {
+pub enum InstallProgress<'a> {
     /// Waits for another process that installs.
     Waits,
     Begins {
@@ -66,7 +66,7 @@ pub enum Progress<'a> {
 
 /// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum InstallOutcome {
     Installed,
     WasThere,
 }
@@ -83,10 +83,10 @@ impl Install<'_> {
     }
 
     /// When this returns successfully, the engine and its Node are installed.
-    pub fn run(&self, tell: &mut dyn FnMut(Progress<'_>)) -> Result<Outcome, InstallError> {
+    pub fn run(&self, tell: &mut dyn FnMut(InstallProgress<'_>)) -> Result<InstallOutcome, InstallError> {
         let steps = plan(self.engine.name.as_str(), self.rule, self.version, self.places());
         if steps.iter().all(|step| self.is_there(step)) {
-            return Ok(Outcome::WasThere);
+            return Ok(InstallOutcome::WasThere);
         }
         let npm = npm::find(self.environment).ok_or(InstallError::NoNpm)?;
         fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "made"))?;
@@ -97,15 +97,15 @@ impl Install<'_> {
                 self.step(step, &npm, tell)?;
             }
         }
-        Ok(Outcome::Installed)
+        Ok(InstallOutcome::Installed)
     }
 
-    fn is_there(&self, step: &Step) -> bool {
+    fn is_there(&self, step: &InstallStep) -> bool {
         let folder = self.places().version(&step.name, &step.version);
         folder.join(MARK).is_file() && Disk.is_executable(&folder.join(&step.program))
     }
 
-    fn lock(&self, tell: &mut dyn FnMut(Progress<'_>)) -> Result<File, InstallError> {
+    fn lock(&self, tell: &mut dyn FnMut(InstallProgress<'_>)) -> Result<File, InstallError> {
         let path = self.places().lock();
         let file = File::create(&path).map_err(InstallError::file(&path, "locked"))?;
         let begun = Instant::now();
@@ -123,7 +123,7 @@ impl Install<'_> {
                 return Err(InstallError::Busy(self.timeout));
             }
             if !is_told {
-                tell(Progress::Waits);
+                tell(InstallProgress::Waits);
                 is_told = true;
             }
             thread::sleep(TRY_AGAIN);
@@ -131,7 +131,12 @@ impl Install<'_> {
     }
 
     /// One package: installed beside, checked, and moved to its place.
-    fn step(&self, step: &Step, npm: &Path, tell: &mut dyn FnMut(Progress<'_>)) -> Result<(), InstallError> {
+    fn step(
+        &self,
+        step: &InstallStep,
+        npm: &Path,
+        tell: &mut dyn FnMut(InstallProgress<'_>),
+    ) -> Result<(), InstallError> {
         let places = self.places();
         let what = format!("{}@{}", step.package, step.version);
         let of = places.of(&step.name);
@@ -139,7 +144,7 @@ impl Install<'_> {
         npm::remove_left(&of);
         let beside = places.beside(&step.name, &step.version, std::process::id());
         fs::create_dir_all(&beside).map_err(InstallError::file(&beside, "made"))?;
-        tell(Progress::Begins { what: &what });
+        tell(InstallProgress::Begins { what: &what });
         let begun = Instant::now();
         let log = places.log(&step.name, &step.version);
         let made = npm::run(self, step, npm, &beside, &log, tell).and_then(|()| self.finish(step, &what, &beside));
@@ -148,24 +153,24 @@ impl Install<'_> {
             return Err(error);
         }
         fs::remove_file(&log).ok();
-        tell(Progress::Done { what: &what, elapsed: begun.elapsed() });
+        tell(InstallProgress::Done { what: &what, elapsed: begun.elapsed() });
         Ok(())
     }
 
     /// Asks the program that a run would start for its version. A wrapper may exist although the program behind it is
     /// missing.
-    fn ask(&self, step: &Step, beside: &Path) -> Result<(), String> {
+    fn ask(&self, step: &InstallStep, beside: &Path) -> Result<(), String> {
         let nodes = VersionRule { argv: vec!["--version".to_owned()], after: None, tested: None };
         let (installed, rule) = match (&self.engine.executable, step.name == NODE) {
-            (_, true) => (&Installed::default(), Some(&nodes)),
+            (_, true) => (&InstalledProgram::default(), Some(&nodes)),
             (Executable::Installed(installed), false) => (installed, self.engine.version.as_ref()),
             (Executable::Own, false) => return Ok(()),
         };
         let Some(rule) = rule else { return Ok(()) };
-        let found = Found::behind(beside.join(&step.program), installed, &Disk);
+        let found = EngineProgram::behind(beside.join(&step.program), installed, &Disk);
         let node = step.node.as_ref().map(|(_, folder)| folder.join("node"));
         let interpreter = node.filter(|_| found.is_script(&Disk));
-        let found = Found { interpreter, ..found };
+        let found = EngineProgram { interpreter, ..found };
         let command: Vec<&Path> = found.command().collect();
         let said = asked(&command, &rule.argv, &self.environment(), beside)?;
         match parse_version(&said, rule) {
@@ -177,7 +182,7 @@ impl Install<'_> {
         }
     }
 
-    fn finish(&self, step: &Step, what: &str, beside: &Path) -> Result<(), InstallError> {
+    fn finish(&self, step: &InstallStep, what: &str, beside: &Path) -> Result<(), InstallError> {
         let manifest = fs::read(beside.join(step.manifest())).ok();
         let got = manifest.and_then(|text| package_version(&text)).unwrap_or_else(|| "something else".to_owned());
         if !step.accepts(&got) {

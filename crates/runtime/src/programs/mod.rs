@@ -9,4 +9,4 @@ mod npm;
 mod tests;
 
 pub use error::InstallError;
-pub use install::{Install, Outcome, Progress};
+pub use install::{Install, InstallOutcome, InstallProgress};

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use skillrun_engine::Probe;
-use skillrun_engine::install::Step;
+use skillrun_engine::install::InstallStep;
 
 use super::error::InstallError;
-use super::install::{Install, Progress};
+use super::install::{Install, InstallProgress};
 
 /// Poll interval.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often progress is reported.
-const NEWS: Duration = Duration::from_secs(10);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The npm in PATH.
 pub(super) fn find(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
@@ -33,11 +33,11 @@ pub(super) fn find(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
 /// Installs one package into a folder.
 pub(super) fn run(
     request: &Install<'_>,
-    step: &Step,
+    step: &InstallStep,
     npm: &Path,
     into: &Path,
     log: &Path,
-    tell: &mut dyn FnMut(Progress<'_>),
+    tell: &mut dyn FnMut(InstallProgress<'_>),
 ) -> Result<(), InstallError> {
     let what = format!("{}@{}", step.package, step.version);
     if let Some(lock) = &step.lock {
@@ -79,11 +79,11 @@ pub(super) fn run(
                 return Err(failed(error.to_string()));
             }
         }
-        if told.elapsed() >= NEWS {
+        if told.elapsed() >= PROGRESS_INTERVAL {
             told = Instant::now();
-            tell(Progress::GoesOn { what: &what, elapsed: begun.elapsed() });
+            tell(InstallProgress::GoesOn { what: &what, elapsed: begun.elapsed() });
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use skillrun_engine::descriptor::{self, Executable, Installed, VersionRule};
+use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRule};
 use skillrun_engine::{Descriptor, Engines};
 use skillrun_model::EngineName;
 
-use super::{Install, InstallError, Outcome, Progress};
+use super::{Install, InstallError, InstallOutcome, InstallProgress};
 use crate::clock::SystemClock;
 
 /// Does what npm does for `install --prefix P -- NAME@VERSION`, and for `ci --prefix P` with a lock of Node, and
@@ -70,7 +70,7 @@ impl Lab {
         let rule = descriptor::Install { package: "@a/x".into(), version: "1.2.3".into(), node, program, shares: None };
         let mut engine = Engines::shipped().get("scripted").expect("an engine").clone();
         engine.name = EngineName::new("x");
-        engine.executable = Executable::Installed(Installed::default());
+        engine.executable = Executable::Installed(InstalledProgram::default());
         engine.version = Some(VersionRule { argv: vec!["--version".into()], after: Some("x".into()), tested: None });
         let environment = vec![("PATH".into(), path), ("SAYS".into(), SAYS.into())];
         Self { folder, engine, rule, environment }
@@ -89,7 +89,7 @@ impl Lab {
         &self,
         timeout: Duration,
         is_stopped: &dyn Fn() -> bool,
-    ) -> (Result<Outcome, InstallError>, Vec<String>) {
+    ) -> (Result<InstallOutcome, InstallError>, Vec<String>) {
         let programs = self.programs();
         let install = Install {
             engine: &self.engine,
@@ -104,15 +104,15 @@ impl Lab {
         };
         let mut told = Vec::new();
         let outcome = install.run(&mut |progress| match progress {
-            Progress::Waits => told.push("waits".to_owned()),
-            Progress::Begins { what } => told.push(format!("begins {what}")),
-            Progress::GoesOn { .. } => {}
-            Progress::Done { what, .. } => told.push(format!("done {what}")),
+            InstallProgress::Waits => told.push("waits".to_owned()),
+            InstallProgress::Begins { what } => told.push(format!("begins {what}")),
+            InstallProgress::GoesOn { .. } => {}
+            InstallProgress::Done { what, .. } => told.push(format!("done {what}")),
         });
         (outcome, told)
     }
 
-    fn install(&self) -> (Result<Outcome, InstallError>, Vec<String>) {
+    fn install(&self) -> (Result<InstallOutcome, InstallError>, Vec<String>) {
         self.install_until(Duration::from_secs(60), &|| false)
     }
 
@@ -130,7 +130,7 @@ impl Lab {
 fn an_engine_is_installed_with_its_node_and_then_it_is_there() {
     let lab = Lab::new(Some(22));
     let (outcome, told) = lab.install();
-    assert_eq!(outcome.expect("installed"), Outcome::Installed);
+    assert_eq!(outcome.expect("installed"), InstallOutcome::Installed);
     assert_eq!(told, ["begins node@22", "done node@22", "begins @a/x@1.2.3", "done @a/x@1.2.3"]);
     assert_eq!((lab.left("x"), lab.left("node")), (vec!["1.2.3".to_owned()], vec!["22".to_owned()]));
     let path = fs::read_to_string(lab.programs().join("x/1.2.3/path")).expect("noted");
@@ -147,7 +147,7 @@ fn an_engine_is_installed_with_its_node_and_then_it_is_there() {
         assert!(may_run || told.contains(" --ignore-scripts "), "scripts of packages: {told}");
     }
     let (outcome, told) = lab.install();
-    assert_eq!((outcome.expect("there"), told), (Outcome::WasThere, Vec::new()));
+    assert_eq!((outcome.expect("there"), told), (InstallOutcome::WasThere, Vec::new()));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn an_npm_that_fails_leaves_its_words_and_nothing_else() {
 
 /// Regression: an install was complete when there was a file, even where that only starts another one that is missing.
 #[test]
-fn one_that_does_not_tell_its_version_is_not_complete() {
+fn an_install_that_reports_no_version_is_incomplete() {
     for (says, why) in
         [("", "it prints nothing"), ("Error: the native program is missing", "it prints: Error: the native")]
     {
@@ -197,15 +197,16 @@ fn the_program_behind_a_wrapper_is_asked() {
     let native = lab.folder.path().join("native");
     fs::write(&native, "#!/bin/sh\necho x 1.2.3\n").expect("written");
     fs::set_permissions(&native, fs::Permissions::from_mode(0o755)).expect("a mode");
-    lab.engine.executable = Executable::Installed(Installed { instead: vec![native], ..Installed::default() });
-    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+    lab.engine.executable =
+        Executable::Installed(InstalledProgram { instead: vec![native], ..InstalledProgram::default() });
+    assert_eq!(lab.install().0.expect("installed"), InstallOutcome::Installed);
 }
 
 /// Regression: scripts of packages saw every key of the user.
 #[test]
 fn neither_npm_nor_what_it_brings_sees_a_key() {
     let lab = Lab::new(Some(22)).with("A_KEY", " and a key").with("A_WORD", "word");
-    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+    assert_eq!(lab.install().0.expect("installed"), InstallOutcome::Installed);
     assert_eq!(fs::read_to_string(lab.programs().join("x/1.2.3/seen")).expect("noted"), " word\n");
     let lab = Lab::new(None).with("A_KEY", "sesame").with("X_SAYS", "no ");
     let error = lab.install().0.expect_err("refused").to_string();
@@ -213,7 +214,7 @@ fn neither_npm_nor_what_it_brings_sees_a_key() {
 }
 
 #[test]
-fn an_npm_that_hangs_is_ended_and_so_is_one_that_nobody_wants_any_more() {
+fn npm_is_ended_at_its_timeout_and_when_stopped() {
     let lab = Lab::new(None).with("NPM_DOES", "hang");
     let error = lab.install_until(Duration::from_millis(300), &|| false).0.expect_err("too slow");
     assert!(matches!(error, InstallError::TooSlow { .. }), "{error}");
@@ -228,12 +229,12 @@ fn an_npm_that_hangs_is_ended_and_so_is_one_that_nobody_wants_any_more() {
 }
 
 #[test]
-fn one_that_was_cut_short_is_made_anew() {
+fn an_interrupted_install_is_repeated() {
     let lab = Lab::new(None);
     for half in ["x/1.2.3/node_modules", "x/.1.2.3.77.new"] {
         fs::create_dir_all(lab.programs().join(half)).expect("a folder");
     }
-    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+    assert_eq!(lab.install().0.expect("installed"), InstallOutcome::Installed);
     assert_eq!(lab.left("x"), ["1.2.3"]);
 }
 
@@ -247,7 +248,7 @@ fn a_second_one_waits_for_the_first_and_not_for_ever() {
     assert!(matches!(outcome, Err(InstallError::Busy(_))), "{outcome:?}");
     assert_eq!(told, ["waits"]);
     drop(lock);
-    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+    assert_eq!(lab.install().0.expect("installed"), InstallOutcome::Installed);
 }
 
 #[test]

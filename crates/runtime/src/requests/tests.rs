@@ -16,7 +16,7 @@ use crate::clock::SystemClock;
 use crate::limits::SlotLimits;
 use crate::record::RunRecord;
 use crate::run::read_all;
-use crate::runtime::{Runtime, Setup};
+use crate::runtime::{Runtime, RuntimeSetup};
 
 /// A data folder whose runs wait forever: no engine is started.
 struct World {
@@ -39,7 +39,7 @@ impl World {
     }
 
     fn runtime(&self) -> Runtime {
-        let setup = Setup {
+        let setup = RuntimeSetup {
             role: crate::OwnerRole::Caller,
             data: self.data(),
             clock: Arc::new(SystemClock),
@@ -130,7 +130,8 @@ fn the_same_request_is_the_same_run() {
     let (first, second) = (key("first"), key("../second"));
     let made = world.submit(&runtime, &first).expect("accepted");
     assert_eq!(made.was_new, WasNew::New);
-    let again = runtime.submit_once(&first, request(1), || panic!("it is there")).expect("accepted before");
+    let again = runtime.submit_once(&first, request(1), || -> Result<_, SubmitError> { panic!("it is there") });
+    let again = again.expect("accepted before");
     assert_eq!(again, Submitted { run: made.run, was_new: WasNew::Before });
     match runtime.submit_once(&first, request(2), || panic!("refused")) {
         Err(SubmitError::KeyReused { run }) => assert_eq!(run, made.run),
@@ -158,13 +159,14 @@ fn a_refused_request_leaves_nothing() {
     let root = TempDir::new().expect("a folder");
     let world = World::new(root.path());
     let runtime = world.runtime();
-    let refused = || Err(AcceptError::QueueFull { queued: 7 });
+    let refused = || Err(SubmitError::from(AcceptError::QueueFull { queued: 7 }));
     assert!(matches!(runtime.submit_once(&key("a"), request(1), refused), Err(SubmitError::Accept(_))));
     let unknown = || Ok(NewRun { engine: "nobody".to_owned(), ..world.new_run() });
     assert!(matches!(runtime.submit_once(&key("a"), request(1), unknown), Err(SubmitError::Accept(_))));
     assert_eq!(fs::read_dir(world.data().requests()).expect("a folder").count(), 0);
     // The key can be used for another request: nothing was accepted under it.
-    let made = runtime.submit_once(&key("a"), request(2), || Ok(world.new_run())).expect("accepted");
+    let made = runtime.submit_once(&key("a"), request(2), || Ok::<_, SubmitError>(world.new_run()));
+    let made = made.expect("accepted");
     assert_eq!(made.was_new, WasNew::New);
 }
 
@@ -197,10 +199,11 @@ fn what_was_never_made_is_made() {
         let key = key(&format!("key-{number}"));
         fs::write(key.path(&world.data()), text).expect("written");
         // Whatever was requested then: nothing of it was accepted.
-        let made = runtime.submit_once(&key, request(9), || Ok(world.new_run())).expect(what);
+        let made = runtime.submit_once(&key, request(9), || Ok::<_, SubmitError>(world.new_run())).expect(what);
         assert_eq!(made.was_new, WasNew::New, "{what}");
         assert_eq!(world.runs(&key), HashSet::from([made.run]), "{what}");
-        let again = runtime.submit_once(&key, request(9), || panic!("it is there")).expect(what);
+        let again = runtime.submit_once(&key, request(9), || -> Result<_, SubmitError> { panic!("it is there") });
+        let again = again.expect(what);
         assert_eq!(again, Submitted { run: made.run, was_new: WasNew::Before }, "{what}");
     }
 }
@@ -217,7 +220,7 @@ fn of_many_at_once_one_makes_it() {
         let submit = |runtime: &Runtime| {
             runtime.submit_once(&key, request(1), || {
                 made.fetch_add(1, Ordering::SeqCst);
-                Ok(world.new_run())
+                Ok::<_, SubmitError>(world.new_run())
             })
         };
         let all: Vec<Submitted> = thread::scope(|scope| {

@@ -275,7 +275,7 @@ fn an_answer_of_an_earlier_turn_is_not_that_of_a_later_one() {
 }
 
 #[test]
-fn a_turn_that_did_not_complete_has_no_answer_even_if_it_names_one() {
+fn an_incomplete_turn_has_no_answer() {
     for turn in TurnState::ALL {
         let mut log = Log::new();
         log.attempt();
@@ -287,7 +287,7 @@ fn a_turn_that_did_not_complete_has_no_answer_even_if_it_names_one() {
 }
 
 #[test]
-fn what_was_said_after_nobody_answered_does_not_count() {
+fn text_after_an_unanswered_question_does_not_count() {
     let mut log = Log::new();
     log.attempt();
     log.message("m1", "done", (0, 10));

@@ -8,10 +8,10 @@ use serde::Serialize;
 use skillrun_collect::tree;
 use skillrun_evidence::whole_file;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
-use skillrun_model::{RunId, Timestamp};
+use skillrun_model::{Classified, ErrorClass, RunId, Timestamp};
 
 use super::measure::{ending, evidence_files, runs};
-use super::{NOTE, Removal, Standing, What, Why, left_tests};
+use super::{NOTE, Removal, RetentionStatus, What, Why, left_tests};
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
 use crate::login;
@@ -25,7 +25,7 @@ pub(super) const LOGIN_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct RemovalReport {
     pub removed: Vec<Removal>,
     pub skipped: Vec<Skipped>,
 }
@@ -57,8 +57,8 @@ struct Note {
 
 /// Carries a plan out, and cleans up what earlier removals and dead processes left. One run that cannot be removed does
 /// not stop the others.
-pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Timestamp) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Timestamp) -> RemovalReport {
+    let mut outcome = RemovalReport::default();
     for removal in removals {
         match remove(log, data, removal, now) {
             Ok(()) => outcome.removed.push(removal.clone()),
@@ -81,8 +81,8 @@ fn remove(log: &FileLog, data: &DataFolder, removal: &Removal, now: Timestamp) -
     // Acquires its lock, which is exclusive, also within this process.
     log.open(removal.run).map_err(refused)?;
     let done = match ending(&folder).map(|ending| ending.standing) {
-        Ok(Standing::NotOver) => Err(WhySkipped::NotOver),
-        Ok(Standing::Succeeded | Standing::Failed | Standing::Canceled) => match removal.what {
+        Ok(RetentionStatus::NotOver) => Err(WhySkipped::NotOver),
+        Ok(RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled) => match removal.what {
             What::Evidence => remove_evidence(&folder, removal.why, now).map_err(failed),
             What::Run => {
                 let removed = login::give_up(data, removal.run).map_err(failed);
@@ -121,20 +121,16 @@ fn failed(error: io::Error) -> WhySkipped {
 }
 
 fn refused(error: LogError) -> WhySkipped {
-    match error.kind {
-        LogErrorKind::Held { pid } => WhySkipped::Held { pid },
-        LogErrorKind::Gone | LogErrorKind::NotFound => WhySkipped::Gone,
-        kind @ (LogErrorKind::Exists
-        | LogErrorKind::NotOpen
-        | LogErrorKind::Stale { .. }
-        | LogErrorKind::WrongSeq { .. }
-        | LogErrorKind::WrongRun { .. }
-        | LogErrorKind::BatchTooLarge { .. }
-        | LogErrorKind::Damaged(_)
-        | LogErrorKind::NoSpace { .. }
-        | LogErrorKind::ReadOnly { .. }
-        | LogErrorKind::Failed
-        | LogErrorKind::Io { .. }) => WhySkipped::Failed(kind.to_string()),
+    if let LogErrorKind::Held { pid } = error.kind {
+        return WhySkipped::Held { pid };
+    }
+    match error.class() {
+        ErrorClass::NotFound | ErrorClass::Gone => WhySkipped::Gone,
+        ErrorClass::Usage
+        | ErrorClass::Conflict
+        | ErrorClass::Busy
+        | ErrorClass::StorageFull
+        | ErrorClass::Internal => WhySkipped::Failed(error.kind.to_string()),
     }
 }
 

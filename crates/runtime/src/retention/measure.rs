@@ -10,7 +10,7 @@ use skillrun_evidence::{Stream, names};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{AttemptNumber, RunId, Timestamp};
 
-use super::{Evidence, RunUse, Standing};
+use super::{Evidence, RetentionStatus, RunUse};
 use crate::artifacts::open_plain;
 use crate::data_folder::{DataFolder, RunFolder};
 
@@ -21,14 +21,14 @@ const LARGEST: usize = 10;
 
 /// How a run ended, by the first and the last line of its Log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ending {
-    pub(crate) standing: Standing,
+pub(crate) struct RunEnding {
+    pub(crate) standing: RetentionStatus,
     pub(crate) created_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
 }
 
 /// Anything that is not clearly the end of a run does not count as one: nothing is removed by mistake.
-pub(crate) fn ending(folder: &RunFolder) -> io::Result<Ending> {
+pub(crate) fn ending(folder: &RunFolder) -> io::Result<RunEnding> {
     let mut file = open_plain(&folder.events())?;
     let len = file.metadata()?.len();
     let mut first = Vec::new();
@@ -39,12 +39,12 @@ pub(crate) fn ending(folder: &RunFolder) -> io::Result<Ending> {
     file.take(LINE).read_to_end(&mut end)?;
     let last = end.strip_suffix(b"\n").map(|lines| lines.rsplit(|byte| *byte == b'\n').next().unwrap_or(lines));
     let (standing, ended_at) = match last.and_then(decode).map(|event| (event.data, event.ts)) {
-        Some((Data::RunCompleted(_), at)) => (Standing::Succeeded, Some(at)),
-        Some((Data::RunFailed(_), at)) => (Standing::Failed, Some(at)),
-        Some((Data::RunCanceled(_), at)) => (Standing::Canceled, Some(at)),
-        Some(_) | None => (Standing::NotOver, None),
+        Some((Data::RunCompleted(_), at)) => (RetentionStatus::Succeeded, Some(at)),
+        Some((Data::RunFailed(_), at)) => (RetentionStatus::Failed, Some(at)),
+        Some((Data::RunCanceled(_), at)) => (RetentionStatus::Canceled, Some(at)),
+        Some(_) | None => (RetentionStatus::NotOver, None),
     };
-    Ok(Ending { standing, created_at, ended_at })
+    Ok(RunEnding { standing, created_at, ended_at })
 }
 
 fn decode(line: &[u8]) -> Option<Event> {
@@ -82,7 +82,7 @@ pub(super) fn evidence_files(folder: &RunFolder) -> io::Result<Vec<(PathBuf, u64
 /// The disk space of a run. A folder without a Log is an error.
 pub fn measure(data: &DataFolder, run: RunId) -> io::Result<RunUse> {
     let folder = data.run(run);
-    let Ending { standing, created_at, ended_at } = ending(&folder)?;
+    let RunEnding { standing, created_at, ended_at } = ending(&folder)?;
     let files = evidence_files(&folder)?;
     let evidence_bytes = files.iter().map(|(_, bytes)| bytes).sum();
     let other_bytes = tree::disk_bytes(folder.root())?.saturating_sub(evidence_bytes);
@@ -147,8 +147,8 @@ pub struct Total {
 
 /// The disk space of the data folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
-    pub by_standing: BTreeMap<Standing, Total>,
+pub struct DiskUsage {
+    pub by_standing: BTreeMap<RetentionStatus, Total>,
     /// The largest first.
     pub largest: Vec<RunUse>,
     /// Of everything that is not a run.
@@ -157,11 +157,11 @@ pub struct Usage {
     pub unmeasured: Vec<Unmeasured>,
 }
 
-pub fn du(data: &DataFolder) -> io::Result<Usage> {
+pub fn du(data: &DataFolder) -> io::Result<DiskUsage> {
     let Measured { uses: mut runs, unmeasured } = measure_all(data)?;
     let size = |run: &RunUse| run.evidence_bytes.saturating_add(run.other_bytes);
     let in_runs: u64 = runs.iter().map(size).sum();
-    let mut by_standing: BTreeMap<Standing, Total> = BTreeMap::new();
+    let mut by_standing: BTreeMap<RetentionStatus, Total> = BTreeMap::new();
     for run in &runs {
         let total = by_standing.entry(run.standing).or_default();
         total.runs += 1;
@@ -171,5 +171,5 @@ pub fn du(data: &DataFolder) -> io::Result<Usage> {
     runs.sort_by_cached_key(|run| (std::cmp::Reverse(size(run)), run.run.to_string()));
     runs.truncate(LARGEST);
     let rest_bytes = tree::disk_bytes(data.root())?.saturating_sub(in_runs);
-    Ok(Usage { by_standing, largest: runs, rest_bytes, unmeasured })
+    Ok(DiskUsage { by_standing, largest: runs, rest_bytes, unmeasured })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use skillrun_model::Timestamp;
 
-use super::{Evidence, Removal, RunUse, Standing, What, Why};
+use super::{Evidence, Removal, RetentionStatus, RunUse, What, Why};
 use crate::limits::{Keep, Retention};
 
 /// What is to be removed, the oldest first. After it is carried out, a second plan for the same moment is empty.
@@ -15,8 +15,8 @@ pub fn plan(runs: &[RunUse], retention: &Retention, now: Timestamp) -> Vec<Remov
     // ids, so that every process decides the same.
     over.sort_by_cached_key(|run| (run.ended_at, run.is_failed(), run.of.run.to_string()));
     let mut plan = Plan { over, fate: BTreeMap::new() };
-    plan.by_age_and_count(Standing::Succeeded, retention.succeeded, now);
-    plan.by_age_and_count(Standing::Canceled, retention.canceled, now);
+    plan.by_age_and_count(RetentionStatus::Succeeded, retention.succeeded, now);
+    plan.by_age_and_count(RetentionStatus::Canceled, retention.canceled, now);
     plan.failed(retention, now);
     plan.evidence_by_age(retention, now);
     if let Some(most) = retention.max_bytes {
@@ -38,15 +38,15 @@ impl<'a> Run<'a> {
     /// None for a run that is not over.
     fn of(run: &'a RunUse) -> Option<Self> {
         match run.standing {
-            Standing::NotOver => None,
-            Standing::Succeeded | Standing::Failed | Standing::Canceled => {
+            RetentionStatus::NotOver => None,
+            RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled => {
                 Some(Self { of: run, ended_at: run.ended_at.unwrap_or(run.created_at) })
             }
         }
     }
 
     fn is_failed(&self) -> bool {
-        self.of.standing == Standing::Failed
+        self.of.standing == RetentionStatus::Failed
     }
 
     fn is_older_than(&self, age: Option<Duration>, now: Timestamp) -> bool {
@@ -67,7 +67,7 @@ impl Plan<'_> {
     }
 
     /// Places of runs in this state that are too old or too many, with the reason.
-    fn too_old_or_many(&self, standing: Standing, keep: Keep, now: Timestamp) -> Vec<(usize, Why)> {
+    fn too_old_or_many(&self, standing: RetentionStatus, keep: Keep, now: Timestamp) -> Vec<(usize, Why)> {
         let of_these = self.over.iter().enumerate().filter(|(_, run)| run.of.standing == standing);
         let count = of_these.clone().count();
         let surplus = keep.count.map_or(0, |most| count.saturating_sub(most));
@@ -78,7 +78,7 @@ impl Plan<'_> {
         judged.filter_map(|(at, why)| why.map(|why| (at, why))).collect()
     }
 
-    fn by_age_and_count(&mut self, standing: Standing, keep: Keep, now: Timestamp) {
+    fn by_age_and_count(&mut self, standing: RetentionStatus, keep: Keep, now: Timestamp) {
         for (at, why) in self.too_old_or_many(standing, keep, now) {
             self.fate.insert(at, (What::Run, why));
         }
@@ -89,7 +89,7 @@ impl Plan<'_> {
     fn failed(&mut self, retention: &Retention, now: Timestamp) {
         let kept = |at: usize| !self.over[at].is_failed() && !self.is_gone(at);
         let first_kept = (0..self.over.len()).find(|at| kept(*at)).unwrap_or(self.over.len());
-        for (at, why) in self.too_old_or_many(Standing::Failed, retention.failed, now) {
+        for (at, why) in self.too_old_or_many(RetentionStatus::Failed, retention.failed, now) {
             if at < first_kept {
                 self.fate.insert(at, (What::Run, why));
             }

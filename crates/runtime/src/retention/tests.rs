@@ -24,8 +24,8 @@ fn day(days: u64) -> Timestamp {
     Timestamp::EPOCH.plus_nanos(days * 24 * 3600 * 1_000_000_000)
 }
 
-fn run(number: u8, standing: Standing, ended: u64) -> RunUse {
-    let ended_at = Some(day(ended)).filter(|_| standing != Standing::NotOver);
+fn run(number: u8, standing: RetentionStatus, ended: u64) -> RunUse {
+    let ended_at = Some(day(ended)).filter(|_| standing != RetentionStatus::NotOver);
     let (evidence_bytes, other_bytes) = (100, 10);
     let created_at = day(0);
     RunUse { run: id(number), standing, created_at, ended_at, evidence_bytes, other_bytes, evidence: Evidence::Present }
@@ -36,18 +36,19 @@ fn unlimited() -> Retention {
     Retention { succeeded: keep, failed: keep, canceled: keep, max_bytes: None, evidence_age: None }
 }
 
-fn told(removals: &[Removal]) -> Vec<(RunId, What, Why)> {
+fn planned(removals: &[Removal]) -> Vec<(RunId, What, Why)> {
     removals.iter().map(|removal| (removal.run, removal.what, removal.why)).collect()
 }
 
 #[test]
 fn by_default_failed_runs_stay_three_times_as_long() {
-    let runs: Vec<RunUse> = [Standing::Succeeded, Standing::Failed, Standing::Canceled, Standing::NotOver]
-        .into_iter()
-        .enumerate()
-        .map(|(number, standing)| run(u8::try_from(number).expect("small"), standing, 0))
-        .collect();
-    let plan = |days| told(&plan(&runs, &Retention::default(), day(days)));
+    let runs: Vec<RunUse> =
+        [RetentionStatus::Succeeded, RetentionStatus::Failed, RetentionStatus::Canceled, RetentionStatus::NotOver]
+            .into_iter()
+            .enumerate()
+            .map(|(number, standing)| run(u8::try_from(number).expect("small"), standing, 0))
+            .collect();
+    let plan = |days| planned(&plan(&runs, &Retention::default(), day(days)));
     assert_eq!(plan(30), []);
     for days in [31, 90] {
         assert_eq!(plan(days), [(id(0), What::Run, Why::Age), (id(2), What::Run, Why::Age)]);
@@ -59,11 +60,11 @@ fn by_default_failed_runs_stay_three_times_as_long() {
 
 #[test]
 fn the_oldest_are_too_many() {
-    let runs: Vec<RunUse> = (0..5).map(|n| run(n, Standing::Succeeded, 10 - u64::from(n))).collect();
+    let runs: Vec<RunUse> = (0..5).map(|n| run(n, RetentionStatus::Succeeded, 10 - u64::from(n))).collect();
     let retention = Retention { succeeded: Keep { age: None, count: Some(3) }, ..unlimited() };
     let wanted = [(id(4), What::Run, Why::Count), (id(3), What::Run, Why::Count)];
-    assert_eq!(told(&plan(&runs, &retention, day(10))), wanted);
-    let failed: Vec<RunUse> = (0..5).map(|n| run(n, Standing::Failed, 10 - u64::from(n))).collect();
+    assert_eq!(planned(&plan(&runs, &retention, day(10))), wanted);
+    let failed: Vec<RunUse> = (0..5).map(|n| run(n, RetentionStatus::Failed, 10 - u64::from(n))).collect();
     assert_eq!(plan(&failed, &retention, day(10)), [], "each kind of run has its own limit");
 }
 
@@ -71,26 +72,35 @@ fn the_oldest_are_too_many() {
 fn a_failed_run_stays_as_long_as_an_older_one_that_did_not_fail() {
     let strict = Keep { age: Some(DAY), count: Some(0) };
     let retention = Retention { failed: strict, ..unlimited() };
-    let runs = [run(1, Standing::Succeeded, 5), run(2, Standing::Failed, 5), run(3, Standing::Failed, 4)];
-    assert_eq!(told(&plan(&runs, &retention, day(100))), [(id(3), What::Run, Why::Age)]);
+    let runs =
+        [run(1, RetentionStatus::Succeeded, 5), run(2, RetentionStatus::Failed, 5), run(3, RetentionStatus::Failed, 4)];
+    assert_eq!(planned(&plan(&runs, &retention, day(100))), [(id(3), What::Run, Why::Age)]);
     let retention = Retention { succeeded: strict, ..retention };
     assert_eq!(plan(&runs, &retention, day(100)).len(), 3);
 }
 
 #[test]
 fn evidence_goes_before_the_run() {
-    let mut runs = vec![run(1, Standing::Succeeded, 0), run(2, Standing::Succeeded, 15), run(3, Standing::NotOver, 0)];
-    runs.push(RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run(4, Standing::Succeeded, 15) });
+    let mut runs = vec![
+        run(1, RetentionStatus::Succeeded, 0),
+        run(2, RetentionStatus::Succeeded, 15),
+        run(3, RetentionStatus::NotOver, 0),
+    ];
+    runs.push(RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run(4, RetentionStatus::Succeeded, 15) });
     let retention = Retention { evidence_age: Some(DAY * 10), ..Retention::default() };
     let removals = plan(&runs, &retention, day(31));
-    assert_eq!(told(&removals), [(id(1), What::Run, Why::Age), (id(2), What::Evidence, Why::Age)]);
+    assert_eq!(planned(&removals), [(id(1), What::Run, Why::Age), (id(2), What::Evidence, Why::Age)]);
     assert_eq!(removals.iter().map(|removal| removal.bytes).collect::<Vec<_>>(), [110, 100]);
 }
 
 #[test]
 fn too_much_costs_old_evidence_first_and_then_old_runs() {
-    let runs = [run(1, Standing::Failed, 1), run(2, Standing::Succeeded, 2), run(3, Standing::NotOver, 0)];
-    let plan = |most| told(&plan(&runs, &Retention { max_bytes: Some(most), ..unlimited() }, day(9)));
+    let runs = [
+        run(1, RetentionStatus::Failed, 1),
+        run(2, RetentionStatus::Succeeded, 2),
+        run(3, RetentionStatus::NotOver, 0),
+    ];
+    let plan = |most| planned(&plan(&runs, &Retention { max_bytes: Some(most), ..unlimited() }, day(9)));
     assert_eq!(plan(330), []);
     assert_eq!(plan(329), [(id(1), What::Evidence, Why::Size)]);
     let both = [(id(1), What::Evidence, Why::Size), (id(2), What::Evidence, Why::Size)];
@@ -102,25 +112,25 @@ fn too_much_costs_old_evidence_first_and_then_old_runs() {
 #[test]
 fn a_failed_run_that_was_kept_for_an_older_one_goes_with_it() {
     let bare = |run: RunUse| RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run };
-    let runs = [bare(run(1, Standing::Succeeded, 1)), bare(run(2, Standing::Failed, 2))];
+    let runs = [bare(run(1, RetentionStatus::Succeeded, 1)), bare(run(2, RetentionStatus::Failed, 2))];
     let failed = Keep { age: Some(DAY), count: None };
     let retention = Retention { failed, max_bytes: Some(10), ..unlimited() };
     let wanted = [(id(1), What::Run, Why::Size), (id(2), What::Run, Why::Age)];
-    assert_eq!(told(&plan(&runs, &retention, day(9))), wanted);
+    assert_eq!(planned(&plan(&runs, &retention, day(9))), wanted);
 }
 
 #[test]
 fn a_clock_that_was_set_back_removes_nothing() {
-    assert_eq!(plan(&[run(1, Standing::Succeeded, 50)], &Retention::default(), day(1)), []);
+    assert_eq!(plan(&[run(1, RetentionStatus::Succeeded, 50)], &Retention::default(), day(1)), []);
 }
 
-fn standing() -> impl Strategy<Value = Standing> {
+fn standing() -> impl Strategy<Value = RetentionStatus> {
     prop_oneof![
-        Just(Standing::NotOver),
-        Just(Standing::Succeeded),
-        Just(Standing::Failed),
-        Just(Standing::Failed),
-        Just(Standing::Canceled)
+        Just(RetentionStatus::NotOver),
+        Just(RetentionStatus::Succeeded),
+        Just(RetentionStatus::Failed),
+        Just(RetentionStatus::Failed),
+        Just(RetentionStatus::Canceled)
     ]
 }
 
@@ -177,11 +187,11 @@ proptest! {
         let of = |name: RunId| runs.iter().find(|run| run.run == name).expect("one of them");
         for removal in &removals {
             let gone = of(removal.run);
-            prop_assert_ne!(gone.standing, Standing::NotOver);
-            if gone.standing != Standing::Failed {
+            prop_assert_ne!(gone.standing, RetentionStatus::NotOver);
+            if gone.standing != RetentionStatus::Failed {
                 continue;
             }
-            for kept in left.iter().filter(|kept| matches!(kept.standing, Standing::Succeeded | Standing::Canceled)) {
+            for kept in left.iter().filter(|kept| matches!(kept.standing, RetentionStatus::Succeeded | RetentionStatus::Canceled)) {
                 let is_older = kept.ended_at <= gone.ended_at;
                 match removal.what {
                     What::Run => prop_assert!(!is_older, "{gone:?} went before {kept:?}"),
@@ -191,7 +201,7 @@ proptest! {
         }
         if let Some(most) = retention.max_bytes {
             let bytes: u64 = left.iter().map(|run| run.evidence_bytes + run.other_bytes).sum();
-            let all_that_can = left.iter().all(|run| run.standing == Standing::NotOver);
+            let all_that_can = left.iter().all(|run| run.standing == RetentionStatus::NotOver);
             prop_assert!(bytes <= most || all_that_can);
         }
         prop_assert_eq!(plan(&left, &retention, now), [], "asked again, there is no more");
@@ -216,7 +226,7 @@ impl World {
         Self { dir, data, log }
     }
 
-    fn run(&self, number: u8, standing: Standing) -> RunFolder {
+    fn run(&self, number: u8, standing: RetentionStatus) -> RunFolder {
         let folder = self.data.run(id(number));
         self.log.create(id(number)).expect("a Log");
         let versions = Versions { skillrun: "0".into(), engine: None, profile: 1 };
@@ -236,7 +246,7 @@ impl World {
         folder
     }
 
-    fn carry_out(&self, what: What, numbers: &[u8]) -> Outcome {
+    fn carry_out(&self, what: What, numbers: &[u8]) -> RemovalReport {
         let removal = |number: &u8| Removal { run: id(*number), what, why: Why::Age, bytes: 1 };
         let removals: Vec<Removal> = numbers.iter().map(removal).collect();
         carry_out(&self.log, &self.data, &removals, day(100))
@@ -255,19 +265,19 @@ const EVIDENCE: [&str; 8] = [
 ];
 const KEPT: [&str; 4] = ["host.1.json", "meta.1.json", "claim.1", "blobs/aa"];
 
-fn ending_event(standing: Standing) -> Option<Data> {
+fn ending_event(standing: RetentionStatus) -> Option<Data> {
     let reason_code = Code::EngineFailed;
     match standing {
-        Standing::NotOver => None,
-        Standing::Succeeded => {
+        RetentionStatus::NotOver => None,
+        RetentionStatus::Succeeded => {
             Some(Data::RunCompleted(RunCompleted { reason_code, warnings: Vec::new(), result: None }))
         }
-        Standing::Failed => {
+        RetentionStatus::Failed => {
             let (category, message) = (ErrorCategory::Engine, "no".to_owned());
             let error = RunError { category, code: reason_code, message, details: vec![], reset_at: None };
             Some(Data::RunFailed(RunFailed { reason_code, error, next_actions: vec![], retry: None }))
         }
-        Standing::Canceled => Some(Data::RunCanceled(RunCanceled { reason_code, by: None })),
+        RetentionStatus::Canceled => Some(Data::RunCanceled(RunCanceled { reason_code, by: None })),
     }
 }
 
@@ -298,12 +308,14 @@ fn names(folder: PathBuf) -> Vec<String> {
 fn a_run_is_measured_by_its_log_and_its_files() {
     let world = World::new();
     for (number, standing) in
-        [Standing::NotOver, Standing::Succeeded, Standing::Failed, Standing::Canceled].into_iter().enumerate()
+        [RetentionStatus::NotOver, RetentionStatus::Succeeded, RetentionStatus::Failed, RetentionStatus::Canceled]
+            .into_iter()
+            .enumerate()
     {
         let number = u8::try_from(number).expect("small");
         world.run(number, standing);
         let found = measure(&world.data, id(number)).expect("measured");
-        let ended_at = Some(day(2)).filter(|_| standing != Standing::NotOver);
+        let ended_at = Some(day(2)).filter(|_| standing != RetentionStatus::NotOver);
         assert_eq!((found.standing, found.created_at, found.ended_at), (standing, day(1), ended_at));
         assert!((80_000..200_000).contains(&found.evidence_bytes), "{found:?}");
         assert!((40_000..200_000).contains(&found.other_bytes), "{found:?}");
@@ -319,26 +331,26 @@ fn a_run_is_measured_by_its_log_and_its_files() {
 #[test]
 fn a_log_that_does_not_end_plainly_is_not_over() {
     let world = World::new();
-    let folder = world.run(1, Standing::Succeeded);
+    let folder = world.run(1, RetentionStatus::Succeeded);
     let whole = fs::read(folder.events()).expect("a Log");
     let standing = || ending(&folder).expect("readable").standing;
-    assert_eq!(standing(), Standing::Succeeded);
+    assert_eq!(standing(), RetentionStatus::Succeeded);
     let torn = [&whole[..whole.len() - 1], &whole[..whole.len() - 2], b"", b"nonsense\n", b"\n"];
     for bytes in torn {
         fs::write(folder.events(), bytes).expect("written");
-        assert_eq!(standing(), Standing::NotOver, "{}", String::from_utf8_lossy(bytes));
+        assert_eq!(standing(), RetentionStatus::NotOver, "{}", String::from_utf8_lossy(bytes));
     }
     let long = [b"x".repeat(1 << 20).as_slice(), b"\n"].concat();
     fs::write(folder.events(), [&long, &whole[..]].concat()).expect("written");
-    assert_eq!(standing(), Standing::Succeeded, "whatever was before");
+    assert_eq!(standing(), RetentionStatus::Succeeded, "whatever was before");
     fs::write(folder.events(), [&whole[..], &long].concat()).expect("written");
-    assert_eq!(standing(), Standing::NotOver);
+    assert_eq!(standing(), RetentionStatus::NotOver);
 }
 
 #[test]
 fn evidence_is_removed_and_noted_and_the_rest_stays() {
     let world = World::new();
-    let folder = world.run(1, Standing::Failed);
+    let folder = world.run(1, RetentionStatus::Failed);
     let before = measure(&world.data, id(1)).expect("measured");
     let outcome = world.carry_out(What::Evidence, &[1]);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (1, 0));
@@ -348,7 +360,7 @@ fn evidence_is_removed_and_noted_and_the_rest_stays() {
     assert_eq!(note, wanted);
     assert!(folder.workspace().join("artifacts/a.txt").exists() && folder.events().exists());
     let after = measure(&world.data, id(1)).expect("measured");
-    assert_eq!((after.evidence, after.evidence_bytes, after.standing), (Evidence::Absent, 0, Standing::Failed));
+    assert_eq!((after.evidence, after.evidence_bytes, after.standing), (Evidence::Absent, 0, RetentionStatus::Failed));
 
     // Interrupted, and done again.
     fs::write(folder.audit().join("stdout.1.log"), "x").expect("a file");
@@ -360,7 +372,7 @@ fn evidence_is_removed_and_noted_and_the_rest_stays() {
 #[test]
 fn a_run_is_removed_and_remembered() {
     let world = World::new();
-    let (first, second) = (world.run(1, Standing::Succeeded), world.run(2, Standing::Succeeded));
+    let (first, second) = (world.run(1, RetentionStatus::Succeeded), world.run(2, RetentionStatus::Succeeded));
     let outcome = world.carry_out(What::Run, &[1]);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (1, 0));
     assert!(!first.root().exists() && second.events().exists());
@@ -373,7 +385,7 @@ fn a_run_is_removed_and_remembered() {
 #[test]
 fn a_run_gives_its_login_back_before_it_is_removed() {
     let world = World::new();
-    let folder = world.run(1, Standing::Canceled);
+    let folder = world.run(1, RetentionStatus::Canceled);
     let user_home = world.dir.path().join("me");
     let users = user_home.join(".codex/auth.json");
     fs::create_dir_all(users.parent().expect("a folder")).expect("a folder");
@@ -405,7 +417,7 @@ fn a_login_that_was_kept_goes_after_a_month() {
 #[test]
 fn keys_of_requests_go_a_week_after_their_run() {
     let world = World::new();
-    world.run(1, Standing::Succeeded);
+    world.run(1, RetentionStatus::Succeeded);
     fs::create_dir_all(world.data.requests()).expect("a folder");
     let entry = |key: &str, number: u8, written: u32| {
         let name = blake3::hash(key.as_bytes()).to_hex().to_string();
@@ -423,7 +435,7 @@ fn keys_of_requests_go_a_week_after_their_run() {
 }
 
 #[test]
-fn folders_of_tests_go_after_a_week_unless_somebody_is_at_work() {
+fn test_folders_are_removed_after_a_week_unless_in_use() {
     let world = World::new();
     let tests = world.data.tests();
     let make = |name: &str, inner: &str, days: u32| {
@@ -466,7 +478,7 @@ fn folders_of_tests_go_after_a_week_unless_somebody_is_at_work() {
 #[test]
 fn a_folder_of_the_user_is_never_followed() {
     let world = World::new();
-    let folder = world.run(1, Standing::Succeeded);
+    let folder = world.run(1, RetentionStatus::Succeeded);
     let users = world.dir.path().join("users");
     fs::create_dir(&users).expect("a folder");
     fs::write(users.join("thesis.txt"), "x".repeat(1 << 20)).expect("a file");
@@ -489,9 +501,9 @@ fn a_folder_of_the_user_is_never_followed() {
 }
 
 #[test]
-fn what_is_not_over_or_held_is_left_alone_whatever_the_plan_says() {
+fn runs_in_progress_or_locked_are_never_removed() {
     let world = World::new();
-    let (running, held) = (world.run(1, Standing::NotOver), world.run(2, Standing::Succeeded));
+    let (running, held) = (world.run(1, RetentionStatus::NotOver), world.run(2, RetentionStatus::Succeeded));
     let owner = FileLog::new(world.data.runs());
     owner.open(id(2)).expect("held");
     for what in [What::Evidence, What::Run] {
@@ -514,12 +526,12 @@ fn what_is_not_over_or_held_is_left_alone_whatever_the_plan_says() {
 #[test]
 fn what_a_dead_process_left_is_tidied_up() {
     let world = World::new();
-    let (removed, new) = (world.run(1, Standing::Succeeded), world.data.run(id(2)));
+    let (removed, new) = (world.run(1, RetentionStatus::Succeeded), world.data.run(id(2)));
     world.log.remove(id(1), day(99)).expect("removed, and then it died");
     assert!(removed.root().exists());
     fs::create_dir_all(new.root()).expect("a run that is being made");
     fs::write(new.record(), "{}").expect("a record");
-    let kept = world.run(3, Standing::Succeeded);
+    let kept = world.run(3, RetentionStatus::Succeeded);
     fs::create_dir(world.data.cache()).expect("a folder");
     for (name, run) in [("stale", 1_u8), ("good", 3)] {
         fs::write(world.data.cache().join(name), format!("{}\n", id(run))).expect("an entry");
@@ -542,10 +554,10 @@ fn what_a_dead_process_left_is_tidied_up() {
 
 /// A folder that no path reaches made `gc` and `du` fail for all runs.
 #[test]
-fn one_run_with_a_very_deep_folder_is_measured_and_removed_like_the_others() {
+fn a_very_deep_folder_is_measured_and_removed() {
     let world = World::new();
-    let deep = world.run(1, Standing::Succeeded);
-    world.run(2, Standing::Succeeded);
+    let deep = world.run(1, RetentionStatus::Succeeded);
+    world.run(2, RetentionStatus::Succeeded);
     fs::create_dir_all(deep.workspace()).expect("a folder");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
     let mut at = rustix::fs::open(deep.workspace(), flags, rustix::fs::Mode::empty()).expect("open");
@@ -556,17 +568,17 @@ fn one_run_with_a_very_deep_folder_is_measured_and_removed_like_the_others() {
     let measured = measure_all(&world.data).expect("listed");
     assert_eq!((measured.uses.len(), measured.unmeasured), (2, vec![]));
     let usage = du(&world.data).expect("measured");
-    assert_eq!((usage.by_standing[&Standing::Succeeded].runs, usage.unmeasured), (2, vec![]));
+    assert_eq!((usage.by_standing[&RetentionStatus::Succeeded].runs, usage.unmeasured), (2, vec![]));
     let outcome = world.carry_out(What::Run, &[1, 2]);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (2, 0), "{:?}", outcome.skipped);
     assert!(!deep.root().exists());
 }
 
 #[test]
-fn a_run_that_cannot_be_measured_is_named_and_the_others_are_measured() {
+fn an_unmeasurable_run_is_named_and_others_are_measured() {
     let world = World::new();
-    world.run(1, Standing::Succeeded);
-    world.run(2, Standing::Succeeded);
+    world.run(1, RetentionStatus::Succeeded);
+    world.run(2, RetentionStatus::Succeeded);
     // Not a file: opening it fails.
     let events = world.data.run(id(1)).events();
     fs::remove_file(&events).expect("removed");

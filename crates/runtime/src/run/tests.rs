@@ -12,7 +12,7 @@ use super::*;
 use crate::accept::{NewRun, Options};
 use crate::clock::SystemClock;
 use crate::limits::SlotLimits;
-use crate::runtime::{Runtime, Setup};
+use crate::runtime::{Runtime, RuntimeSetup};
 use crate::variables::OwnerRole;
 
 /// A run that waits for its first attempt, held by this process.
@@ -22,7 +22,7 @@ fn queued(root: &Path) -> Run {
     fs::create_dir_all(skill.join("assets")).expect("a folder");
     fs::write(skill.join("SKILL.md"), "---\nname: probe\ndescription: For tests.\n---\n\nAnswer.\n").expect("written");
     fs::write(skill.join("assets/scripted.yaml"), "turns: []\n").expect("written");
-    let setup = Setup {
+    let setup = RuntimeSetup {
         role: OwnerRole::Caller,
         data: data.clone(),
         clock: Arc::new(SystemClock),
@@ -91,39 +91,39 @@ fn cancel() -> Input<'static> {
 /// Regression: the batch that was to open an attempt could not be appended, and the next events had the number of that
 /// attempt. Found by the simulation.
 #[test]
-fn after_an_append_that_failed_events_have_the_number_of_the_last_attempt() {
+fn after_a_failed_append_events_keep_the_last_attempt_number() {
     let root = tempfile::tempdir().expect("a folder");
     let mut run = queued(root.path());
     let before = attempts(&run);
     let (log, away) = (run.folder.events(), root.path().join("away"));
     fs::rename(&log, &away).expect("moved");
-    run.happens(Input::HostReady(started(&run))).expect_err("there is nothing to append to");
+    run.apply(Input::HostReady(started(&run))).expect_err("there is nothing to append to");
     fs::rename(&away, &log).expect("moved back");
     assert_eq!((attempts(&run), run.state.attempt), (before.clone(), AttemptNumber::BEFORE_FIRST), "nothing was kept");
-    run.happens(cancel()).expect("canceled");
+    run.apply(cancel()).expect("canceled");
     let after = attempts(&run);
     assert!(after.len() > before.len() && after.iter().all(|attempt| *attempt == 0), "{after:?}");
 }
 
 /// An owner that died between the two left a process that no owner looked for. Found by the simulation.
 #[test]
-fn a_process_hears_of_the_end_before_the_log_has_it() {
+fn a_process_is_ended_before_the_log_has_the_end() {
     let root = tempfile::tempdir().expect("a folder");
     let mut run = queued(root.path());
     let (log, before) = (run.folder.events(), attempts(&run).len());
     let lines = || fs::read_to_string(&log).expect("a Log").lines().count();
     let mut seen = None;
-    let effects = run.happens_between(cancel(), || seen = Some(lines())).expect("canceled");
+    let effects = run.apply_idle(cancel(), || seen = Some(lines())).expect("canceled");
     assert_eq!(seen, Some(before), "none of it was written");
     assert!(run.state.is_over() && lines() > before);
     assert!(!effects.contains(&Effect::EndProcess), "once is enough: {effects:?}");
 }
 
 #[test]
-fn a_process_whose_run_goes_on_hears_nothing() {
+fn a_process_of_a_continuing_run_is_not_ended() {
     let root = tempfile::tempdir().expect("a folder");
     let mut run = queued(root.path());
-    run.happens(Input::HostReady(started(&run))).expect("started");
-    let effects = run.happens_between(cancel(), || panic!("its turn is settled first")).expect("canceling");
+    run.apply(Input::HostReady(started(&run))).expect("started");
+    let effects = run.apply_idle(cancel(), || panic!("its turn is settled first")).expect("canceling");
     assert!(effects.contains(&Effect::EndProcess) && !run.state.is_over(), "{effects:?}");
 }

@@ -11,18 +11,18 @@ use skillrun_model::RunId;
 use super::Runtime;
 use crate::error::RuntimeError;
 use crate::mailbox::Reply;
-use crate::owners::{Ask, Asked, Kind, ask};
+use crate::owners::{OwnerErrorKind, OwnerReply, OwnerRequest, ask};
 
 /// An owner may release a run while it is being looked for.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// No owner is asked again after this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const OWNER_SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where a message was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum Delivery {
     /// This process owns the run now.
     Here,
     /// Its owner, another process.
@@ -33,48 +33,54 @@ pub enum Heard {
 
 impl Runtime {
     /// Answers a question of any run. When this returns, the answer is on disk.
-    pub fn reply_anywhere(&self, run: RunId, reply: Reply) -> Result<Heard, RuntimeError> {
+    pub fn reply_anywhere(&self, run: RunId, reply: Reply) -> Result<Delivery, RuntimeError> {
         // So that an answer that is sent again after a missing reply is recognized as the same.
         let request_id = reply.request_id.or_else(|| random_nonce().ok());
         let reply = Reply { request_id, ..reply };
-        self.say_anywhere(|| self.reply(run, reply.clone()), || Ask::Reply { run, reply: reply.clone() })
+        self.deliver_anywhere(|| self.reply(run, reply.clone()), || OwnerRequest::Reply { run, reply: reply.clone() })
     }
 
     /// Cancels any run. When this returns, the cancel is on disk; its process may take a moment to end.
-    pub fn cancel_anywhere(&self, run: RunId, by: &str) -> Result<Heard, RuntimeError> {
+    pub fn cancel_anywhere(&self, run: RunId, by: &str) -> Result<Delivery, RuntimeError> {
         let before = self.log().last_writer(run).filter(|pid| *pid != std::process::id());
-        let heard = self.say_anywhere(|| self.cancel(run, by), || Ask::Cancel { run, by: by.to_owned() })?;
-        if let (Heard::Here, Some(pid)) = (heard, before) {
+        let heard =
+            self.deliver_anywhere(|| self.cancel(run, by), || OwnerRequest::Cancel { run, by: by.to_owned() })?;
+        if let (Delivery::Here, Some(pid)) = (heard, before) {
             // The process that made the run may keep it in its queue, for hours if it waits for quota. If no process
             // answers, none does.
-            ask(self.data(), pid, Ask::TakeUp { run }).ok();
+            ask(self.data(), pid, OwnerRequest::TakeUp { run }).ok();
         }
         Ok(heard)
     }
 
-    fn say_anywhere(
+    fn deliver_anywhere(
         &self,
         here: impl Fn() -> Result<(), RuntimeError>,
-        elsewhere: impl Fn() -> Ask,
-    ) -> Result<Heard, RuntimeError> {
+        elsewhere: impl Fn() -> OwnerRequest,
+    ) -> Result<Delivery, RuntimeError> {
         let begin = Instant::now();
         let mut tries = 0;
         loop {
             let (run, pid) = match here() {
-                Ok(()) => return Ok(Heard::Here),
-                Err(RuntimeError::Refused { refusal: Refusal::Repeated { .. }, .. }) => return Ok(Heard::Before),
+                Ok(()) => return Ok(Delivery::Here),
+                Err(RuntimeError::Refused { refusal: Refusal::Repeated { .. }, .. }) => return Ok(Delivery::Before),
                 Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, run })) => (run, pid),
                 Err(error) => return Err(error),
             };
             // The threads of this process have been waited for already.
             let owner = pid.filter(|pid| *pid != std::process::id());
             match owner.map(|pid| ask(self.data(), pid, elsewhere())) {
-                Some(Ok(Asked::Done { .. })) => return Ok(Heard::Elsewhere),
-                Some(Ok(Asked::Failed { error })) => match error.kind {
-                    Kind::Repeated => return Ok(Heard::Before),
+                Some(Ok(OwnerReply::Done { .. })) => return Ok(Delivery::Elsewhere),
+                Some(Ok(OwnerReply::Failed { error })) => match error.kind {
+                    OwnerErrorKind::Repeated => return Ok(Delivery::Before),
                     // It has released the run, or is about to.
-                    Kind::Held => {}
-                    Kind::Stale | Kind::Over | Kind::NotFound | Kind::OtherVariables | Kind::Version | Kind::Other => {
+                    OwnerErrorKind::Held => {}
+                    OwnerErrorKind::Stale
+                    | OwnerErrorKind::Over
+                    | OwnerErrorKind::NotFound
+                    | OwnerErrorKind::OtherVariables
+                    | OwnerErrorKind::Version
+                    | OwnerErrorKind::Other => {
                         return Err(RuntimeError::Owner(error));
                     }
                 },
@@ -82,7 +88,7 @@ impl Runtime {
                 Some(Err(_)) | None => {}
             }
             tries += 1;
-            if tries >= TRIES || begin.elapsed() >= PATIENCE {
+            if tries >= TRIES || begin.elapsed() >= OWNER_SEARCH_TIMEOUT {
                 return Err(match pid {
                     Some(pid) => RuntimeError::OwnerSilent { run, pid },
                     None => LogError { kind: LogErrorKind::Held { pid }, run }.into(),

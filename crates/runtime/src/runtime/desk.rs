@@ -14,7 +14,7 @@ use crate::queue::Queue;
 const LACKING_MAX: usize = 1000;
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct RunTable {
     pub(super) queue: Queue,
     active: HashMap<RunId, Active>,
     /// Released by a worker, and not yet taken up again.
@@ -26,13 +26,13 @@ pub(super) struct Desk {
     /// The key of a run's timer; there may be tens of thousands.
     places: HashMap<RunId, (Duration, u64)>,
     armed: u64,
-    pub(super) troubles: HashMap<RunId, Trouble>,
+    pub(super) troubles: HashMap<RunId, RunProblem>,
     /// Runs that are over and whose views could not be written, and when that is retried. No caller waits for it.
     lacking: HashMap<RunId, Instant>,
     pub(super) is_leaving: bool,
     /// Their workers stopped because this process is leaving.
     left: HashSet<RunId>,
-    pub(super) has_clockwork: bool,
+    pub(super) has_timer_thread: bool,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) enum Wanted {
 
 /// A failure of a run that may be temporary, such as a full disk.
 #[derive(Debug, Clone)]
-pub(super) struct Trouble {
+pub(super) struct RunProblem {
     pub(super) words: String,
     pub(super) tries: u32,
     /// When it is retried; none when it is given up.
@@ -67,7 +67,7 @@ pub(super) enum Passes {
     WithRun,
 }
 
-impl Desk {
+impl RunTable {
     pub(super) fn new(slots: SlotLimits) -> Self {
         Self {
             queue: Queue::new(slots),
@@ -81,7 +81,7 @@ impl Desk {
             lacking: HashMap::new(),
             is_leaving: false,
             left: HashSet::new(),
-            has_clockwork: false,
+            has_timer_thread: false,
         }
     }
 
@@ -219,7 +219,7 @@ impl Desk {
 
     /// A run that is retried now.
     pub(super) fn take_retry(&mut self, now: Instant) -> Option<RunId> {
-        let due = |trouble: &Trouble| trouble.again.is_some_and(|at| at <= now);
+        let due = |trouble: &RunProblem| trouble.again.is_some_and(|at| at <= now);
         let run = self.troubles.iter().find(|(_, trouble)| due(trouble)).map(|(run, _)| *run)?;
         if let Some(trouble) = self.troubles.get_mut(&run) {
             trouble.again = None;
@@ -263,10 +263,10 @@ mod tests {
     /// Regression: a waiting run was handed to an owner in the background, if its worker had not quite finished when
     /// its command left; and that owner existed only for a moment (found on a busy machine).
     #[test]
-    fn what_comes_to_rest_while_we_leave_needs_nobody() {
+    fn a_run_that_finishes_during_leave_needs_no_owner() {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
-        let mut desk = Desk::new(SlotLimits::default());
+        let mut desk = RunTable::new(SlotLimits::default());
         for number in 1..=4 {
             assert!(desk.begins(run(number), &mailbox));
         }
@@ -289,7 +289,7 @@ mod tests {
     fn a_run_has_one_timer_and_the_first_is_due_first() {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
         let at = Duration::from_secs;
-        let mut desk = Desk::new(SlotLimits::default());
+        let mut desk = RunTable::new(SlotLimits::default());
         desk.arm(at(30), run(1), InteractionId(1));
         desk.arm(at(20), run(2), InteractionId(1));
         desk.arm(at(10), run(1), InteractionId(2));

@@ -14,7 +14,7 @@ use skillrun_model::status::OnQuota;
 use super::Inner;
 use crate::accept::{self, AcceptError};
 use crate::error::RuntimeError;
-use crate::looking::retry::the_same;
+use crate::inspect::retry::the_same;
 use crate::record::{QuotaRetry, RunRecord};
 use crate::requests;
 use crate::run::Run;
@@ -29,7 +29,7 @@ impl Inner {
         let record = RunRecord::read(&self.surroundings.tools.data.run(id).record())?;
         match record.request.retry.quota {
             OnQuota::Fail => Ok(()),
-            OnQuota::Wait => self.retry(&self.open_patiently(id)?).map(drop),
+            OnQuota::Wait => self.retry(&self.open_with_retry(id)?).map(drop),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::run::Tools;
 use crate::variables::{OwnerRole, ProcessVariables};
 
 /// What a runtime is made with.
-pub struct Setup {
+pub struct RuntimeSetup {
     /// For whom runs are owned here.
     pub role: OwnerRole,
     pub data: DataFolder,
@@ -44,13 +44,13 @@ pub struct Setup {
     pub host_command: Box<dyn Fn() -> Command + Send + Sync>,
 }
 
-impl fmt::Debug for Setup {
+impl fmt::Debug for RuntimeSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup").field("data", &self.data).finish_non_exhaustive()
     }
 }
 
-pub struct Surroundings {
+pub struct RuntimeConfig {
     pub(crate) tools: Tools,
     pub(crate) engines: Engines,
     pub(crate) layers: Layers,
@@ -66,14 +66,14 @@ pub struct Surroundings {
     pub(crate) host_command: Box<dyn Fn() -> Command + Send + Sync>,
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for RuntimeConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Surroundings").field("tools", &self.tools).finish_non_exhaustive()
     }
 }
 
-impl From<Setup> for Surroundings {
-    fn from(setup: Setup) -> Self {
+impl From<RuntimeSetup> for RuntimeConfig {
+    fn from(setup: RuntimeSetup) -> Self {
         let log = Arc::new(FileLog::new(setup.data.runs()));
         let variables = Arc::new(ProcessVariables {
             role: setup.role,
@@ -98,7 +98,7 @@ impl From<Setup> for Surroundings {
     }
 }
 
-impl Surroundings {
+impl RuntimeConfig {
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         let found = self.environment.iter().rfind(|(known, _)| known == name);
         found.map(|(_, value)| value.as_os_str())

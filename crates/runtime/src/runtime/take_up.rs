@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skillrun_collect::protocol::Request;
+use skillrun_collect::protocol::HostRequest;
 use skillrun_collect::{Attached, CollectError, attach_within, end_host, start};
-use skillrun_lifecycle::run::{Found, ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
 use skillrun_log::catalog::{Catalog, Query, Resting};
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{RunId, RunStatus, Timestamp};
@@ -20,10 +20,10 @@ use crate::run::Run;
 use crate::views;
 
 /// How long an unresponsive host of a run that is over is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HOST_REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// This many of the newest runs that are over, and of those that wait, are checked for missing views.
-const LOOKED_AT: usize = 1000;
+const VIEWS_CHECKED_MAX: usize = 1000;
 
 fn over() -> Vec<RunStatus> {
     vec![RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled]
@@ -43,7 +43,7 @@ pub enum TakenUp {
     /// the reason.
     Stuck,
     /// Another process is its owner.
-    SomebodyElses,
+    OwnedElsewhere,
 }
 
 /// What was found at the start.
@@ -52,7 +52,7 @@ pub struct Recovered {
     pub working: Vec<RunId>,
     pub waiting: usize,
     /// Another process owns them.
-    pub somebody_elses: Vec<RunId>,
+    pub owned_elsewhere: Vec<RunId>,
     /// Runs whose retry cannot be created yet, and why. That is retried for as long as this process runs.
     pub stuck: Vec<(RunId, String)>,
     /// Runs that cannot be resumed, and why.
@@ -85,7 +85,7 @@ impl Runtime {
             }
         }
         recovered.waiting = unfinished.resting.len();
-        for question in unfinished.resting.iter().rev().take(LOOKED_AT) {
+        for question in unfinished.resting.iter().rev().take(VIEWS_CHECKED_MAX) {
             // An owner died between the two, or an older version wrote no views of a waiting run.
             if views::may_lag(&self.data().run(question.run_id)) {
                 self.inner.write_views(question.run_id);
@@ -98,17 +98,17 @@ impl Runtime {
                 Ok(TakenUp::Over) => {}
                 Ok(TakenUp::TriedAgain(made)) => recovered.working.push(made),
                 Ok(TakenUp::Stuck) => recovered.stuck.push((run, self.trouble(run).unwrap_or_default())),
-                Ok(TakenUp::SomebodyElses) => recovered.somebody_elses.push(run),
+                Ok(TakenUp::OwnedElsewhere) => recovered.owned_elsewhere.push(run),
                 Err(error) => recovered.broken.push((run, error.to_string())),
             }
         }
-        for row in catalog.list(&Query { statuses: over(), limit: Some(LOOKED_AT), ..Query::default() })? {
+        for row in catalog.list(&Query { statuses: over(), limit: Some(VIEWS_CHECKED_MAX), ..Query::default() })? {
             // A disk that was full when they ended may have room by now.
             if !views::are_there(&self.data().run(row.run_id)) {
                 self.inner.write_views(row.run_id);
             }
         }
-        self.inner.wind_up();
+        self.inner.ensure_timer_thread();
         Ok(recovered)
     }
 
@@ -122,7 +122,7 @@ impl Runtime {
         }
         // An owner that closes its socket before it releases its runs has not died; the next check finds them free.
         let holders: HashSet<u32> =
-            recovered.somebody_elses.iter().filter_map(|run| self.log().last_writer(*run)).collect();
+            recovered.owned_elsewhere.iter().filter_map(|run| self.log().last_writer(*run)).collect();
         for socket in dead {
             let holds = owners::pid_of(&socket).is_some_and(|pid| holders.contains(&pid));
             if !holds {
@@ -161,12 +161,12 @@ impl Inner {
                     Ok(Some(made)) => TakenUp::TriedAgain(made),
                     Err(error) => {
                         self.failed(&mut self.desk(), id, &error);
-                        self.wind_up();
+                        self.ensure_timer_thread();
                         TakenUp::Stuck
                     }
                 })
             }
-            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(TakenUp::SomebodyElses),
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(TakenUp::OwnedElsewhere),
             Err(error) => Err(error),
         }
     }
@@ -179,7 +179,7 @@ impl Inner {
                 Ok(()) => views::write(&self.surroundings.tools, run.id),
                 Err(error) => {
                     self.failed(&mut self.desk(), run.id, &error);
-                    self.wind_up();
+                    self.ensure_timer_thread();
                 }
             }
             // Reported as one that was worked on: its status has changed.
@@ -187,11 +187,11 @@ impl Inner {
         }
         if run.state.status.is_none()
             // Nothing was started, so there is no process.
-            && let Err(error) = run.recover(Found::NoClaim, SessionLeft::Lost, || {})
+            && let Err(error) = run.recover(HostState::NoClaim, SessionLeft::Lost, || {})
         {
             // The process that wrote its first event got no further, and neither does this one.
             self.failed(&mut self.desk(), run.id, &error);
-            self.wind_up();
+            self.ensure_timer_thread();
             return TakenUp::Working;
         }
         let (state, id) = (&run.state, run.id);
@@ -214,7 +214,7 @@ impl Inner {
                 views::write_waiting(&self.surroundings.tools, id);
             }
             drop(run);
-            self.wind_up();
+            self.ensure_timer_thread();
             return TakenUp::Waiting;
         }
         if state.status == Some(RunStatus::Queued) && !state.is_unfinished {
@@ -232,11 +232,11 @@ impl Inner {
         let audit = folder.audit();
         // Nothing was started, and there is no folder.
         let Ok(last) = start::last_number(&audit) else { return };
-        match attach_within(&audit, last, PATIENCE) {
+        match attach_within(&audit, last, HOST_REPLY_TIMEOUT) {
             // The next run finds its login.
             Ok(Attached::Live(mut owner)) => {
-                owner.send(&Request::Cancel { ladder: None }).ok();
-                owner.send(&Request::Detach).ok();
+                owner.send(&HostRequest::Cancel { ladder: None }).ok();
+                owner.send(&HostRequest::Detach).ok();
             }
             // The run is over, so there is no Log to report what could not be kept.
             Ok(Attached::Ended(_) | Attached::Lost { .. } | Attached::NotBegun) => {

@@ -11,7 +11,7 @@ use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
-use super::desk::{Passes, Trouble, Wanted};
+use super::desk::{Passes, RunProblem, Wanted};
 use super::{Inner, TakenUp};
 use crate::clock::until_moment;
 use crate::error::RuntimeError;
@@ -20,7 +20,7 @@ use crate::queue::{Demand, Slot, SlotKind};
 use crate::record::RunRecord;
 use crate::run::Run;
 use crate::views;
-use crate::worker::{Rest, Worker};
+use crate::worker::{Worker, WorkerExit};
 
 /// The pauses before a run that is stuck is retried.
 const TRY_AGAIN: [Duration; 5] = [
@@ -39,13 +39,13 @@ const HELD_TRIES: u32 = 10;
 const HELD_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long another thread of this process may hold a run.
-const OWN_PATIENCE: Duration = Duration::from_secs(10);
+const OWN_THREAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest wait of the timer thread, so that a changed clock and answers from other processes are noticed.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
+const TIMER_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The number of questions with a deadline that are checked for an answer from another process.
-const ARMED_LOOKED_AT: usize = 100;
+const ARMED_CHECKED_MAX: usize = 100;
 
 pub(super) fn demand(record: &RunRecord) -> Demand {
     let kind = match record.engine.continuation {
@@ -66,15 +66,15 @@ impl Inner {
         }
         let is_for_later = demand.not_before.is_some();
         self.desk().queue.push(run.id, demand);
-        self.pump(Some(run));
+        self.dispatch(Some(run));
         if is_for_later {
-            self.wind_up();
+            self.ensure_timer_thread();
             self.changed.notify_all();
         }
     }
 
     /// Gives free slots to waiting runs. `at_hand` need not be opened again if it is one of them.
-    pub(super) fn pump(self: &Arc<Self>, mut at_hand: Option<Run>) {
+    pub(super) fn dispatch(self: &Arc<Self>, mut at_hand: Option<Run>) {
         loop {
             let Some(mailbox) = self.mailbox() else { return };
             // Moved from the queue to active in one step: it must never be seen in neither.
@@ -132,12 +132,12 @@ impl Inner {
     }
 
     /// Another thread of this process may hold it for a moment.
-    pub(super) fn open_patiently(&self, id: RunId) -> Result<Run, RuntimeError> {
+    pub(super) fn open_with_retry(&self, id: RunId) -> Result<Run, RuntimeError> {
         let begin = Instant::now();
         loop {
             match self.open(id) {
                 Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
-                    if pid == Some(std::process::id()) && begin.elapsed() < OWN_PATIENCE =>
+                    if pid == Some(std::process::id()) && begin.elapsed() < OWN_THREAD_TIMEOUT =>
                 {
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -149,7 +149,7 @@ impl Inner {
     fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {
         // A fault in a parser must not take down the slot and the callers that wait for this run.
         let worked = catch_unwind(AssertUnwindSafe(|| {
-            let opened = run.map_or_else(|| self.open_patiently(id), Ok);
+            let opened = run.map_or_else(|| self.open_with_retry(id), Ok);
             opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work())
         }));
         let outcome = worked.unwrap_or_else(|_| {
@@ -158,8 +158,8 @@ impl Inner {
         });
         mailbox.close();
         let mut unretried = None;
-        if matches!(outcome, Ok(Rest::Over)) {
-            self.see_to_views(id);
+        if matches!(outcome, Ok(WorkerExit::Over)) {
+            self.schedule_views(id);
             // What hindered this run does not affect the next.
             self.desk().troubles.remove(&id);
             // Before a waiting caller finds nothing left to do for the run.
@@ -170,12 +170,12 @@ impl Inner {
             desk.queue.give_back(slot);
             let is_wanted = desk.end(id);
             match outcome {
-                Ok(Rest::Over) => {}
-                Ok(Rest::LetGo) => {
+                Ok(WorkerExit::Over) => {}
+                Ok(WorkerExit::LetGo) => {
                     desk.troubles.remove(&id);
                     desk.was_let_go(id);
                 }
-                Ok(Rest::Waiting { timer }) => {
+                Ok(WorkerExit::Waiting { timer }) => {
                     desk.troubles.remove(&id);
                     // Another request has advanced it meanwhile.
                     if let Some(timer) = timer.filter(|_| is_wanted == Wanted::No) {
@@ -195,18 +195,18 @@ impl Inner {
             }
             self.desk().handed_over(id);
         }
-        self.wind_up();
+        self.ensure_timer_thread();
         self.changed.notify_all();
-        self.pump(None);
+        self.dispatch(None);
     }
 
-    pub(super) fn failed(&self, desk: &mut super::Desk, id: RunId, error: &RuntimeError) {
+    pub(super) fn failed(&self, desk: &mut super::RunTable, id: RunId, error: &RuntimeError) {
         match error {
             // It is removed, or over.
             RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. }) | RuntimeError::Refused { .. } => {}
             // The variables do not change while this process runs, so that it is not retried: another owner has them.
             RuntimeError::OtherVariables { .. } => {
-                let trouble = Trouble { words: error.to_string(), tries: 0, again: None, passes: Passes::WithRun };
+                let trouble = RunProblem { words: error.to_string(), tries: 0, again: None, passes: Passes::WithRun };
                 desk.troubles.insert(id, trouble);
                 self.changed.notify_all();
             }
@@ -224,30 +224,30 @@ impl Inner {
         }
     }
 
-    fn is_in_trouble(&self, desk: &mut super::Desk, id: RunId, words: String) {
+    fn is_in_trouble(&self, desk: &mut super::RunTable, id: RunId, words: String) {
         let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
         // A disk may be full for a day; the run is never given up.
-        let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(LOOK_AGAIN);
+        let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(TIMER_CHECK_INTERVAL);
         let (again, passes) = (Some(Instant::now() + pause), Passes::WhenDone);
-        desk.troubles.insert(id, Trouble { words, tries: tries + 1, again, passes });
+        desk.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
         self.changed.notify_all();
     }
 
     /// Checks again whether the owner of a run releases it; a run that is worked on elsewhere is not this process's.
-    pub(super) fn is_held(&self, desk: &mut super::Desk, id: RunId) {
+    pub(super) fn is_held(&self, desk: &mut super::RunTable, id: RunId) {
         let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
         if tries >= HELD_TRIES {
             desk.troubles.remove(&id);
         } else {
             let words = "another process has this run".to_owned();
             let (again, passes) = (Some(Instant::now() + HELD_PAUSE), Passes::WhenDone);
-            desk.troubles.insert(id, Trouble { words, tries: tries + 1, again, passes });
+            desk.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
         }
         self.changed.notify_all();
     }
 
     /// Where the disk was too full for the views of a run that is over, they are written later.
-    pub(super) fn see_to_views(&self, id: RunId) {
+    pub(super) fn schedule_views(&self, id: RunId) {
         if !views::are_there(&self.surroundings.tools.data.run(id)) {
             self.desk().lacks_views(id, Instant::now() + VIEWS_PAUSE);
         }
@@ -259,7 +259,7 @@ impl Inner {
             Ok(run) if run.state.is_over() => {
                 views::write(&self.surroundings.tools, id);
                 drop(run);
-                self.see_to_views(id);
+                self.schedule_views(id);
             }
             Ok(run) => {
                 if run.state.status == Some(RunStatus::WaitingUser) {
@@ -268,25 +268,25 @@ impl Inner {
                 drop(run);
             }
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone | LogErrorKind::Held { .. }, .. })) => {}
-            Err(_) => self.see_to_views(id),
+            Err(_) => self.schedule_views(id),
         }
     }
 
     /// Ensures that the timer thread is running.
-    pub(super) fn wind_up(self: &Arc<Self>) {
+    pub(super) fn ensure_timer_thread(self: &Arc<Self>) {
         let mut desk = self.desk();
-        if desk.has_moments() && !desk.has_clockwork && !desk.is_leaving {
-            desk.has_clockwork = true;
+        if desk.has_moments() && !desk.has_timer_thread && !desk.is_leaving {
+            desk.has_timer_thread = true;
             let inner = self.clone();
-            let spawned = thread::Builder::new().name("timer".to_owned()).spawn(move || inner.clockwork());
-            desk.has_clockwork = spawned.is_ok();
+            let spawned = thread::Builder::new().name("timer".to_owned()).spawn(move || inner.run_timer_thread());
+            desk.has_timer_thread = spawned.is_ok();
         }
     }
 
     /// Other processes answer questions too, and then the deadline no longer matters here. Only Logs whose size has
     /// changed are read.
     fn forget_answered(&self, sizes: &mut HashMap<RunId, u64>) {
-        let armed = self.desk().armed(ARMED_LOOKED_AT);
+        let armed = self.desk().armed(ARMED_CHECKED_MAX);
         sizes.retain(|run, _| armed.iter().any(|(armed, _)| armed == run));
         for (id, interaction_id) in armed {
             let size = fs::metadata(self.surroundings.tools.data.run(id).events()).map_or(0, |log| log.len());
@@ -310,13 +310,13 @@ impl Inner {
     }
 
     /// Waits for moments until there is none left.
-    fn clockwork(self: Arc<Self>) {
+    fn run_timer_thread(self: Arc<Self>) {
         let (mut looked, mut sizes) = (Instant::now(), HashMap::new());
         loop {
             let (now, running) = (self.surroundings.tools.clock.now(), self.surroundings.tools.clock.running());
             let mut desk = self.desk();
             if desk.is_leaving || !desk.has_moments() {
-                desk.has_clockwork = false;
+                desk.has_timer_thread = false;
                 return;
             }
             let due = desk.take_due(running);
@@ -324,13 +324,14 @@ impl Inner {
             let lacking = desk.take_lacking(Instant::now());
             let begins = desk.queue.is_due(now);
             if due.is_none() && retry.is_none() && lacking.is_none() && !begins {
-                let timer = desk.next_timer().map_or(LOOK_AGAIN, |at| at.saturating_sub(running));
-                let timer = timer.min(desk.queue.next_moment().map_or(LOOK_AGAIN, |at| until_moment(now, at)));
+                let timer = desk.next_timer().map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_sub(running));
+                let timer =
+                    timer.min(desk.queue.next_moment().map_or(TIMER_CHECK_INTERVAL, |at| until_moment(now, at)));
                 let retry = [desk.next_retry(), desk.next_lacking()].into_iter().flatten().min();
-                let retry = retry.map_or(LOOK_AGAIN, |at| at.saturating_duration_since(Instant::now()));
-                let wait = timer.min(retry).min(LOOK_AGAIN);
+                let retry = retry.map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_duration_since(Instant::now()));
+                let wait = timer.min(retry).min(TIMER_CHECK_INTERVAL);
                 drop(self.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner));
-                if looked.elapsed() >= LOOK_AGAIN {
+                if looked.elapsed() >= TIMER_CHECK_INTERVAL {
                     looked = Instant::now();
                     self.forget_answered(&mut sizes);
                 }
@@ -340,7 +341,7 @@ impl Inner {
             desk.queue.let_in(now);
             drop(desk);
             if begins {
-                self.pump(None);
+                self.dispatch(None);
             }
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
@@ -352,7 +353,7 @@ impl Inner {
             }
             if let Some(run) = retry {
                 match self.take_up(run) {
-                    Ok(TakenUp::SomebodyElses) => self.is_held(&mut self.desk(), run),
+                    Ok(TakenUp::OwnedElsewhere) => self.is_held(&mut self.desk(), run),
                     Ok(TakenUp::Working | TakenUp::Stuck) => {}
                     Ok(TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_)) => {
                         drop(self.desk().troubles.remove(&run))

@@ -42,7 +42,7 @@ fn another_home_is_another_login() {
 
 /// A key that the operator replaced must not stop runs that the server accepted before; a missing key would end them.
 #[test]
-fn a_server_may_have_another_key_for_its_own_runs_and_must_have_one() {
+fn a_server_may_change_its_key_but_must_have_one() {
     let was = sealed(OwnerRole::Server, &[("KEY", "first")]);
     let now = |role, variables: &[(&str, &str)]| changed(&was, &process(role, variables));
     assert!(now(OwnerRole::Server, &[("KEY", "second"), ("TOKEN", "new")]).is_empty());

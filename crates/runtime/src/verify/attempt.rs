@@ -14,7 +14,7 @@ use skillrun_translate::coverage::Coverage;
 use skillrun_translate::{AttemptPipeline, EventBuilder, Facts};
 
 use super::files::{self, Over};
-use super::{Check, CheckKind, Outcome, difference, meta};
+use super::{Check, CheckKind, VerifyOutcome, difference, meta};
 use crate::accept::GATE;
 use crate::attempt::is_evidence;
 use crate::blobs;
@@ -42,7 +42,7 @@ pub(super) struct AttemptCheck {
     /// The host that began it.
     reading: Option<Box<Reading>>,
     /// The first difference of the events, or why there is no reading.
-    outcome: Option<Outcome>,
+    outcome: Option<VerifyOutcome>,
 }
 
 /// Why the events of an attempt are not expected to be those that this version makes.
@@ -56,11 +56,13 @@ enum NotOurs {
 }
 
 impl NotOurs {
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> VerifyOutcome {
         match self {
-            Self::OtherVersion(why) => Outcome::not_comparable(why.clone()),
-            Self::ParserChanged => Outcome::not_comparable("two versions of the parser made its events"),
-            Self::NotLogged => Outcome::not_comparable("the disk was full, and not all of its events are in the Log"),
+            Self::OtherVersion(why) => VerifyOutcome::not_comparable(why.clone()),
+            Self::ParserChanged => VerifyOutcome::not_comparable("two versions of the parser made its events"),
+            Self::NotLogged => {
+                VerifyOutcome::not_comparable("the disk was full, and not all of its events are in the Log")
+            }
         }
     }
 }
@@ -87,7 +89,7 @@ impl AttemptCheck {
         names: &[String],
     ) -> Self {
         let opened = if files::is_removed(&context.folder.audit()) {
-            Err(Outcome::not_comparable("the evidence was removed to save space"))
+            Err(VerifyOutcome::not_comparable("the evidence was removed to save space"))
         } else {
             Reading::open(context, number, names).map_err(|error| unreadable(&error))
         };
@@ -126,12 +128,16 @@ impl AttemptCheck {
                 let again = again.to_json();
                 (!chain::is_event(json, again.as_bytes())).then(|| {
                     let place = difference::of_json(&chain::without_link(json), again.as_bytes());
-                    Outcome::different(format!("seq {} differs from the evidence: {place} of its line", event.seq))
+                    VerifyOutcome::different(format!(
+                        "seq {} differs from the evidence: {place} of its line",
+                        event.seq
+                    ))
                 })
             }
-            Ok(None) => {
-                Some(Outcome::different(format!("seq {} is not in the evidence, which ends before it", event.seq)))
-            }
+            Ok(None) => Some(VerifyOutcome::different(format!(
+                "seq {} is not in the evidence, which ends before it",
+                event.seq
+            ))),
             Err(error) => Some(unreadable(&error)),
         };
     }
@@ -140,10 +146,10 @@ impl AttemptCheck {
     pub(super) fn settled(mut self, context: &Context<'_>, state: &State, ended: &AttemptEnded) -> Vec<Check> {
         let audit = context.folder.audit();
         let files = files::check(&audit, context.record.run_id, self.number, Over::Settled(ended));
-        if let Outcome::Missing { why, .. } = &files {
+        if let VerifyOutcome::Missing { why, .. } = &files {
             let why = format!("{why}, so nothing can be derived");
             let rest = [CheckKind::EvidenceEvents, CheckKind::Coverage, CheckKind::Verdict, CheckKind::Meta];
-            let rest = rest.into_iter().map(|what| (what, Outcome::not_comparable(why.clone())));
+            let rest = rest.into_iter().map(|what| (what, VerifyOutcome::not_comparable(why.clone())));
             let files = [(CheckKind::EvidenceFiles, files.clone())].into_iter();
             return self.checks(files.chain(rest));
         }
@@ -171,9 +177,9 @@ impl AttemptCheck {
         let events = match (&self.not_ours, &self.outcome) {
             (Some(why), _) => why.outcome(),
             (None, Some(outcome)) => outcome.clone(),
-            (None, None) => Outcome::Same,
+            (None, None) => VerifyOutcome::Same,
         };
-        let rest = || Outcome::not_comparable(why);
+        let rest = || VerifyOutcome::not_comparable(why);
         let checks = [
             (CheckKind::EvidenceFiles, files),
             (CheckKind::EvidenceEvents, events),
@@ -183,21 +189,21 @@ impl AttemptCheck {
         self.checks(checks.into_iter())
     }
 
-    fn checks(&self, outcomes: impl Iterator<Item = (CheckKind, Outcome)>) -> Vec<Check> {
+    fn checks(&self, outcomes: impl Iterator<Item = (CheckKind, VerifyOutcome)>) -> Vec<Check> {
         outcomes.map(|(what, outcome)| Check { what, attempt: Some(self.number), outcome }).collect()
     }
 
     /// Whether the Log has all events, and no others.
-    fn events(&mut self) -> Outcome {
+    fn events(&mut self) -> VerifyOutcome {
         if let Some(why) = &self.not_ours {
             return why.outcome();
         }
         if let Some(outcome) = &self.outcome {
             return outcome.clone();
         }
-        let Some(reading) = &mut self.reading else { return Outcome::Same };
+        let Some(reading) = &mut self.reading else { return VerifyOutcome::Same };
         match reading.next() {
-            Ok(None) => Outcome::Same,
+            Ok(None) => VerifyOutcome::Same,
             Ok(Some(event)) => {
                 let (kind, raw) = (event.event_type(), event.raw_ref);
                 let range = match event.source.stream {
@@ -206,13 +212,16 @@ impl AttemptCheck {
                         format!("stdout {}..{}", raw.stdout_from, raw.stdout_to)
                     }
                 };
-                Outcome::different(format!("the evidence has more after seq {}: {kind} of {range}", self.last_seq))
+                VerifyOutcome::different(format!(
+                    "the evidence has more after seq {}: {kind} of {range}",
+                    self.last_seq
+                ))
             }
             Err(error) => unreadable(&error),
         }
     }
 
-    fn covered(&mut self) -> Outcome {
+    fn covered(&mut self) -> VerifyOutcome {
         match &self.not_ours {
             // The two may not have met at the same byte.
             Some(why @ (NotOurs::ParserChanged | NotOurs::NotLogged)) => return why.outcome(),
@@ -226,11 +235,16 @@ impl AttemptCheck {
             let (covered, name) = (self.coverage.covered(stream), stream.source());
             (bytes != covered).then(|| format!("events cover {covered} of the {bytes} bytes of {name}"))
         });
-        uncovered.map_or(Outcome::Same, Outcome::different)
+        uncovered.map_or(VerifyOutcome::Same, VerifyOutcome::different)
     }
 
     /// The verdict of the gate, and of a large output, if there is one.
-    fn verdict(&mut self, context: &Context<'_>, state: &State, ended: &AttemptEnded) -> (Outcome, Option<Outcome>) {
+    fn verdict(
+        &mut self,
+        context: &Context<'_>,
+        state: &State,
+        ended: &AttemptEnded,
+    ) -> (VerifyOutcome, Option<VerifyOutcome>) {
         if let Some(why) = &self.not_ours {
             return (why.outcome(), None);
         }
@@ -239,7 +253,7 @@ impl AttemptCheck {
             Ok(reading) => reading,
             Err(outcome) => return (outcome, None),
         };
-        let Some((facts, elapsed_ms)) = &reading.end else { return (Outcome::Same, None) };
+        let Some((facts, elapsed_ms)) = &reading.end else { return (VerifyOutcome::Same, None) };
         let settled = judge(context.record, &context.rules, state, number, facts, &reading.meta);
         // The hash is compared with the files.
         let ending = ending(context.record, &reading.meta, *elapsed_ms, ended.host_hash.clone());
@@ -248,28 +262,28 @@ impl AttemptCheck {
             if let Data::AttemptEnded(again) = &event.data { serde_json::to_vec(again).ok() } else { None }
         });
         let verdict = match (serde_json::to_vec(ended), again) {
-            (Ok(ended), Some(again)) if ended == again => Outcome::Same,
+            (Ok(ended), Some(again)) if ended == again => VerifyOutcome::Same,
             (Ok(ended), Some(again)) => {
                 let place = difference::of_json(&ended, &again);
                 let told = format!("attempt.ended differs from the evidence: {place} of its data");
                 let rules = context.record.gate;
                 // By other rules the verdict may have been different, and right.
                 if rules == GATE {
-                    Outcome::different(told)
+                    VerifyOutcome::different(told)
                 } else {
-                    Outcome::not_comparable(format!("{told}; it was judged by rules {rules}, not {GATE}"))
+                    VerifyOutcome::not_comparable(format!("{told}; it was judged by rules {rules}, not {GATE}"))
                 }
             }
-            (Err(_), _) | (Ok(_), None) => Outcome::not_comparable("the turn record cannot be derived again"),
+            (Err(_), _) | (Ok(_), None) => VerifyOutcome::not_comparable("the turn record cannot be derived again"),
         };
         let large = ended.verdict.output_bytes.map(|_| large_output(context, number, settled.verdict.output.as_ref()));
         (verdict, large)
     }
 
     /// The evidence, read to its end.
-    fn finished(&mut self) -> Result<&Reading, Outcome> {
+    fn finished(&mut self) -> Result<&Reading, VerifyOutcome> {
         let Some(reading) = &mut self.reading else {
-            return Err(self.outcome.clone().unwrap_or(Outcome::not_comparable("there is no evidence")));
+            return Err(self.outcome.clone().unwrap_or(VerifyOutcome::not_comparable("there is no evidence")));
         };
         reading.finish().map_err(|error| unreadable(&error))?;
         Ok(reading)
@@ -321,8 +335,8 @@ impl Reading {
     }
 }
 
-fn unreadable(error: &EvidenceError) -> Outcome {
-    Outcome::lost(format!("the evidence cannot be read ({error})"))
+fn unreadable(error: &EvidenceError) -> VerifyOutcome {
+    VerifyOutcome::lost(format!("the evidence cannot be read ({error})"))
 }
 
 /// Events of another version are not expected to be the same.
@@ -340,14 +354,14 @@ fn other_version(context: &Context<'_>, started: &AttemptStarted) -> Option<Stri
     None
 }
 
-fn large_output(context: &Context<'_>, number: AttemptNumber, again: Option<&Map<String, Value>>) -> Outcome {
+fn large_output(context: &Context<'_>, number: AttemptNumber, again: Option<&Map<String, Value>>) -> VerifyOutcome {
     match (blobs::read_output(context.folder, number), again) {
-        (None, _) => Outcome::lost(format!("blobs/output.{number}.json is missing or not an output")),
-        (Some(found), Some(again)) if found == *again => Outcome::Same,
+        (None, _) => VerifyOutcome::lost(format!("blobs/output.{number}.json is missing or not an output")),
+        (Some(found), Some(again)) if found == *again => VerifyOutcome::Same,
         (Some(found), again) => {
             let again = again.cloned().map_or(Value::Null, Value::Object);
             let field = difference::first_field(&Value::Object(found), &again).unwrap_or_default();
-            Outcome::different(format!("blobs/output.{number}.json differs from the evidence: in {field}"))
+            VerifyOutcome::different(format!("blobs/output.{number}.json differs from the evidence: in {field}"))
         }
     }
 }

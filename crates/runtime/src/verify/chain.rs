@@ -4,7 +4,7 @@ use skillrun_log::{LineHash, LogLine};
 use skillrun_model::RunId;
 use skillrun_model::rasp::{Data, Event, LogHead};
 
-use super::{NotedHead, Outcome};
+use super::{NotedHead, VerifyOutcome};
 
 #[derive(Debug)]
 pub(super) struct Chain {
@@ -13,7 +13,7 @@ pub(super) struct Chain {
     /// The first event that carries a hash.
     first: Option<u64>,
     /// The first event declares that this Log is chained from its beginning.
-    is_sworn: bool,
+    is_chained: bool,
     problem: Option<String>,
     /// The last line, if it carries a hash.
     head: Option<LogHead>,
@@ -32,7 +32,7 @@ impl Chain {
         Self {
             before: LineHash::before_first(run),
             first: None,
-            is_sworn: false,
+            is_chained: false,
             problem: None,
             head: None,
             noted: noted.map(|head| Noted { head, found: None }),
@@ -42,7 +42,7 @@ impl Chain {
     pub(super) fn event(&mut self, line: LogLine<'_>, event: &Event) {
         let (seq, hash, prev) = (event.seq, line.hash(), line.prev());
         if let Data::RunStarted(started) = &event.data {
-            self.is_sworn |= started.record_hash.is_some();
+            self.is_chained |= started.record_hash.is_some();
         }
         if self.problem.is_none() {
             self.problem = self.wrong(seq, prev);
@@ -70,7 +70,7 @@ impl Chain {
                 "seq {seq} does not carry the hash of seq {before}: one of the two was changed, or events between them \
                  were added or left out"
             )),
-            None if self.first.is_some() || self.is_sworn => {
+            None if self.first.is_some() || self.is_chained => {
                 Some(format!("seq {seq} carries no hash of the event before it, and should"))
             }
             None => None,
@@ -78,21 +78,21 @@ impl Chain {
     }
 
     /// The chain, and the noted head.
-    pub(super) fn finish(self) -> (Outcome, Option<Outcome>, Option<LogHead>) {
+    pub(super) fn finish(self) -> (VerifyOutcome, Option<VerifyOutcome>, Option<LogHead>) {
         let chain = match (self.problem, self.first) {
-            (Some(problem), _) => Outcome::different(problem),
-            (None, Some(1)) => Outcome::Same,
-            (None, Some(first)) => Outcome::not_comparable(format!(
+            (Some(problem), _) => VerifyOutcome::different(problem),
+            (None, Some(1)) => VerifyOutcome::Same,
+            (None, Some(first)) => VerifyOutcome::not_comparable(format!(
                 "the events before seq {first} are unchained: an older version wrote them"
             )),
-            (None, None) => Outcome::not_comparable("its events are unchained: an older version wrote them"),
+            (None, None) => VerifyOutcome::not_comparable("its events are unchained: an older version wrote them"),
         };
         let noted = self.noted.map(|Noted { head, found }| match (found, head.seq) {
             (Some(found), Some(seq)) if found != seq => {
-                Outcome::different(format!("the event with that hash is seq {found}, not seq {seq}"))
+                VerifyOutcome::different(format!("the event with that hash is seq {found}, not seq {seq}"))
             }
-            (Some(_), _) => Outcome::Same,
-            (None, _) => Outcome::different("no event has that hash: the Log was changed or truncated since"),
+            (Some(_), _) => VerifyOutcome::Same,
+            (None, _) => VerifyOutcome::different("no event has that hash: the Log was changed or truncated since"),
         });
         (chain, noted, self.head)
     }

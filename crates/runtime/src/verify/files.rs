@@ -9,7 +9,7 @@ use skillrun_evidence::{HostRecord, Stream, names, whole_file};
 use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_model::{AttemptNumber, EndedBy, RunId};
 
-use super::Outcome;
+use super::VerifyOutcome;
 use crate::retention;
 
 /// Whether an attempt is over, and how its process left.
@@ -24,72 +24,76 @@ pub(super) fn is_removed(audit: &Path) -> bool {
     audit.join(retention::NOTE).symlink_metadata().is_ok()
 }
 
-pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<'_>) -> Outcome {
+pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<'_>) -> VerifyOutcome {
     if is_removed(audit) {
-        return Outcome::not_comparable("the evidence was removed to save space");
+        return VerifyOutcome::not_comparable("the evidence was removed to save space");
     }
     let name = names::host(number);
     let record = match HostRecord::read(audit, number) {
         Ok(Some(record)) => record,
         Ok(None) => return without_record(audit, number, over),
-        Err(error) => return Outcome::different(format!("{name} is not a host record ({error})")),
+        Err(error) => return VerifyOutcome::different(format!("{name} is not a host record ({error})")),
     };
     if record.attempt_number != number {
-        return Outcome::different(format!("{name} is the record of attempt {}", record.attempt_number));
+        return VerifyOutcome::different(format!("{name} is the record of attempt {}", record.attempt_number));
     }
     if record.run_id != run {
-        return Outcome::different(format!("{name} is the record of an attempt of run {}", record.run_id));
+        return VerifyOutcome::different(format!("{name} is the record of an attempt of run {}", record.run_id));
     }
     if let Over::Settled(AttemptEnded { host_hash: Some(wanted), .. }) = over {
         match whole_file::hash(&audit.join(&name)) {
             Ok((found, _)) if found == *wanted => {}
-            Ok(_) => return Outcome::different(format!("{name} is not the record that attempt.ended has the hash of")),
-            Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
+            Ok(_) => {
+                return VerifyOutcome::different(format!("{name} is not the record that attempt.ended has the hash of"));
+            }
+            Err(error) => return VerifyOutcome::lost(format!("{name} cannot be read ({error})")),
         }
     }
     if let Some(wrong) = wrong_claim(audit, run, number, record.host_pid) {
-        return Outcome::different(wrong);
+        return VerifyOutcome::different(wrong);
     }
     if record.hashes.is_empty() {
-        return Outcome::not_comparable("the host could not vouch for the files it wrote");
+        return VerifyOutcome::not_comparable("the host could not vouch for the files it wrote");
     }
     for (name, hash) in &record.hashes {
         if !recorded(number).contains(name) && !names::beside(number).contains(name) {
-            return Outcome::different(format!("{} lists {name:?}, which is not evidence", names::host(number)));
+            return VerifyOutcome::different(format!("{} lists {name:?}, which is not evidence", names::host(number)));
         }
         match whole_file::hash(&audit.join(name)) {
             Ok((found, _)) if found == *hash => {}
             Ok((_, bytes)) => {
-                return Outcome::different(format!(
+                return VerifyOutcome::different(format!(
                     "{name} differs from what the host wrote: it has {bytes} bytes and another hash"
                 ));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Outcome::lost(format!("{name} is missing"));
+                return VerifyOutcome::lost(format!("{name} is missing"));
             }
-            Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
+            Err(error) => return VerifyOutcome::lost(format!("{name} cannot be read ({error})")),
         }
     }
     let beside = recorded(number)
         .into_iter()
         .find(|name| !record.hashes.contains_key(name) && audit.join(name).symlink_metadata().is_ok());
     match beside {
-        Some(name) => Outcome::different(format!("{name} exists, but the host wrote no such file")),
-        None => Outcome::Same,
+        Some(name) => VerifyOutcome::different(format!("{name} exists, but the host wrote no such file")),
+        None => VerifyOutcome::Same,
     }
 }
 
-fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outcome {
+fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> VerifyOutcome {
     let name = names::host(number);
     let exit = match over {
-        Over::NotYet => return Outcome::not_yet(format!("{name} is written when the attempt is over")),
-        Over::Settled(AttemptEnded { host_hash: Some(_), .. }) => return Outcome::lost(format!("{name} is missing")),
+        Over::NotYet => return VerifyOutcome::not_yet(format!("{name} is written when the attempt is over")),
+        Over::Settled(AttemptEnded { host_hash: Some(_), .. }) => {
+            return VerifyOutcome::lost(format!("{name} is missing"));
+        }
         Over::Settled(ended) => &ended.exit,
     };
     match exit.ended_by {
-        Some(EndedBy::HostLost) => Outcome::not_comparable("the host was lost before it could record any hash"),
+        Some(EndedBy::HostLost) => VerifyOutcome::not_comparable("the host was lost before it could record any hash"),
         None if recorded(number).iter().all(|name| audit.join(name).symlink_metadata().is_err()) => {
-            Outcome::not_comparable("nothing was recorded")
+            VerifyOutcome::not_comparable("nothing was recorded")
         }
         None
         | Some(
@@ -102,7 +106,7 @@ fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outcom
             | EndedBy::Budget
             | EndedBy::HostError
             | EndedBy::NotStarted,
-        ) => Outcome::lost(format!("{name} is missing")),
+        ) => VerifyOutcome::lost(format!("{name} is missing")),
     }
 }
 

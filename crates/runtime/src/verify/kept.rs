@@ -10,7 +10,7 @@ use skillrun_model::rasp::data::{ArtifactIndexed, RunStarted};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{Code, EndedBy, RunId};
 
-use super::Outcome;
+use super::VerifyOutcome;
 use super::attempt::Context;
 use super::files;
 use super::views::Extent;
@@ -47,51 +47,55 @@ impl Kept {
     }
 
     /// `run.json`.
-    pub(super) fn record(&self, run: RunId, context: &Context<'_>) -> Outcome {
+    pub(super) fn record(&self, run: RunId, context: &Context<'_>) -> VerifyOutcome {
         let its = context.record.run_id;
         if its != run {
-            return Outcome::different(format!("it is the record of run {its}, in the folder of run {run}"));
+            return VerifyOutcome::different(format!("it is the record of run {its}, in the folder of run {run}"));
         }
         let Some(wanted) = self.started.as_ref().and_then(|started| started.record_hash.as_ref()) else {
-            return Outcome::not_comparable("the first event carries no hash of it: an older version wrote it");
+            return VerifyOutcome::not_comparable("the first event carries no hash of it: an older version wrote it");
         };
         match whole_file::hash(&context.folder.record()) {
-            Ok((found, _)) if found == *wanted => Outcome::Same,
-            Ok(_) => Outcome::different("run.json was changed after the run was accepted: it has another hash"),
-            Err(error) => Outcome::lost(format!("run.json cannot be read ({error})")),
+            Ok((found, _)) if found == *wanted => VerifyOutcome::Same,
+            Ok(_) => VerifyOutcome::different("run.json was changed after the run was accepted: it has another hash"),
+            Err(error) => VerifyOutcome::lost(format!("run.json cannot be read ({error})")),
         }
     }
 
-    pub(super) fn skill(context: &Context<'_>) -> Outcome {
-        inputs::skill(context.folder, context.record).map_or_else(Outcome::different, |()| Outcome::Same)
+    pub(super) fn skill(context: &Context<'_>) -> VerifyOutcome {
+        inputs::skill(context.folder, context.record).map_or_else(VerifyOutcome::different, |()| VerifyOutcome::Same)
     }
 
     /// None where the run has no such files.
-    pub(super) fn inputs(&self, context: &Context<'_>) -> Option<Outcome> {
+    pub(super) fn inputs(&self, context: &Context<'_>) -> Option<VerifyOutcome> {
         let (record, folder) = (context.record, context.folder.inputs());
         let mut hashes = record.input_hashes.clone();
         hashes.extend(self.reply_hashes.clone());
         if let Err(changed) = inputs::files(&folder, &hashes) {
-            return Some(Outcome::different(changed));
+            return Some(VerifyOutcome::different(changed));
         }
         let named = record.request.files.values().chain(&record.request.script);
         let is_unhashed = self.unhashed_reply || named.into_iter().any(|name| !hashes.contains_key(name));
         match (is_unhashed, hashes.is_empty()) {
-            (true, _) => Some(Outcome::not_comparable("their hashes were not recorded: an older version took them")),
-            (false, false) => Some(Outcome::Same),
+            (true, _) => {
+                Some(VerifyOutcome::not_comparable("their hashes were not recorded: an older version took them"))
+            }
+            (false, false) => Some(VerifyOutcome::Same),
             (false, true) => None,
         }
     }
 
     /// None where the run made none.
-    pub(super) fn artifacts(&self, context: &Context<'_>, state: &State, extent: &Extent) -> Option<Outcome> {
+    pub(super) fn artifacts(&self, context: &Context<'_>, state: &State, extent: &Extent) -> Option<VerifyOutcome> {
         if self.artifacts.is_empty() {
             return None;
         }
         match extent {
             Extent::Over => {}
-            Extent::NotOver => return Some(Outcome::not_comparable("the run is not over, and may still change them")),
-            Extent::Unknown(why) => return Some(Outcome::not_comparable(why.clone())),
+            Extent::NotOver => {
+                return Some(VerifyOutcome::not_comparable("the run is not over, and may still change them"));
+            }
+            Extent::Unknown(why) => return Some(VerifyOutcome::not_comparable(why.clone())),
         }
         let is_own = match &context.record.request.workspace {
             Workspace::Own => true,
@@ -123,13 +127,13 @@ impl Kept {
             // A file that only the output names is listed when it is named, and not when it changes.
             let is_listed = path.starts_with(artifacts::FOLDER) && !self.is_cut;
             return Some(if is_own && holds_still && is_listed {
-                Outcome::different(changed)
+                VerifyOutcome::different(changed)
             } else if is_own {
-                Outcome::ChangedSince { what_changed: changed }
+                VerifyOutcome::ChangedSince { what_changed: changed }
             } else {
-                Outcome::ChangedSince { what_changed: format!("{changed}; the folder is the user's") }
+                VerifyOutcome::ChangedSince { what_changed: format!("{changed}; the folder is the user's") }
             });
         }
-        Some(Outcome::Same)
+        Some(VerifyOutcome::Same)
     }
 }

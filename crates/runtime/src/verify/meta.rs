@@ -8,7 +8,7 @@ use skillrun_evidence::{HostRecord, names};
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::data::AttemptEnded;
 
-use super::{Outcome, difference, files};
+use super::{VerifyOutcome, difference, files};
 use crate::data_folder::RunFolder;
 use crate::worker::settled_meta;
 
@@ -20,22 +20,22 @@ pub(super) fn check(
     parse: Option<Value>,
     ended: &AttemptEnded,
     session_id: Option<&str>,
-) -> Outcome {
+) -> VerifyOutcome {
     let (audit, name) = (folder.audit(), names::meta(number));
     if files::is_removed(&audit) {
-        return Outcome::not_comparable("the evidence was removed to save space");
+        return VerifyOutcome::not_comparable("the evidence was removed to save space");
     }
     let found: Map<String, Value> = match fs::read(audit.join(&name)) {
         Ok(text) => match serde_json::from_slice(&text) {
             Ok(found) => found,
-            Err(error) => return Outcome::different(format!("{name} is not a JSON object ({error})")),
+            Err(error) => return VerifyOutcome::different(format!("{name} is not a JSON object ({error})")),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Outcome::not_comparable(
+            return VerifyOutcome::not_comparable(
                 "there is none: the host was lost, or its owner died before it was written",
             );
         }
-        Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
+        Err(error) => return VerifyOutcome::lost(format!("{name} cannot be read ({error})")),
     };
     let host = match HostRecord::read(&audit, number).map(|record| record.map(serde_json::to_value)) {
         Ok(Some(Ok(Value::Object(host)))) => host,
@@ -44,7 +44,7 @@ pub(super) fn check(
     };
     // The host writes its part first; where that failed, its owner adds the verdict to an empty file.
     if !host.is_empty() && host.keys().all(|key| !found.contains_key(key)) {
-        return Outcome::not_comparable("the host could not write its part of it");
+        return VerifyOutcome::not_comparable("the host could not write its part of it");
     }
     let settled = settled_meta::fields(parse, &ended.verdict, session_id);
     // Its owner died after the turn record and before this view: then it is as the host left it.
@@ -54,12 +54,14 @@ pub(super) fn check(
         let found = found.get(&key).unwrap_or(&Value::Null);
         if let Some(inside) = difference::first_field(found, &expected) {
             let dot = if inside.is_empty() { "" } else { "." };
-            return Outcome::different(format!("{name} differs from the host and the Log: in {key}{dot}{inside}"));
+            return VerifyOutcome::different(format!(
+                "{name} differs from the host and the Log: in {key}{dot}{inside}"
+            ));
         }
     }
     if is_settled {
-        Outcome::Same
+        VerifyOutcome::Same
     } else {
-        Outcome::not_comparable("its owner died before the verdict was written to it")
+        VerifyOutcome::not_comparable("its owner died before the verdict was written to it")
     }
 }

@@ -12,7 +12,7 @@ use super::chain::Chain;
 use super::kept::Kept;
 use super::order::Order;
 use super::views::{self, Extent, LineFile};
-use super::{Check, CheckKind, LogEnd, NotedHead, Outcome, Report};
+use super::{Check, CheckKind, LogEnd, NotedHead, VerifyOutcome, VerifyReport};
 use crate::accept::TRANSLATOR;
 use crate::data_folder::RunFolder;
 use crate::judge::Rules;
@@ -97,7 +97,7 @@ impl<'a> Pass<'a> {
         self.checks.extend(left.into_iter().flatten());
     }
 
-    pub(super) fn finish(mut self, damage: Option<Damage>, end: LogEnd) -> Report {
+    pub(super) fn finish(mut self, damage: Option<Damage>, end: LogEnd) -> VerifyReport {
         let (damage, extent) = match end {
             LogEnd::Reached if self.state.is_over() => (damage, Extent::Over),
             LogEnd::Reached => (damage, Extent::NotOver),
@@ -115,11 +115,12 @@ impl<'a> Pass<'a> {
         self.leave_open(why);
         let Self { run, context, order, chain, kept, state, result, conversation, diagnostics, mut checks, .. } = self;
         let log = match (damage, order.problem()) {
-            (Some(damage), _) => {
-                Outcome::different(format!("byte {}, where seq {} belongs: {}", damage.offset, damage.seq, damage.kind))
-            }
-            (None, Some(problem)) => Outcome::different(problem),
-            (None, None) => Outcome::Same,
+            (Some(damage), _) => VerifyOutcome::different(format!(
+                "byte {}, where seq {} belongs: {}",
+                damage.offset, damage.seq, damage.kind
+            )),
+            (None, Some(problem)) => VerifyOutcome::different(problem),
+            (None, None) => VerifyOutcome::Same,
         };
         let of_run = |what, outcome| Check { what, attempt: None, outcome };
         let (chain, noted, log_head) = chain.finish();
@@ -142,24 +143,26 @@ impl<'a> Pass<'a> {
             of_our_version(record, translated)
         } else {
             let made_by = record.translator;
-            Outcome::not_comparable(format!("it was made by translator {made_by}, and the current one is {TRANSLATOR}"))
+            VerifyOutcome::not_comparable(format!(
+                "it was made by translator {made_by}, and the current one is {TRANSLATOR}"
+            ))
         };
         checks.push(of_run(CheckKind::Conversation, translated));
         checks.push(of_run(CheckKind::Diagnostics, of_our_version(record, diagnostics.finish(&extent))));
-        Report { run_id: run, status: state.status, log_head, checks }
+        VerifyReport { run_id: run, status: state.status, log_head, checks }
     }
 }
 
 /// Another version may have made a view differently, and been right.
-fn of_our_version(record: &RunRecord, outcome: Outcome) -> Outcome {
+fn of_our_version(record: &RunRecord, outcome: VerifyOutcome) -> VerifyOutcome {
     match outcome {
-        Outcome::Different { difference } if record.skillrun != env!("CARGO_PKG_VERSION") => {
-            Outcome::not_comparable(format!("{difference}; skillrun {} accepted the run", record.skillrun))
+        VerifyOutcome::Different { difference } if record.skillrun != env!("CARGO_PKG_VERSION") => {
+            VerifyOutcome::not_comparable(format!("{difference}; skillrun {} accepted the run", record.skillrun))
         }
-        other @ (Outcome::Same
-        | Outcome::Different { .. }
-        | Outcome::ChangedSince { .. }
-        | Outcome::NotComparable { .. }
-        | Outcome::Missing { .. }) => other,
+        other @ (VerifyOutcome::Same
+        | VerifyOutcome::Different { .. }
+        | VerifyOutcome::ChangedSince { .. }
+        | VerifyOutcome::NotComparable { .. }
+        | VerifyOutcome::Missing { .. }) => other,
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 
-use super::{Outcome, difference};
+use super::{VerifyOutcome, difference};
 use crate::blobs;
 use crate::data_folder::RunFolder;
 use crate::record::RunRecord;
@@ -26,7 +26,7 @@ enum State {
     Missing,
     /// It ends before a line that the Log gives.
     Ended,
-    Settled(Outcome),
+    Settled(VerifyOutcome),
 }
 
 /// How much of the run is known.
@@ -44,7 +44,7 @@ impl LineFile {
         let state = match File::open(path) {
             Ok(file) => State::Reading(BufReader::new(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => State::Missing,
-            Err(error) => State::Settled(Outcome::lost(format!("{name} cannot be read ({error})"))),
+            Err(error) => State::Settled(VerifyOutcome::lost(format!("{name} cannot be read ({error})"))),
         };
         Self { name, state, line: 1, offset: 0 }
     }
@@ -56,7 +56,7 @@ impl LineFile {
         let mut found = Vec::new();
         // No more than expected, however long the line is.
         if let Err(error) = file.by_ref().take(length).read_to_end(&mut found) {
-            self.state = State::Settled(Outcome::lost(format!("{} cannot be read ({error})", self.name)));
+            self.state = State::Settled(VerifyOutcome::lost(format!("{} cannot be read ({error})", self.name)));
             return;
         }
         if found.is_empty() {
@@ -64,41 +64,48 @@ impl LineFile {
         } else if found.strip_suffix(b"\n") != Some(expected.as_bytes()) {
             let byte = self.offset + difference::first_byte(&found, expected.as_bytes()) as u64;
             let words = format!("{} differs from the Log: line {}, at byte {byte}", self.name, self.line);
-            self.state = State::Settled(Outcome::different(words));
+            self.state = State::Settled(VerifyOutcome::different(words));
         } else {
             self.line += 1;
             self.offset += length;
         }
     }
 
-    pub(super) fn finish(self, extent: &Extent) -> Outcome {
+    pub(super) fn finish(self, extent: &Extent) -> VerifyOutcome {
         let Self { name, state, line, offset } = self;
         let is_over = match extent {
             Extent::Over => true,
             Extent::NotOver => false,
-            Extent::Unknown(why) => return Outcome::not_comparable(why.clone()),
+            Extent::Unknown(why) => return VerifyOutcome::not_comparable(why.clone()),
         };
         match state {
             State::Settled(outcome) => outcome,
-            State::Missing if is_over => Outcome::lost(format!("{name} is missing")),
-            State::Missing => Outcome::not_yet(format!("{name} is written when the run waits or is over")),
+            State::Missing if is_over => VerifyOutcome::lost(format!("{name} is missing")),
+            State::Missing => VerifyOutcome::not_yet(format!("{name} is written when the run waits or is over")),
             State::Ended if is_over => {
-                Outcome::different(format!("{name} ends at byte {offset}, before line {line} of the Log's view"))
+                VerifyOutcome::different(format!("{name} ends at byte {offset}, before line {line} of the Log's view"))
             }
-            State::Ended => Outcome::Same,
+            State::Ended => VerifyOutcome::Same,
             State::Reading(mut file) => match file.read(&mut [0]) {
-                Ok(0) => Outcome::Same,
-                Ok(_) => Outcome::different(format!("{name} continues at byte {offset}, where the Log has no more")),
-                Err(error) => Outcome::lost(format!("{name} cannot be read ({error})")),
+                Ok(0) => VerifyOutcome::Same,
+                Ok(_) => {
+                    VerifyOutcome::different(format!("{name} continues at byte {offset}, where the Log has no more"))
+                }
+                Err(error) => VerifyOutcome::lost(format!("{name} cannot be read ({error})")),
             },
         }
     }
 }
 
 /// `result.json` against the fold over the Log.
-pub(super) fn check_result(folder: &RunFolder, record: &RunRecord, mut fold: ResultFold, extent: &Extent) -> Outcome {
+pub(super) fn check_result(
+    folder: &RunFolder,
+    record: &RunRecord,
+    mut fold: ResultFold,
+    extent: &Extent,
+) -> VerifyOutcome {
     if let Extent::Unknown(why) = extent {
-        return Outcome::not_comparable(why.clone());
+        return VerifyOutcome::not_comparable(why.clone());
     }
     if let Some((attempt, _)) = fold.missing_output()
         && let Some(output) = blobs::read_output(folder, attempt)
@@ -107,19 +114,19 @@ pub(super) fn check_result(folder: &RunFolder, record: &RunRecord, mut fold: Res
     }
     let found = match read_whole(folder) {
         Ok(found) => found,
-        Err(error) => return Outcome::lost(format!("result.json cannot be read ({error})")),
+        Err(error) => return VerifyOutcome::lost(format!("result.json cannot be read ({error})")),
     };
     let expected = fold.finish(record.run_id).map(|result| result::text(&result));
     match (found, expected) {
-        (None, Some(_)) => Outcome::lost("result.json is missing"),
-        (None, None) => Outcome::not_yet("result.json is written when the run is over"),
-        (Some(_), None) => Outcome::not_comparable("the run is not over"),
-        (Some(found), Some(Ok(expected))) if found == expected => Outcome::Same,
+        (None, Some(_)) => VerifyOutcome::lost("result.json is missing"),
+        (None, None) => VerifyOutcome::not_yet("result.json is written when the run is over"),
+        (Some(_), None) => VerifyOutcome::not_comparable("the run is not over"),
+        (Some(found), Some(Ok(expected))) if found == expected => VerifyOutcome::Same,
         (Some(found), Some(Ok(expected))) => {
             let place = difference::of_json(&found, &expected);
-            Outcome::different(format!("result.json differs from the Log: {place}"))
+            VerifyOutcome::different(format!("result.json differs from the Log: {place}"))
         }
-        (Some(_), Some(Err(error))) => Outcome::not_comparable(format!("it cannot be derived again ({error})")),
+        (Some(_), Some(Err(error))) => VerifyOutcome::not_comparable(format!("it cannot be derived again ({error})")),
     }
 }
 

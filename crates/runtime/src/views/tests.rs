@@ -99,7 +99,7 @@ fn what_is_added_at_each_wait_is_what_is_made_at_the_end() {
 }
 
 #[test]
-fn a_line_that_was_cut_is_written_again_and_a_strange_file_is_made_again() {
+fn a_cut_line_is_rewritten_and_a_foreign_file_replaced() {
     let mut world = World::new();
     world.append(vec![started(), odd(), waiting()]);
     world.add(TRANSLATOR);

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skillrun_collect::protocol::Request;
-use skillrun_engine::acp::answer::{Asked, Choice, OptionKind};
+use skillrun_collect::protocol::HostRequest;
+use skillrun_engine::acp::answer::{Choice, ExpectedAnswer, OptionKind};
 use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_lifecycle::run::Input;
 use skillrun_model::interaction::{
@@ -52,18 +52,18 @@ impl Worker<'_> {
     pub(super) fn ask_next(&mut self, calls: &mut Calls) -> Result<(), RuntimeError> {
         let state = &self.run.state;
         // A question replaces the answer before it, which a later owner could not send again.
-        let is_told = self.host.as_ref().is_none_or(Host::has_told_all);
-        let is_free = is_told
+        let all_sent = self.host.as_ref().is_none_or(Host::has_sent_all);
+        let is_free = all_sent
             && state.status == Some(RunStatus::Running)
             && state.question.is_none()
             && state.canceling.is_none();
         let Some(call) = calls.waiting.pop_front_if(|_| is_free) else { return Ok(()) };
         let question = Box::new(self.question(&call));
         let effects = match self.run.record.request.mode {
-            ExecutionMode::Interactive => self.run.happens(Input::CallAsked(question))?,
+            ExecutionMode::Interactive => self.run.apply(Input::CallAsked(question))?,
             ExecutionMode::Auto => {
                 let text = self.decided(&call).as_str().to_owned();
-                self.run.happens(Input::CallDecided { question, text })?
+                self.run.apply(Input::CallDecided { question, text })?
             }
         };
         self.carry_out(effects)?;
@@ -71,7 +71,7 @@ impl Worker<'_> {
             let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
             if let Some(host) = &mut self.host {
                 // Its clocks are stopped until an answer comes.
-                host.send(&Request::Wait { deadline });
+                host.send(&HostRequest::Wait { deadline });
             }
             self.write_waiting_views();
         }
@@ -175,11 +175,11 @@ pub(super) fn context(call: &CallQuestion) -> Value {
 }
 
 /// The same, read back.
-pub(super) fn asked_in(context: &Value) -> Option<Asked<'_>> {
+pub(super) fn asked_in(context: &Value) -> Option<ExpectedAnswer<'_>> {
     if let Some(options) = context.get("options").and_then(Value::as_array) {
-        return Some(Asked::Permission(options.iter().filter_map(choice).collect()));
+        return Some(ExpectedAnswer::Permission(options.iter().filter_map(choice).collect()));
     }
-    context.get("message").map(|_| Asked::Form(context.get("schema").filter(|schema| !schema.is_null())))
+    context.get("message").map(|_| ExpectedAnswer::Form(context.get("schema").filter(|schema| !schema.is_null())))
 }
 
 fn choice(option: &Value) -> Option<Choice<'_>> {

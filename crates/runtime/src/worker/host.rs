@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use skillrun_collect::owner::Heard;
-use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
-use skillrun_collect::{CollectError, Hears, Owner};
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
+use skillrun_collect::{CollectError, HostConnection, HostResponse};
 use skillrun_evidence::live_feed::Extent;
 use skillrun_model::AttemptNumber;
 
@@ -21,17 +21,17 @@ const TRY_AGAIN: Duration = Duration::from_millis(200);
 const CANCEL_MOMENT: Duration = Duration::from_millis(500);
 
 /// How long a host whose process is to be ended may be silent, before it is checked whether it responds at all.
-const LOOK: Duration = Duration::from_secs(5);
+const RESPONSE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long a host at its end may take to sync its files to disk, where it cannot be asked any more.
-const LAST_PATIENCE: Duration = Duration::from_secs(60);
+const FINAL_SYNC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How much longer than its time limit a turn may take; its host ends it, and then has to write everything to disk.
 pub(super) const SLACK: Duration = Duration::from_secs(10);
 
 /// A running host and the connection to it.
 pub(super) struct Host {
-    pub(super) owner: Box<Owner>,
+    pub(super) owner: Box<HostConnection>,
     pub(super) child: Option<Child>,
     /// How far its streams can be read.
     pub(super) extent: Extent,
@@ -44,7 +44,7 @@ pub(super) struct Host {
     /// When the turn should be over, whichever side ends it; none while the user is asked.
     turn_until: Option<Instant>,
     /// When it is checked whether it responds; none while it has nothing to do that has a time limit.
-    look_at: Option<Instant>,
+    check_at: Option<Instant>,
     /// Since when its process should be gone.
     overdue_since: Option<Instant>,
 }
@@ -53,7 +53,7 @@ impl Drop for Host {
     /// A process that leaves a running host is still its parent.
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {
-            bury_later(child);
+            reap_later(child);
         }
     }
 }
@@ -64,12 +64,12 @@ enum Ending {
     No,
     /// The agent was asked to cancel its turn; its process is ended at this moment.
     Asked(Instant),
-    Told,
+    Requested,
 }
 
 /// What a host has reported since the last call.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct HostReport {
     /// The attempt before ended here, and the process continues.
     pub(super) turned: Option<Extent>,
     /// A request was not carried out.
@@ -80,7 +80,7 @@ pub(super) struct News {
 }
 
 impl Host {
-    pub(super) fn new(owner: Box<Owner>, child: Option<Child>) -> Self {
+    pub(super) fn new(owner: Box<HostConnection>, child: Option<Child>) -> Self {
         let (unsent, again_at) = (VecDeque::new(), Instant::now());
         Self {
             owner,
@@ -90,18 +90,18 @@ impl Host {
             again_at,
             ending: Ending::No,
             turn_until: None,
-            look_at: None,
+            check_at: None,
             overdue_since: None,
         }
     }
 
     /// Sends a request. A host that has closed its connection has the reason in its record.
-    pub(super) fn send(&mut self, request: &Request) {
+    pub(super) fn send(&mut self, request: &HostRequest) {
         self.owner.send(request).ok();
     }
 
     /// Writes a line to the process, after earlier ones. An id is written once, whichever owner sends it.
-    pub(super) fn say(&mut self, id: String, line: String) {
+    pub(super) fn send_line(&mut self, id: String, line: String) {
         self.unsent.push_back((id, line));
         if self.unsent.len() == 1 {
             self.send_first();
@@ -110,13 +110,13 @@ impl Host {
 
     fn send_first(&mut self) {
         if let Some((id, line)) = self.unsent.front().cloned() {
-            self.send(&Request::Input { id, text: Some(line), hex: None });
+            self.send(&HostRequest::Input { id, text: Some(line), hex: None });
             self.again_at = Instant::now() + TRY_AGAIN;
         }
     }
 
     /// All lines have reached the process.
-    pub(super) fn has_told_all(&self) -> bool {
+    pub(super) fn has_sent_all(&self) -> bool {
         self.unsent.is_empty()
     }
 
@@ -125,9 +125,9 @@ impl Host {
         let again = (!self.unsent.is_empty()).then_some(self.again_at);
         let ending = match self.ending {
             Ending::Asked(until) => Some(until),
-            Ending::No | Ending::Told => None,
+            Ending::No | Ending::Requested => None,
         };
-        [again, ending, self.turn_until, self.look_at].into_iter().flatten().min()
+        [again, ending, self.turn_until, self.check_at].into_iter().flatten().min()
     }
 
     /// Another turn begins.
@@ -143,32 +143,32 @@ impl Host {
     }
 
     /// Its process should be gone soon.
-    pub(super) fn is_to_leave(&mut self) {
-        self.look_at.get_or_insert_with(|| Instant::now() + LOOK);
+    pub(super) fn expect_exit(&mut self) {
+        self.check_at.get_or_insert_with(|| Instant::now() + RESPONSE_CHECK_INTERVAL);
     }
 
     /// It is time to check whether it responds.
-    pub(super) fn is_to_be_looked_at(&self) -> bool {
-        [self.turn_until, self.look_at].into_iter().flatten().any(|at| at <= Instant::now())
+    pub(super) fn is_check_due(&self) -> bool {
+        [self.turn_until, self.check_at].into_iter().flatten().any(|at| at <= Instant::now())
     }
 
     /// Whether it is to be terminated itself, after its response; if not, it is checked again later.
-    pub(super) fn is_given_up(&mut self, hears: Hears) -> bool {
+    pub(super) fn should_terminate(&mut self, response: HostResponse) -> bool {
         let since = *self.overdue_since.get_or_insert_with(Instant::now);
-        self.turn_until = self.turn_until.map(|_| Instant::now() + LOOK);
-        self.look_at = self.look_at.map(|_| Instant::now() + LOOK);
-        match hears {
-            Hears::Yes => {
+        self.turn_until = self.turn_until.map(|_| Instant::now() + RESPONSE_CHECK_INTERVAL);
+        self.check_at = self.check_at.map(|_| Instant::now() + RESPONSE_CHECK_INTERVAL);
+        match response {
+            HostResponse::Yes => {
                 self.overdue_since = None;
                 false
             }
-            Hears::No => true,
-            Hears::NoSocket => since.elapsed() >= LAST_PATIENCE,
+            HostResponse::No => true,
+            HostResponse::NoSocket => since.elapsed() >= FINAL_SYNC_TIMEOUT,
         }
     }
 
     /// Does what is due.
-    fn see_to_time(&mut self) {
+    fn run_due(&mut self) {
         if !self.unsent.is_empty() && Instant::now() >= self.again_at {
             self.send_first();
         }
@@ -183,15 +183,15 @@ impl Host {
     pub(super) fn end_soon(&mut self) {
         match self.ending {
             Ending::No => self.ending = Ending::Asked(Instant::now() + CANCEL_MOMENT),
-            Ending::Asked(_) | Ending::Told => self.end_now(),
+            Ending::Asked(_) | Ending::Requested => self.end_now(),
         }
     }
 
     /// Ends the process and everything it started.
     pub(super) fn end_now(&mut self) {
-        self.ending = Ending::Told;
-        self.is_to_leave();
-        self.send(&Request::Cancel { ladder: None });
+        self.ending = Ending::Requested;
+        self.expect_exit();
+        self.send(&HostRequest::Cancel { ladder: None });
     }
 
     pub(super) fn is_ending(&self) -> bool {
@@ -204,24 +204,24 @@ impl Host {
     }
 
     /// Reads everything it has reported about `attempt`.
-    pub(super) fn hear(&mut self, attempt: AttemptNumber) -> Result<News, RuntimeError> {
-        let mut news = News::default();
-        self.see_to_time();
+    pub(super) fn poll_events(&mut self, attempt: AttemptNumber) -> Result<HostReport, RuntimeError> {
+        let mut news = HostReport::default();
+        self.run_due();
         loop {
-            match self.owner.hear(Duration::ZERO) {
-                Ok(Heard::Notice(Notice::Progress(progress))) if progress.attempt == attempt => {
+            match self.owner.receive(Duration::ZERO) {
+                Ok(HostMessage::Notice(Notice::Progress(progress))) if progress.attempt == attempt => {
                     self.extent = extent(&progress);
                 }
-                Ok(Heard::Notice(Notice::Progress(_))) => {}
-                Ok(Heard::Notice(Notice::NextAttempt(progress))) => {
+                Ok(HostMessage::Notice(Notice::Progress(_))) => {}
+                Ok(HostMessage::Notice(Notice::NextAttempt(progress))) => {
                     news.turned = Some(extent(&progress));
                     return Ok(news);
                 }
-                Ok(Heard::Notice(Notice::Input { id, answer })) => news.took_input |= self.answered(&id, answer),
-                Ok(Heard::Notice(Notice::Refused { .. })) => news.refused = true,
-                Ok(Heard::Notice(Notice::Exited { .. } | Notice::Ended { .. } | Notice::Closed { .. })) => {}
-                Ok(Heard::Nothing) => return Ok(news),
-                Ok(Heard::Gone) | Err(CollectError::Silent(_)) => {
+                Ok(HostMessage::Notice(Notice::Input { id, answer })) => news.took_input |= self.answered(&id, answer),
+                Ok(HostMessage::Notice(Notice::Refused { .. })) => news.refused = true,
+                Ok(HostMessage::Notice(Notice::Exited { .. } | Notice::Ended { .. } | Notice::Closed { .. })) => {}
+                Ok(HostMessage::Nothing) => return Ok(news),
+                Ok(HostMessage::Gone) | Err(CollectError::Silent(_)) => {
                     news.is_gone = true;
                     return Ok(news);
                 }
@@ -242,7 +242,7 @@ impl Host {
             InputAnswer::Written | InputAnswer::Repeated | InputAnswer::Closed => {}
             InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::LineTooLong => {
                 // It will never get its answer, so it is not waited for.
-                self.send(&Request::TurnOver { linger: None });
+                self.send(&HostRequest::TurnOver { linger: None });
             }
         }
         self.unsent.pop_front();
@@ -253,22 +253,22 @@ impl Host {
 
 /// Reaps a host that has closed its connection. It exits in a moment; one that does not is not waited for here, because
 /// it may have closed only this connection.
-pub(super) fn bury(child: Child) {
+pub(super) fn reap(child: Child) {
     let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
     if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
         poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ok();
     }
-    bury_later(child);
+    reap_later(child);
 }
 
 /// The same for a host that may run for long.
-fn bury_later(mut child: Child) {
+fn reap_later(mut child: Child) {
     if !matches!(child.try_wait(), Ok(Some(_))) {
         // Without a thread for it, it stays a zombie until this process ends.
         drop(std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait()));
     }
 }
 
-fn extent(progress: &Progress) -> Extent {
+fn extent(progress: &RecordedSizes) -> Extent {
     Extent { stdout: progress.stdout, stderr: progress.stderr, pty: progress.pty }
 }

@@ -8,9 +8,9 @@ use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, RunStatus};
 
-use super::{Next, Worker, settled_meta};
+use super::{Worker, WorkerStep, settled_meta};
 use crate::artifacts;
-use crate::attempt::reading::{Read, Reading};
+use crate::attempt::reading::{AttemptRead, Reading};
 use crate::blobs;
 use crate::error::RuntimeError;
 use crate::judge::{ending, judge};
@@ -18,17 +18,17 @@ use crate::login;
 
 impl Worker<'_> {
     /// No process is left that could write more of it.
-    pub(super) fn settle_what_is_left(&mut self) -> Result<Next, RuntimeError> {
+    pub(super) fn settle_what_is_left(&mut self) -> Result<WorkerStep, RuntimeError> {
         let attempt = self.run.state.attempt;
         if self.host.is_none() && self.is_free_for_another(attempt) {
-            return Ok(Next::Start(attempt));
+            return Ok(WorkerStep::Start(attempt));
         }
         let reading = Reading::open(&self.run, attempt)?;
         let process = if self.host.is_some() { ProcessLeft::Living } else { ProcessLeft::Gone };
         self.settle(reading, process)
     }
 
-    pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<Next, RuntimeError> {
+    pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<WorkerStep, RuntimeError> {
         let attempt = reading.attempt;
         let read = reading.finish(&mut self.run)?;
         let run = &mut self.run;
@@ -46,7 +46,7 @@ impl Worker<'_> {
         }
         let mut beside = noticed(&read);
         beside.extend(self.untested_version());
-        beside.extend(self.unheard(attempt));
+        beside.extend(self.undelivered_answer(attempt));
         beside.extend(login::give_back(&self.surroundings.tools.data, self.run.id, process));
         let run = &mut self.run;
         let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Worker<'_> {
         }
         // Written once, before the host reports that the attempt is over.
         let host_hash = whole_file::hash(&run.folder.audit().join(names::host(attempt))).ok().map(|(hash, _)| hash);
-        let effects = run.happens(Input::Settled(SettledAttempt {
+        let effects = run.apply(Input::Settled(SettledAttempt {
             facts: &read.facts,
             settled: &settled,
             ending: ending(&run.record, &read.meta, read.elapsed_ms, host_hash),
@@ -94,7 +94,7 @@ impl Worker<'_> {
 }
 
 /// What the host reported, and what of the evidence could not be read.
-fn noticed(read: &Read) -> Vec<ControlEvent> {
+fn noticed(read: &AttemptRead) -> Vec<ControlEvent> {
     let host = read.meta.warnings.iter().map(|warning| closing::warning(warning.code, warning.message.clone()));
     let meta = read.meta.problems.iter().map(|problem| closing::warning(Code::MetaMissing, problem.clone()));
     let unlogged = read.is_full.then(|| {

@@ -9,13 +9,13 @@ use skillrun_model::AttemptNumber;
 use skillrun_model::verdict::Verdict;
 use skillrun_translate::Facts;
 
-use crate::attempt::reading::Read;
+use crate::attempt::reading::AttemptRead;
 use crate::data_folder::RunFolder;
 
 pub(super) fn write(
     folder: &RunFolder,
     attempt: AttemptNumber,
-    read: &Read,
+    read: &AttemptRead,
     verdict: &Verdict,
     session_id: Option<&str>,
 ) -> io::Result<()> {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use skillrun_collect::protocol::Request;
+use skillrun_collect::protocol::HostRequest;
 use skillrun_collect::{Attached, CollectError, attach_within, end_host, put_aside, start, take_back, withdraw};
 use skillrun_lifecycle::run::{Input, ProcessLeft};
 use skillrun_model::AttemptNumber;
@@ -12,8 +12,8 @@ use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_model::verdict::RunError;
 
-use super::host::{Host, bury};
-use super::{ATTACH, Next, Worker};
+use super::host::{Host, reap};
+use super::{HOST_ATTACH_TIMEOUT, Worker, WorkerStep};
 use crate::attempt::launch;
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
@@ -25,7 +25,7 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Worker<'_> {
-    pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<Next, RuntimeError> {
+    pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<WorkerStep, RuntimeError> {
         // An owner died between its first event and its second: the host was asked to start, or is asked now.
         let is_restarted = self.run.state.attempt_is_open && self.run.state.attempt == attempt;
         let host = match self.host(attempt, is_restarted)? {
@@ -38,7 +38,7 @@ impl Worker<'_> {
             }
             Err(error) => {
                 self.give_back_login();
-                let effects = self.run.happens(Input::CannotStart(error))?;
+                let effects = self.run.apply(Input::CannotStart(error))?;
                 return self.carry_out(effects);
             }
         };
@@ -57,13 +57,13 @@ impl Worker<'_> {
             // If this does not fit on the disk, nothing has begun, and nothing is sent to the host either: a request
             // that it receives while it waits is carried out once it starts. It waits for the request of the next try,
             // or withdraws.
-            self.run.happens(Input::HostReady(started))?;
+            self.run.apply(Input::HostReady(started))?;
             self.begun = Some(attempt);
         }
         if let Some(host) = &mut self.host {
-            host.send(&Request::Start);
+            host.send(&HostRequest::Start);
         }
-        Ok(Next::Follow)
+        Ok(WorkerStep::Follow)
     }
 
     /// A host that has claimed the attempt and waits for the request to start.
@@ -72,7 +72,7 @@ impl Worker<'_> {
         self.run.keep_reserve();
         let mut tries = 0;
         loop {
-            match attach_within(&audit, attempt, ATTACH) {
+            match attach_within(&audit, attempt, HOST_ATTACH_TIMEOUT) {
                 Ok(Attached::NotBegun) => {}
                 // An earlier owner started it, and died before it could log that.
                 Ok(Attached::Live(owner)) => return Ok(Ok(Host::new(owner, None))),
@@ -128,14 +128,14 @@ impl Worker<'_> {
             }
             Err(error) => return Ok(Err(NoHost::Never(no_host(&error)))),
         };
-        match attach_within(audit, attempt, ATTACH) {
+        match attach_within(audit, attempt, HOST_ATTACH_TIMEOUT) {
             Ok(Attached::Live(owner)) => Ok(Ok(Host::new(owner, Some(child)))),
             Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => {
-                bury(child);
+                reap(child);
                 Ok(Err(NoHost::InTheWay(no_host(&CollectError::HostGone))))
             }
             Err(error) => {
-                bury(child);
+                reap(child);
                 Err(error.into())
             }
         }

@@ -4,16 +4,16 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use skillrun_collect::protocol::Request;
+use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::{Found, ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
 use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::calls::Calls;
-use super::{Next, Worker, next};
+use super::{Worker, WorkerStep, next};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 use crate::record::seconds;
@@ -23,7 +23,7 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// What the host was notified of about the end of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum TurnEndSignal {
     Nothing,
     /// The process has a moment to exit.
     Over,
@@ -32,7 +32,7 @@ enum Told {
 }
 
 impl Worker<'_> {
-    pub(super) fn follow(&mut self) -> Result<Next, RuntimeError> {
+    pub(super) fn follow(&mut self) -> Result<WorkerStep, RuntimeError> {
         let attempt = self.run.state.attempt;
         let _attempt_span = tracing::info_span!("attempt", number = attempt.0).entered();
         let mut reading = if self.begun == Some(attempt) {
@@ -47,17 +47,18 @@ impl Worker<'_> {
         let time = seconds(self.run.record.request.timeouts.hard_sec);
         if let Some(host) = &mut self.host {
             host.begins_turn();
-            host.send(&Request::Start);
+            host.send(&HostRequest::Start);
             if waits {
-                host.send(&Request::Wait { deadline });
+                host.send(&HostRequest::Wait { deadline });
             }
         }
         let mut calls = Calls { known: self.run.state.calls, seen: 0, waiting: VecDeque::new(), dropped: 0 };
         let begin = Instant::now();
-        let (mut told, mut last_seq, mut silent_since) = (Told::Nothing, self.run.state.last_seq, Instant::now());
+        let (mut signal, mut last_seq, mut silent_since) =
+            (TurnEndSignal::Nothing, self.run.state.last_seq, Instant::now());
         loop {
-            let Some(host) = &mut self.host else { return Ok(Next::Settle) };
-            let news = host.hear(attempt)?;
+            let Some(host) = &mut self.host else { return Ok(WorkerStep::Settle) };
+            let news = host.poll_events(attempt)?;
             let extent = news.turned.unwrap_or(host.extent);
             reading.advance(&mut self.run, extent)?;
             if news.turned.is_some() {
@@ -65,20 +66,20 @@ impl Worker<'_> {
             }
             if news.is_gone {
                 tracing::debug!("the host process closed its connection");
-                self.bury_host();
+                self.reap_host();
                 return self.after_host(reading);
             }
-            if news.refused && told == Told::Next {
+            if news.refused && signal == TurnEndSignal::Next {
                 // It is about to exit; its record has the rest. If its wrapper was killed, it may continue, and is
                 // ended.
-                host.send(&Request::CloseStdin);
-                host.send(&Request::TurnOver { linger: None });
-                told = Told::Over;
+                host.send(&HostRequest::CloseStdin);
+                host.send(&HostRequest::TurnOver { linger: None });
+                signal = TurnEndSignal::Over;
             }
             if news.took_input && self.run.state.status == Some(RunStatus::WaitingUser) {
                 // Input restarts its clocks, while the user has not answered yet.
                 let deadline = self.timer.map(|timer| timer.left(self.run.running()));
-                host.send(&Request::Wait { deadline });
+                host.send(&HostRequest::Wait { deadline });
             }
             match self.run.state.status {
                 Some(RunStatus::WaitingUser) => host.begins_turn(),
@@ -91,19 +92,19 @@ impl Worker<'_> {
                 )
                 | None => host.turn_takes(time),
             }
-            reading.take_sends().into_iter().for_each(|send| host.say(send.id, send.line));
-            told = self.tell(&reading, told);
+            reading.take_sends().into_iter().for_each(|send| host.send_line(send.id, send.line));
+            signal = self.signal_turn_end(&reading, signal);
             calls.take(&mut reading);
-            self.see_to_cancel(&reading, &mut calls);
+            self.finish_cancel(&reading, &mut calls);
             self.ask_next(&mut calls)?;
-            while let Some(next) = self.heed()? {
-                if !matches!(next, Next::Follow) {
+            while let Some(next) = self.handle_mail()? {
+                if !matches!(next, WorkerStep::Follow) {
                     return Ok(next);
                 }
             }
             if let Some(due) = self.is_due() {
                 let next = self.expire(due)?;
-                if !matches!(next, Next::Follow) {
+                if !matches!(next, WorkerStep::Follow) {
                     return Ok(next);
                 }
             }
@@ -120,56 +121,59 @@ impl Worker<'_> {
                 silent_since = Instant::now();
                 last_seq = self.run.state.last_seq;
             }
-            self.see_to_deaf_host();
+            self.check_host_responsive();
             self.wait(Some(silent_since + HEARTBEAT))?;
         }
     }
 
     /// Notifies the host that the turn is over, or that it continues after all.
-    fn tell(&mut self, reading: &Reading, told: Told) -> Told {
+    fn signal_turn_end(&mut self, reading: &Reading, signal: TurnEndSignal) -> TurnEndSignal {
         let record = &self.run.record;
         let goes_on =
             record.engine.continuation == Continuation::Sticky && record.request.mode == ExecutionMode::Interactive;
         let asks = self.run.state.question.is_some();
-        let Some(host) = &mut self.host else { return told };
+        let Some(host) = &mut self.host else { return signal };
         if host.is_ending() {
-            return told;
+            return signal;
         }
-        if asks && reading.end_so_far().is_some() && told == Told::Nothing {
+        if asks && reading.end_so_far().is_some() && signal == TurnEndSignal::Nothing {
             // The turn ended with an open question; its clocks run again, so that it is not waited for.
-            host.send(&Request::GoOn);
+            host.send(&HostRequest::GoOn);
         }
-        match (reading.end_so_far(), told) {
-            (Some(_), Told::Nothing) if goes_on => {
-                host.send(&Request::NextAttempt { attempt: next(reading.attempt) });
-                Told::Next
+        match (reading.end_so_far(), signal) {
+            (Some(_), TurnEndSignal::Nothing) if goes_on => {
+                host.send(&HostRequest::NextAttempt { attempt: next(reading.attempt) });
+                TurnEndSignal::Next
             }
-            (Some(_), Told::Nothing) => {
-                host.send(&Request::CloseStdin);
-                host.send(&Request::TurnOver { linger: None });
-                Told::Over
+            (Some(_), TurnEndSignal::Nothing) => {
+                host.send(&HostRequest::CloseStdin);
+                host.send(&HostRequest::TurnOver { linger: None });
+                TurnEndSignal::Over
             }
-            (None, Told::Over) => {
-                host.send(&Request::TurnGoesOn);
-                Told::Nothing
+            (None, TurnEndSignal::Over) => {
+                host.send(&HostRequest::TurnGoesOn);
+                TurnEndSignal::Nothing
             }
-            (Some(_), Told::Over | Told::Next) | (None, Told::Nothing | Told::Next) => told,
+            (Some(_), TurnEndSignal::Over | TurnEndSignal::Next)
+            | (None, TurnEndSignal::Nothing | TurnEndSignal::Next) => signal,
         }
     }
 
     /// The host has closed its connection.
-    fn after_host(&mut self, reading: Reading) -> Result<Next, RuntimeError> {
-        let state = self.look_at(reading.attempt)?;
+    fn after_host(&mut self, reading: Reading) -> Result<WorkerStep, RuntimeError> {
+        let state = self.find_host(reading.attempt)?;
         tracing::debug!(host = ?state, "looked for the host process");
         match state {
             // Where its process continues in the next attempt, there is a host.
-            Found::Ended if self.host.is_some() => self.settle(reading, ProcessLeft::Living),
-            Found::Ended | Found::Lost if self.is_free_for_another(reading.attempt) => Ok(Next::Start(reading.attempt)),
-            Found::Ended | Found::Lost => self.settle(reading, ProcessLeft::Gone),
+            HostState::Ended if self.host.is_some() => self.settle(reading, ProcessLeft::Living),
+            HostState::Ended | HostState::Lost if self.is_free_for_another(reading.attempt) => {
+                Ok(WorkerStep::Start(reading.attempt))
+            }
+            HostState::Ended | HostState::Lost => self.settle(reading, ProcessLeft::Gone),
             // It is running, and everything is sent to it again: earlier requests may not have reached it.
-            Found::Alive => self.recover(Found::Alive, SessionLeft::Lost),
+            HostState::Alive => self.recover(HostState::Alive, SessionLeft::Lost),
             // The request to start came too late.
-            Found::NoClaim => Ok(Next::Start(reading.attempt)),
+            HostState::NoClaim => Ok(WorkerStep::Start(reading.attempt)),
         }
     }
 }

@@ -3,12 +3,19 @@
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_model::{Classified, ErrorClass};
+
 use super::token::TokenName;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
     #[error("{}: cannot be {doing} ({error})", path.display())]
-    File { path: PathBuf, doing: &'static str, error: io::Error },
+    File {
+        path: PathBuf,
+        doing: &'static str,
+        #[source]
+        error: io::Error,
+    },
     #[error("{}: is not an ordinary file", path.display())]
     NotAFile { path: PathBuf },
     #[error("{}: other users may read or change it (mode {mode:03o}); run `chmod {wanted:o}` on it", path.display())]
@@ -16,7 +23,11 @@ pub enum AuthError {
     #[error("{}: is larger than {limit} bytes", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{}: {problem}", path.display())]
-    Content { path: PathBuf, problem: Problem },
+    Content {
+        path: PathBuf,
+        #[source]
+        problem: TokenFileProblem,
+    },
     #[error("{}: another process has held its lock for too long; try again", path.display())]
     Busy { path: PathBuf },
     #[error("there is a token \"{0}\" already; revoke it first, or take another name")]
@@ -28,12 +39,28 @@ pub enum AuthError {
     #[error("the limit of {limit} unused one-time links is reached; try again in ten minutes")]
     TooManyLinks { limit: usize },
     #[error("failed to get random bytes from the system ({0})")]
-    NoRandom(io::Error),
+    NoRandom(#[source] io::Error),
+}
+
+impl Classified for AuthError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::NoSuchToken(_) => ErrorClass::NotFound,
+            Self::NameTaken(_) | Self::TooManyTokens { .. } => ErrorClass::Conflict,
+            Self::Busy { .. } | Self::TooManyLinks { .. } => ErrorClass::Busy,
+            Self::File { error, .. } => ErrorClass::of_io(error),
+            Self::NotAFile { .. }
+            | Self::NotPrivate { .. }
+            | Self::TooLarge { .. }
+            | Self::Content { .. }
+            | Self::NoRandom(_) => ErrorClass::Internal,
+        }
+    }
 }
 
 /// What is wrong with the content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum TokenFileProblem {
     #[error("contains no token; remove it and start the server again to get a new one")]
     Empty,
     #[error("its token is shorter than {0} characters; use a longer one, or remove the file")]

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn making_one_clears_away_those_that_are_over_and_there_is_a_most() {
+    fn making_a_link_removes_expired_ones_up_to_a_limit() {
         let (_dir, data) = data();
         make(&data, now(), [0; 24]).unwrap();
         let end = unix_seconds(now()) + LIFETIME_SECONDS;

@@ -15,7 +15,7 @@ use skillrun_evidence::OsText;
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
-use super::error::{AuthError, Problem};
+use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
 
 const FORMAT: u32 = 1;
@@ -87,10 +87,10 @@ impl ServerNote {
         let path = path(data);
         let Some((bytes, _)) = private_file::read(&path, FILE_MAX)? else { return Ok(Server::None) };
         let bad = |problem| AuthError::Content { path: path.clone(), problem };
-        let damaged = |error: serde_json::Error| bad(Problem::DamagedNote(error.to_string()));
+        let damaged = |error: serde_json::Error| bad(TokenFileProblem::DamagedNote(error.to_string()));
         let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
         if head.format > FORMAT {
-            return Err(bad(Problem::Newer));
+            return Err(bad(TokenFileProblem::Newer));
         }
         let note: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
         Ok(if note.is_alive() { Server::Running(note) } else { Server::Gone(note) })
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_that_cannot_be_used_is_told() {
+    fn an_unusable_note_is_reported() {
         let (_dir, data) = data();
         note().write(&data).unwrap();
         let good = fs::read_to_string(path(&data)).unwrap();

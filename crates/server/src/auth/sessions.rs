@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
-use super::error::{AuthError, Problem};
+use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
 use super::scope::{Granted, Scope, Who};
 use super::token::{LENGTH_MAX, TokenHash};
@@ -106,7 +106,7 @@ impl Sessions {
             None => Vec::new(),
             Some((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| AuthError::Content {
                 path: path.clone(),
-                problem: Problem::DamagedSessions(error.to_string()),
+                problem: TokenFileProblem::DamagedSessions(error.to_string()),
             })?,
         };
         Ok(Self { path, open: RwLock::new(open.into()), writing: Mutex::new(()) })

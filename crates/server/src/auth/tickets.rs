@@ -14,7 +14,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
-use super::error::{AuthError, Problem};
+use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
 use super::scope::Who;
 use super::sessions::{SessionId, unix_seconds};
@@ -52,7 +52,7 @@ impl Tickets {
         // One byte more, so that a file that is too long is recognized.
         let bytes = private_file::read_or_make(&path, KEY_LENGTH as u64 + 1, &random)?;
         let key = <[u8; KEY_LENGTH]>::try_from(bytes);
-        key.map(Self::new).map_err(|_| AuthError::Content { path, problem: Problem::NotAKey(KEY_LENGTH) })
+        key.map(Self::new).map_err(|_| AuthError::Content { path, problem: TokenFileProblem::NotAKey(KEY_LENGTH) })
     }
 
     /// A ticket for one address, path and query as they will be sent.
@@ -139,7 +139,7 @@ mod tests {
         now().plus_nanos(seconds * 1_000_000_000)
     }
 
-    fn everybody() -> [Who; 3] {
+    fn all_clients() -> [Who; 3] {
         [
             Who::FirstToken,
             Who::Token("ci-2".parse().unwrap()),
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_ticket_is_good_for_a_minute_and_one_address() {
         let tickets = Tickets::new(KEY);
-        for who in everybody() {
+        for who in all_clients() {
             let ticket = tickets.make(ADDRESS, &who, now());
             assert!(ticket.len() <= LENGTH_MAX);
             assert_eq!(tickets.check(&ticket, ADDRESS, now()), Some(who.clone()));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_told_as_64_digits_and_nothing_else() {
+    fn hashes_are_written_as_64_digits() {
         let hash = TokenHash::of(b"x");
         let json = serde_json::to_string(&hash).unwrap();
         assert_eq!(json.len(), 66);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use skillrun_runtime::DataFolder;
 
-use super::error::{AuthError, Problem};
+use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
 use super::token::{LENGTH_MAX, Token, TokenHash};
 
@@ -44,14 +44,14 @@ impl TokenFile {
 }
 
 /// The one token in the file, without the end of its line.
-fn token(bytes: &[u8]) -> Result<&[u8], Problem> {
+fn token(bytes: &[u8]) -> Result<&[u8], TokenFileProblem> {
     let token = bytes.trim_ascii();
     match token.len() {
-        0 => Err(Problem::Empty),
-        1..LENGTH_MIN => Err(Problem::TooShort(LENGTH_MIN)),
+        0 => Err(TokenFileProblem::Empty),
+        1..LENGTH_MIN => Err(TokenFileProblem::TooShort(LENGTH_MIN)),
         LENGTH_MIN..=LENGTH_MAX if token.iter().all(u8::is_ascii_graphic) => Ok(token),
-        LENGTH_MIN..=LENGTH_MAX => Err(Problem::NotPrintable),
-        _ => Err(Problem::TooLong(LENGTH_MAX)),
+        LENGTH_MIN..=LENGTH_MAX => Err(TokenFileProblem::NotPrintable),
+        _ => Err(TokenFileProblem::TooLong(LENGTH_MAX)),
     }
 }
 
@@ -90,14 +90,14 @@ mod tests {
         let path = dir.path().join("server.token");
         TokenFile::load_or_make(&path, [1; 32]).unwrap();
         for (content, problem) in [
-            ("".to_owned(), Problem::Empty),
-            ("\n \n".to_owned(), Problem::Empty),
-            ("x".repeat(15), Problem::TooShort(16)),
-            (format!("{}\n", "x".repeat(15)), Problem::TooShort(16)),
-            (format!("{} {}", "x".repeat(15), "x".repeat(15)), Problem::NotPrintable),
-            (format!("{}\n{}", "x".repeat(15), "x".repeat(15)), Problem::NotPrintable),
-            ("ü".repeat(16), Problem::NotPrintable),
-            ("x".repeat(513), Problem::TooLong(512)),
+            ("".to_owned(), TokenFileProblem::Empty),
+            ("\n \n".to_owned(), TokenFileProblem::Empty),
+            ("x".repeat(15), TokenFileProblem::TooShort(16)),
+            (format!("{}\n", "x".repeat(15)), TokenFileProblem::TooShort(16)),
+            (format!("{} {}", "x".repeat(15), "x".repeat(15)), TokenFileProblem::NotPrintable),
+            (format!("{}\n{}", "x".repeat(15), "x".repeat(15)), TokenFileProblem::NotPrintable),
+            ("ü".repeat(16), TokenFileProblem::NotPrintable),
+            ("x".repeat(513), TokenFileProblem::TooLong(512)),
         ] {
             fs::write(&path, &content).unwrap();
             match TokenFile::load_or_make(&path, [1; 32]) {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
-use super::error::{AuthError, Problem};
+use super::error::{AuthError, TokenFileProblem};
 use super::private_file::{self, FILE_MODE};
 use super::scope::Scope;
 use super::token::{TokenHash, TokenName};
@@ -29,7 +29,7 @@ pub const COUNT_MAX: usize = 1_000;
 /// Several times the size that the maximum number of tokens needs.
 pub(super) const FILE_MAX: u64 = 1024 * 1024;
 /// Time limit for acquiring the lock.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ impl TokenList {
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < LOCK_TIMEOUT => thread::sleep(PAUSE),
                 Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(AuthError::Busy { path: self.path.clone() }),
                 Err(error) => return Err(failed(error.into())),
             }
@@ -125,7 +125,7 @@ impl TokenList {
 
 /// All entries or none: in a damaged file it is unknown which entries are right.
 pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Vec<TokenEntry>, AuthError> {
-    let damaged = |why: String| AuthError::Content { path: path.to_owned(), problem: Problem::Damaged(why) };
+    let damaged = |why: String| AuthError::Content { path: path.to_owned(), problem: TokenFileProblem::Damaged(why) };
     let entries: Vec<TokenEntry> = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
     if entries.len() > COUNT_MAX {
         return Err(damaged(format!("it has more than {COUNT_MAX} tokens")));
@@ -234,7 +234,10 @@ mod tests {
             assert_ne!(bad, good);
             fs::write(list.path(), &bad).unwrap();
             let error = list.add(entry("b")).unwrap_err();
-            assert!(matches!(&error, AuthError::Content { problem: Problem::Damaged(_), .. }), "{bad}: {error:?}");
+            assert!(
+                matches!(&error, AuthError::Content { problem: TokenFileProblem::Damaged(_), .. }),
+                "{bad}: {error:?}"
+            );
             assert_eq!(fs::read_to_string(list.path()).unwrap(), bad);
         }
     }

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_damaged_file_the_first_token_alone_is_good_and_the_trouble_is_told() {
+    fn a_damaged_file_leaves_the_first_token_and_is_reported() {
         let lab = lab();
         let token = lab.add("a", Scope::Admin, None);
         assert!(lab.tokens.trouble().is_none());

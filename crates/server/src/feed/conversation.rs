@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::Deserialize;
-use skillrun_log::{Answer, Cursor, Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, Seq};
+use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, LogRead, Seq};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runtime::{RunFolder, views};
@@ -21,7 +21,7 @@ use skillrun_translate::FcmpTranslator;
 
 use super::frames::{Ends, Rendering};
 use super::position::Position;
-use super::source::{Read, Standing};
+use super::source::{StreamPosition, StreamRead};
 
 /// Number of events between two remembered offsets.
 const STRIDE: u64 = 64;
@@ -76,18 +76,18 @@ struct Place {
 
 /// The events after a position.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum ConversationPage {
     Some(Ends),
     Nothing,
     Reset(Head),
 }
 
-impl Found {
-    pub(crate) fn frames(self, rendering: Rendering) -> Read {
+impl ConversationPage {
+    pub(crate) fn frames(self, rendering: Rendering) -> StreamRead {
         match self {
-            Self::Some(ends) => Read::Frames(rendering.done(ends)),
-            Self::Nothing => Read::Nothing,
-            Self::Reset(head) => Read::Reset(head),
+            Self::Some(ends) => StreamRead::Frames(rendering.done(ends)),
+            Self::Nothing => StreamRead::Nothing,
+            Self::Reset(head) => StreamRead::Reset(head),
         }
     }
 }
@@ -136,33 +136,38 @@ impl Conversation {
             poisoned.into_inner()
         });
         if inner.stage == Stage::HalfDone {
-            self.begin_anew(&mut inner)?;
+            self.restart(&mut inner)?;
         }
         Ok(inner)
     }
 
-    fn begin_anew(&self, inner: &mut Inner) -> Result<(), LogError> {
+    fn restart(&self, inner: &mut Inner) -> Result<(), LogError> {
         let epoch = self.log.head(self.run)?.epoch;
         *inner = Inner::empty(&self.scratch, epoch).map_err(|error| failed(self.run, &self.scratch, error))?;
         Ok(())
     }
 
-    pub(crate) fn standing(&self) -> Result<Standing, LogError> {
+    pub(crate) fn standing(&self) -> Result<StreamPosition, LogError> {
         let mut inner = self.lock()?;
         while self.translate_more(&mut inner)? {}
-        Ok(Standing { head: inner.head(), ends: inner.ends })
+        Ok(StreamPosition { head: inner.head(), ends: inner.ends })
     }
 
     /// Passes the events after a position to `taker`, up to the limits.
-    pub(crate) fn read(&self, position: Position, limits: Limits, taker: &mut impl Taker) -> Result<Found, LogError> {
+    pub(crate) fn read(
+        &self,
+        position: Position,
+        limits: Limits,
+        taker: &mut impl Taker,
+    ) -> Result<ConversationPage, LogError> {
         let mut inner = self.lock()?;
         while inner.seq <= position.after && self.translate_more(&mut inner)? {}
         let is_foreign = position.after > 0 && position.epoch != inner.epoch;
         if is_foreign || position.after > inner.seq {
-            return Ok(Found::Reset(inner.head()));
+            return Ok(ConversationPage::Reset(inner.head()));
         }
         if position.after == inner.seq {
-            return Ok(Found::Nothing);
+            return Ok(ConversationPage::Nothing);
         }
         taker.begin(Position { epoch: inner.epoch, after: position.after });
         let last = inner.give(position.after, limits, taker).map_err(|error| {
@@ -170,7 +175,7 @@ impl Conversation {
             inner.stage = Stage::HalfDone;
             failed(self.run, &self.scratch, error)
         })?;
-        Ok(Found::Some(if last == inner.seq { inner.ends } else { Ends::NotYet }))
+        Ok(ConversationPage::Some(if last == inner.seq { inner.ends } else { Ends::NotYet }))
     }
 
     /// The seq before the first event at or after a time. All events before it are older.
@@ -185,8 +190,8 @@ impl Conversation {
     fn translate_more(&self, inner: &mut Inner) -> Result<bool, LogError> {
         let Some(reading) = &mut inner.reading else { return Ok(false) };
         match self.log.read(self.run, reading.cursor, Limits::default())? {
-            Answer::Page(page) if page.is_empty() => Ok(false),
-            Answer::Page(page) => {
+            LogRead::Page(page) if page.is_empty() => Ok(false),
+            LogRead::Page(page) => {
                 let events = page.events()?;
                 inner.stage = Stage::HalfDone;
                 reading.cursor = page.cursor();
@@ -199,7 +204,7 @@ impl Conversation {
                 inner.stage = Stage::Whole;
                 Ok(true)
             }
-            Answer::Reset(_) => self.begin_anew(inner).map(|()| true),
+            LogRead::Reset(_) => self.restart(inner).map(|()| true),
         }
     }
 }
@@ -374,7 +379,9 @@ mod tests {
     fn all(conversation: &Conversation) -> Vec<(u64, String)> {
         let mut taken = Taken::default();
         let mut at = Position::BEGINNING;
-        while let Found::Some(_) = conversation.read(at, Limits { events: 50, bytes: 1 << 20 }, &mut taken).unwrap() {
+        while let ConversationPage::Some(_) =
+            conversation.read(at, Limits { events: 50, bytes: 1 << 20 }, &mut taken).unwrap()
+        {
             at.after = taken.0.last().unwrap().0;
         }
         taken.0

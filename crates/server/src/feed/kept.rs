@@ -11,7 +11,7 @@ use skillrun_model::RunId;
 const MOST: usize = 32;
 
 /// A conversation without a reader for this number of consecutive checks is dropped. Checks are seconds apart.
-const LOOKS: u32 = 12;
+const IDLE_CHECKS_MAX: u32 = 12;
 
 #[derive(Debug)]
 pub(super) struct Kept<T> {
@@ -57,7 +57,7 @@ impl<T> Kept<T> {
         for entry in &mut self.entries {
             entry.unused = if Arc::strong_count(&entry.what) > 1 { 0 } else { entry.unused + 1 };
         }
-        let is_old = |entry: &mut Entry<T>| entry.unused >= LOOKS;
+        let is_old = |entry: &mut Entry<T>| entry.unused >= IDLE_CHECKS_MAX;
         self.entries.extract_if(.., is_old).map(|entry| entry.what).collect()
     }
 }
@@ -94,19 +94,19 @@ mod tests {
 
     /// Found by `make soak`: descriptors of runs that were removed long ago, and their disk space, were kept.
     #[test]
-    fn what_nobody_wants_goes_and_what_is_read_stays() {
+    fn unused_conversations_are_dropped_and_used_ones_stay() {
         let mut kept = Kept::default();
         let read = kept.put(run(1), Arc::new(1));
         kept.put(run(2), Arc::new(2));
         let looks = |kept: &mut Kept<i32>, times: u32| (0..times).flat_map(|_| kept.let_go()).collect::<Vec<_>>();
-        assert_eq!(looks(&mut kept, LOOKS - 1), []);
+        assert_eq!(looks(&mut kept, IDLE_CHECKS_MAX - 1), []);
         let wanted = kept.take(run(2)).expect("kept");
         drop(kept.put(run(2), wanted));
-        assert_eq!(looks(&mut kept, LOOKS - 1), [], "it was wanted in between");
+        assert_eq!(looks(&mut kept, IDLE_CHECKS_MAX - 1), [], "it was wanted in between");
         assert_eq!(looks(&mut kept, 1), [Arc::new(2)]);
-        assert_eq!(looks(&mut kept, LOOKS), []);
+        assert_eq!(looks(&mut kept, IDLE_CHECKS_MAX), []);
         drop(read);
-        assert_eq!(looks(&mut kept, LOOKS), [Arc::new(1)]);
+        assert_eq!(looks(&mut kept, IDLE_CHECKS_MAX), [Arc::new(1)]);
         assert_eq!(kept.entries.len(), 0);
     }
 }

@@ -13,8 +13,8 @@ use super::frames::Ends;
 use super::kept::Kept;
 use super::position::Position;
 use super::reader::Reader;
-use super::ring::{Found, Ring};
-use super::source::{Kind, Read, Source};
+use super::ring::{Ring, RingRead};
+use super::source::{Kind, StreamRead, StreamSource};
 use crate::blocking::blocking;
 
 /// Maximum number of lagging readers that read at the same time.
@@ -78,11 +78,11 @@ impl Feeds {
     }
 
     /// Blocking.
-    pub(crate) fn source(&self, run: RunId, kind: Kind) -> Result<Source, LogError> {
+    pub(crate) fn source(&self, run: RunId, kind: Kind) -> Result<StreamSource, LogError> {
         Ok(match kind {
-            Kind::Events => Source::events(self.log.clone(), run),
-            Kind::Frontend => Source::frontend(self.log.clone(), run),
-            Kind::Chat => Source::chat(self.log.clone(), run, self.conversation(run)?),
+            Kind::Events => StreamSource::events(self.log.clone(), run),
+            Kind::Frontend => StreamSource::frontend(self.log.clone(), run),
+            Kind::Chat => StreamSource::chat(self.log.clone(), run, self.conversation(run)?),
         })
     }
 
@@ -109,7 +109,7 @@ impl Feeds {
     }
 
     /// A reader from `position` on. It is subscribed before anything is read.
-    pub(crate) async fn read(self: &Arc<Self>, source: Source, position: Position) -> Result<Reader, LogError> {
+    pub(crate) async fn read(self: &Arc<Self>, source: StreamSource, position: Position) -> Result<Reader, LogError> {
         let feed = self.feed(&source).await?;
         Ok(Reader::new(self.clone(), source, feed, position))
     }
@@ -121,7 +121,7 @@ impl Feeds {
         is_going.then_some(found)
     }
 
-    async fn feed(self: &Arc<Self>, source: &Source) -> Result<Arc<Feed>, LogError> {
+    async fn feed(self: &Arc<Self>, source: &StreamSource) -> Result<Arc<Feed>, LogError> {
         let key = (source.run(), source.kind());
         if let Some(feed) = self.going(key) {
             return Ok(feed);
@@ -159,7 +159,7 @@ impl Feeds {
 }
 
 impl Feed {
-    pub(super) fn after(&self, position: Position) -> Found {
+    pub(super) fn after(&self, position: Position) -> RingRead {
         lock(&self.ring).after(position)
     }
 
@@ -167,11 +167,11 @@ impl Feed {
         self.news.subscribe()
     }
 
-    fn tell(&self, state: State) {
+    fn set_state(&self, state: State) {
         self.news.send_replace(state);
     }
 
-    fn tell_more(&self) {
+    fn announce_more(&self) {
         self.news.send_modify(|state| {
             if let State::Going { times } = state {
                 *times += 1;
@@ -188,7 +188,7 @@ impl Drop for Feed {
 }
 
 /// Reads new events while there are readers.
-async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
+async fn follow(feed: Weak<Feed>, source: StreamSource, bell: Arc<Notify>) {
     let _ending = Ending(feed.clone());
     let source = Arc::new(source);
     loop {
@@ -222,29 +222,29 @@ enum Going {
 }
 
 /// Reads until nothing is left, and wakes the readers after every piece. Blocking.
-fn read_all(feed: &Weak<Feed>, source: &Source) -> Going {
+fn read_all(feed: &Weak<Feed>, source: &StreamSource) -> Going {
     loop {
         let Some(feed) = feed.upgrade() else { return Going::Over };
         let at = lock(&feed.ring).to();
         match source.read(at) {
-            Ok(Read::Nothing) => return Going::On,
-            Ok(Read::Frames(frames)) => {
+            Ok(StreamRead::Nothing) => return Going::On,
+            Ok(StreamRead::Frames(frames)) => {
                 let ends = frames.ends_run;
                 lock(&feed.ring).push(frames);
                 match ends {
-                    Ends::NotYet => feed.tell_more(),
+                    Ends::NotYet => feed.announce_more(),
                     Ends::Here => {
-                        feed.tell(State::Over);
+                        feed.set_state(State::Over);
                         return Going::Over;
                     }
                 }
             }
-            Ok(Read::Reset(head)) => {
+            Ok(StreamRead::Reset(head)) => {
                 lock(&feed.ring).restart(head);
-                feed.tell_more();
+                feed.announce_more();
             }
             Err(_) => {
-                feed.tell(State::Broken);
+                feed.set_state(State::Broken);
                 return Going::Over;
             }
         }

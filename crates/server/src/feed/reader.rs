@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use super::frames::{self, Ends, Frames};
 use super::live::{Feed, Feeds, State};
 use super::position::Position;
-use super::ring::Found;
-use super::source::{Read, Source};
+use super::ring::RingRead;
+use super::source::{StreamRead, StreamSource};
 use crate::blocking::blocking;
 
 #[derive(Debug)]
 pub(crate) struct Reader {
     feeds: Arc<Feeds>,
-    source: Source,
+    source: StreamSource,
     feed: Arc<Feed>,
     news: watch::Receiver<State>,
     position: Position,
@@ -42,7 +42,7 @@ pub(crate) enum Next {
 }
 
 impl Reader {
-    pub(super) fn new(feeds: Arc<Feeds>, source: Source, feed: Arc<Feed>, position: Position) -> Self {
+    pub(super) fn new(feeds: Arc<Feeds>, source: StreamSource, feed: Arc<Feed>, position: Position) -> Self {
         let news = feed.news();
         Self { feeds, source, feed, news, position, stage: Stage::New }
     }
@@ -57,17 +57,17 @@ impl Reader {
             let state = self.news.borrow_and_update().clone();
             let found = match self.stage {
                 // The feed does not know whether a position belongs to it.
-                Stage::New if self.position.after > 0 => Found::Elsewhere,
+                Stage::New if self.position.after > 0 => RingRead::Elsewhere,
                 Stage::New | Stage::Reading | Stage::Over => self.feed.after(self.position),
             };
             let bytes = match (found, state) {
-                (Found::Frames(frames), _) => self.takes(&frames),
-                (Found::Elsewhere, _) | (Found::Nothing, State::Broken) => match self.by_itself().await {
+                (RingRead::Frames(frames), _) => self.takes(&frames),
+                (RingRead::Elsewhere, _) | (RingRead::Nothing, State::Broken) => match self.by_itself().await {
                     Ok(bytes) => bytes,
                     Err(_) => return Next::Failed,
                 },
-                (Found::Nothing, State::Over) => return Next::End,
-                (Found::Nothing, State::Going { .. }) => {
+                (RingRead::Nothing, State::Over) => return Next::End,
+                (RingRead::Nothing, State::Going { .. }) => {
                     // A feed reports that it is over or broken before it is dropped.
                     if self.news.changed().await.is_err() {
                         return Next::End;
@@ -101,17 +101,17 @@ impl Reader {
             source.read(position)
         };
         Ok(match (blocking(read).await?, self.stage) {
-            (Read::Frames(frames), _) => self.takes(&frames),
-            (Read::Nothing, Stage::New) => {
+            (StreamRead::Frames(frames), _) => self.takes(&frames),
+            (StreamRead::Nothing, Stage::New) => {
                 self.stage = Stage::Reading;
                 Bytes::new()
             }
             // The feed cannot continue and the reason is unknown: the client reconnects and gets another feed.
-            (Read::Nothing, Stage::Reading | Stage::Over) => {
+            (StreamRead::Nothing, Stage::Reading | Stage::Over) => {
                 self.stage = Stage::Over;
                 Bytes::new()
             }
-            (Read::Reset(head), _) => {
+            (StreamRead::Reset(head), _) => {
                 (self.position, self.stage) = (Position::BEGINNING, Stage::Reading);
                 frames::reset(head)
             }

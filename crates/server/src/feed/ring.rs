@@ -24,7 +24,7 @@ pub(super) struct Ring {
 
 /// The result of a read from the ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RingRead {
     Frames(Arc<Frames>),
     /// The reader has every frame, or is ahead.
     Nothing,
@@ -61,13 +61,13 @@ impl Ring {
         }
     }
 
-    pub(super) fn after(&self, position: Position) -> Found {
+    pub(super) fn after(&self, position: Position) -> RingRead {
         let is_other_epoch = position.after > 0 && position.epoch != self.to.epoch;
         if is_other_epoch || position.after < self.from {
-            return Found::Elsewhere;
+            return RingRead::Elsewhere;
         }
         let at = self.frames.partition_point(|frames| frames.to().after <= position.after);
-        self.frames.get(at).map_or(Found::Nothing, |frames| Found::Frames(frames.clone()))
+        self.frames.get(at).map_or(RingRead::Nothing, |frames| RingRead::Frames(frames.clone()))
     }
 }
 
@@ -92,19 +92,19 @@ mod tests {
         let mut ring = Ring::new(Head { epoch: Epoch(2), next_seq: Seq(11) });
         assert_eq!(
             (ring.after(at(9)), ring.after(at(10)), ring.after(at(12))),
-            (Found::Elsewhere, Found::Nothing, Found::Nothing)
+            (RingRead::Elsewhere, RingRead::Nothing, RingRead::Nothing)
         );
         ring.push(frames(10, 12, 1));
         ring.push(frames(12, 13, 1));
         let found = |position| match ring.after(position) {
-            Found::Frames(frames) => Some(frames.to().after),
-            Found::Nothing | Found::Elsewhere => None,
+            RingRead::Frames(frames) => Some(frames.to().after),
+            RingRead::Nothing | RingRead::Elsewhere => None,
         };
         assert_eq!(found(at(10)), Some(12));
         assert_eq!(found(at(11)), Some(12), "in the middle of a piece");
         assert_eq!(found(at(12)), Some(13));
-        assert_eq!(ring.after(at(13)), Found::Nothing);
-        assert_eq!(ring.after(Position { epoch: Epoch(1), after: 11 }), Found::Elsewhere, "another epoch");
+        assert_eq!(ring.after(at(13)), RingRead::Nothing);
+        assert_eq!(ring.after(Position { epoch: Epoch(1), after: 11 }), RingRead::Elsewhere, "another epoch");
     }
 
     #[test]
@@ -112,10 +112,10 @@ mod tests {
         let mut ring = Ring::new(Head { epoch: Epoch(2), next_seq: Seq(1) });
         (0..20).for_each(|n| ring.push(frames(n, n + 1, 100_000)));
         assert!(ring.bytes <= BYTES, "{}", ring.bytes);
-        assert_eq!(ring.after(at(3)), Found::Elsewhere);
-        assert!(matches!(ring.after(at(19)), Found::Frames(_)));
+        assert_eq!(ring.after(at(3)), RingRead::Elsewhere);
+        assert!(matches!(ring.after(at(19)), RingRead::Frames(_)));
         ring.restart(Head { epoch: Epoch(3), next_seq: Seq(4) });
-        assert_eq!(ring.after(at(19)), Found::Elsewhere);
-        assert_eq!(ring.after(Position { epoch: Epoch(3), after: 0 }), Found::Nothing, "the feed reads it again");
+        assert_eq!(ring.after(at(19)), RingRead::Elsewhere);
+        assert_eq!(ring.after(Position { epoch: Epoch(3), after: 0 }), RingRead::Nothing, "the feed reads it again");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use skillrun_log::{Answer, EventLog, FileLog, Head, Limits, LogError, Page, Subscription, Wake};
+use skillrun_log::{EventLog, FileLog, Head, Limits, LogError, LogRead, Page, Subscription, Wake};
 use skillrun_model::RunId;
 use skillrun_model::rasp::{Category, EventType};
 
@@ -35,14 +35,14 @@ impl Kind {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct StreamSource {
     log: Arc<FileLog>,
     run: RunId,
-    from: From,
+    from: StreamOrigin,
 }
 
 #[derive(Debug, Clone)]
-enum From {
+enum StreamOrigin {
     Log(Shown),
     Conversation(Arc<Conversation>),
 }
@@ -55,7 +55,7 @@ enum Shown {
 
 /// The events after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Read {
+pub(crate) enum StreamRead {
     Frames(Frames),
     Nothing,
     /// The position is not one of this Log.
@@ -64,22 +64,22 @@ pub(crate) enum Read {
 
 /// The state of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct StreamPosition {
     pub(crate) head: Head,
     pub(crate) ends: Ends,
 }
 
-impl Source {
+impl StreamSource {
     pub(crate) fn events(log: Arc<FileLog>, run: RunId) -> Self {
-        Self { log, run, from: From::Log(Shown::All) }
+        Self { log, run, from: StreamOrigin::Log(Shown::All) }
     }
 
     pub(crate) fn frontend(log: Arc<FileLog>, run: RunId) -> Self {
-        Self { log, run, from: From::Log(Shown::Frontend) }
+        Self { log, run, from: StreamOrigin::Log(Shown::Frontend) }
     }
 
     pub(crate) fn chat(log: Arc<FileLog>, run: RunId, conversation: Arc<Conversation>) -> Self {
-        Self { log, run, from: From::Conversation(conversation) }
+        Self { log, run, from: StreamOrigin::Conversation(conversation) }
     }
 
     pub(crate) fn run(&self) -> RunId {
@@ -88,9 +88,9 @@ impl Source {
 
     pub(crate) fn kind(&self) -> Kind {
         match self.from {
-            From::Log(Shown::All) => Kind::Events,
-            From::Log(Shown::Frontend) => Kind::Frontend,
-            From::Conversation(_) => Kind::Chat,
+            StreamOrigin::Log(Shown::All) => Kind::Events,
+            StreamOrigin::Log(Shown::Frontend) => Kind::Frontend,
+            StreamOrigin::Conversation(_) => Kind::Chat,
         }
     }
 
@@ -99,47 +99,47 @@ impl Source {
     }
 
     /// Where it currently ends, and whether that is final.
-    pub(crate) fn standing(&self) -> Result<Standing, LogError> {
+    pub(crate) fn standing(&self) -> Result<StreamPosition, LogError> {
         match &self.from {
-            From::Conversation(conversation) => conversation.standing(),
-            From::Log(_) => {
+            StreamOrigin::Conversation(conversation) => conversation.standing(),
+            StreamOrigin::Log(_) => {
                 let head = self.log.head(self.run)?;
                 let last = head.next_seq.0.saturating_sub(1);
                 let before = Position { epoch: head.epoch, after: last.saturating_sub(1) };
                 let ends = match self.log.read(self.run, before.cursor(), Limits { events: 1, bytes: 1 })? {
-                    Answer::Page(page) if last > 0 => ends(&page),
-                    Answer::Page(_) | Answer::Reset(_) => Ends::NotYet,
+                    LogRead::Page(page) if last > 0 => ends(&page),
+                    LogRead::Page(_) | LogRead::Reset(_) => Ends::NotYet,
                 };
-                Ok(Standing { head, ends })
+                Ok(StreamPosition { head, ends })
             }
         }
     }
 
-    pub(crate) fn read(&self, position: Position) -> Result<Read, LogError> {
+    pub(crate) fn read(&self, position: Position) -> Result<StreamRead, LogError> {
         let page = match &self.from {
-            From::Conversation(conversation) => {
+            StreamOrigin::Conversation(conversation) => {
                 let mut rendering = Rendering::new(self.kind().event_name(), position);
                 return conversation.read(position, LIMITS, &mut rendering).map(|found| found.frames(rendering));
             }
-            From::Log(_) => self.log.read(self.run, position.cursor(), LIMITS)?,
+            StreamOrigin::Log(_) => self.log.read(self.run, position.cursor(), LIMITS)?,
         };
         let page = match page {
-            Answer::Reset(head) => return Ok(Read::Reset(head)),
-            Answer::Page(page) if page.is_empty() => return Ok(Read::Nothing),
-            Answer::Page(page) => page,
+            LogRead::Reset(head) => return Ok(StreamRead::Reset(head)),
+            LogRead::Page(page) if page.is_empty() => return Ok(StreamRead::Nothing),
+            LogRead::Page(page) => page,
         };
         let position = Position { epoch: page.epoch(), after: position.after };
         let mut rendering = Rendering::new(self.kind().event_name(), position);
         for line in page.lines() {
             let is_shown = match self.from {
-                From::Log(Shown::All) | From::Conversation(_) => true,
-                From::Log(Shown::Frontend) => {
+                StreamOrigin::Log(Shown::All) | StreamOrigin::Conversation(_) => true,
+                StreamOrigin::Log(Shown::Frontend) => {
                     event_type(line.json()).is_none_or(|event_type| event_type.category() != Category::Runtime)
                 }
             };
             if is_shown { rendering.show(line.seq.0, line.json()) } else { rendering.leave_out(line.seq.0) }
         }
-        Ok(Read::Frames(rendering.done(ends(&page))))
+        Ok(StreamRead::Frames(rendering.done(ends(&page))))
     }
 }
 

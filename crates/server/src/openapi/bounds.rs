@@ -36,9 +36,10 @@ mod tests {
 
     #[test]
     fn integers_have_bounds_wherever_they_stand() {
-        let mut told = json!({"a": [{"type": "integer", "format": "uint32", "minimum": 1}], "b": {"format": "uuid"}});
-        add(&mut told);
+        let mut document =
+            json!({"a": [{"type": "integer", "format": "uint32", "minimum": 1}], "b": {"format": "uuid"}});
+        add(&mut document);
         let bounded = json!({"type": "integer", "format": "uint32", "minimum": 1, "maximum": u32::MAX});
-        assert_eq!(told, json!({"a": [bounded], "b": {"format": "uuid"}}));
+        assert_eq!(document, json!({"a": [bounded], "b": {"format": "uuid"}}));
     }
 }

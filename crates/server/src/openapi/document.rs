@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use skillrun_model::{fcmp, rasp};
 
 use super::bounds;
-use super::operation::{Answer, Body, Content, Header, Operation};
-use crate::problem::{ProblemCode, Told};
+use super::operation::{Body, Content, Header, Operation, OperationResponse};
+use crate::problem::{ProblemBody, ProblemCode};
 use crate::routes;
 
 const COMPONENTS: &str = "#/components/schemas/";
@@ -95,21 +95,21 @@ pub(super) type Paths = BTreeMap<String, Map<String, Value>>;
 /// The paths, and the types that occur in them.
 pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
     let mut types = Types::new();
-    let problem = types.given.subschema_for::<Told>();
+    let problem = types.given.subschema_for::<ProblemBody>();
     let mut paths = Paths::new();
     for route in routes::all() {
         let operation = &route.operation;
-        let told = told(operation, &mut types, &problem);
+        let described = described(operation, &mut types, &problem);
         // OpenAPI cannot express a parameter that spans several path segments.
         paths
             .entry(operation.path.replace("{*", "{"))
             .or_default()
-            .insert(operation.method.as_str().to_ascii_lowercase(), told);
+            .insert(operation.method.as_str().to_ascii_lowercase(), described);
     }
     (paths, types.definitions())
 }
 
-fn told(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
+fn described(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
     let mut parameters: Vec<Value> = path_names(operation.path).map(path_parameter).collect();
     if let Some(query) = operation.query {
         // Parameters are described inline; their types are not components.
@@ -121,27 +121,27 @@ fn told(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
         let schema = json!({"type": "string", "pattern": pattern});
         json!({"name": name, "in": "header", "required": false, "description": description, "schema": schema})
     }));
-    let mut told = json!({
+    let mut described = json!({
         "operationId": operation.id,
         "summary": operation.summary,
         "responses": responses(operation, &mut types.given, problem),
     });
     if !parameters.is_empty() {
-        told["parameters"] = parameters.into();
+        described["parameters"] = parameters.into();
     }
     if !operation.bodies.is_empty() {
         let content: Map<String, Value> =
             operation.bodies.iter().map(|body| body_content(body, &mut types.asked)).collect();
-        told["requestBody"] = json!({"required": true, "content": content});
+        described["requestBody"] = json!({"required": true, "content": content});
     }
     match operation.scope {
-        Some(scope) => told["description"] = format!("Needs the scope `{scope}`.").into(),
-        None => told["security"] = json!([]),
+        Some(scope) => described["description"] = format!("Needs the scope `{scope}`.").into(),
+        None => described["security"] = json!([]),
     }
     if operation.takes_ticket {
-        told["security"] = json!([{"token": []}, {"ticket": []}]);
+        described["security"] = json!([{"token": []}, {"ticket": []}]);
     }
-    told
+    described
 }
 
 fn path_names(path: &str) -> impl Iterator<Item = &str> {
@@ -220,13 +220,13 @@ fn body_content(body: &Body, generator: &mut SchemaGenerator) -> (String, Value)
 
 fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &Schema) -> Value {
     let mut responses = Map::new();
-    for Answer { status, description, content } in &operation.answers {
-        let mut told = json!({"description": description});
+    for OperationResponse { status, description, content } in &operation.answers {
+        let mut described = json!({"description": description});
         match content {
             Content::Nothing => {}
-            Content::Json(schema) => told["content"] = json!({"application/json": {"schema": schema(generator)}}),
+            Content::Json(schema) => described["content"] = json!({"application/json": {"schema": schema(generator)}}),
             Content::Events(protocol) => {
-                told["content"] = json!({"application/json": {"schema": page_of(protocol, generator)}});
+                described["content"] = json!({"application/json": {"schema": page_of(protocol, generator)}});
             }
             Content::EventList => {
                 let schema = json!({
@@ -237,22 +237,22 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &S
                         "cut": {"type": "boolean", "description": "There are more events than these."},
                     },
                 });
-                told["content"] = json!({"application/json": {"schema": schema}});
+                described["content"] = json!({"application/json": {"schema": schema}});
             }
-            Content::Media(media) => told["content"] = json!({*media: {"schema": {"type": "string"}}}),
+            Content::Media(media) => described["content"] = json!({*media: {"schema": {"type": "string"}}}),
         }
-        responses.insert(status.as_str().to_owned(), told);
+        responses.insert(status.as_str().to_owned(), described);
     }
     for (status, codes) in problems_of(operation) {
         let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
         let codes = codes.join(", ");
         // A route may use the same status for a response that is not a problem.
-        let told = responses.entry(status).or_insert_with(|| json!({}));
-        told["description"] = match told["description"].as_str() {
+        let described = responses.entry(status).or_insert_with(|| json!({}));
+        described["description"] = match described["description"].as_str() {
             Some(words) => format!("{words}, or a problem: {codes}").into(),
             None => format!("A problem: {codes}").into(),
         };
-        told["content"]["application/problem+json"] = json!({"schema": problem});
+        described["content"]["application/problem+json"] = json!({"schema": problem});
     }
     responses.into()
 }

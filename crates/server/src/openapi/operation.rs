@@ -25,7 +25,7 @@ pub(crate) struct Operation {
     pub(crate) query: Option<SchemaOf>,
     pub(crate) headers: Vec<Header>,
     pub(crate) bodies: Vec<Body>,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) answers: Vec<OperationResponse>,
     pub(crate) problems: Vec<ProblemCode>,
     /// Whether the route accepts a ticket of `POST /v1/downloads`.
     pub(crate) takes_ticket: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Body {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct OperationResponse {
     pub(crate) status: StatusCode,
     pub(crate) description: &'static str,
     pub(crate) content: Content,
@@ -152,7 +152,7 @@ impl Operation {
     }
 
     fn answer(mut self, status: StatusCode, description: &'static str, content: Content) -> Self {
-        self.answers.push(Answer { status, description, content });
+        self.answers.push(OperationResponse { status, description, content });
         self
     }
 

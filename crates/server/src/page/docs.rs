@@ -14,13 +14,17 @@ pub(super) fn page() -> &'static str {
 }
 
 /// A route: its method, path and description.
-type Told<'a> = (&'a str, &'a str, &'a Value);
+type RouteEntry<'a> = (&'a str, &'a str, &'a Value);
 
 fn render(document: &Value) -> String {
-    let mut all: Vec<Told<'_>> = Vec::new();
+    let mut all: Vec<RouteEntry<'_>> = Vec::new();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
         all.extend(
-            methods.as_object().into_iter().flatten().map(|(method, told)| (method.as_str(), path.as_str(), told)),
+            methods
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(method, operation)| (method.as_str(), path.as_str(), operation)),
         );
     }
     // Runs first, routes about the service itself last.
@@ -42,13 +46,13 @@ fn render(document: &Value) -> String {
     )
 }
 
-fn id(told: &Value) -> String {
-    escaped(told["operationId"].as_str().unwrap_or_default())
+fn id(operation: &Value) -> String {
+    escaped(operation["operationId"].as_str().unwrap_or_default())
 }
 
-fn index_line((method, path, told): &Told<'_>) -> String {
-    let (method, path, id) = (method.to_uppercase(), escaped(path), id(told));
-    let summary = escaped(told["summary"].as_str().unwrap_or_default());
+fn index_line((method, path, operation): &RouteEntry<'_>) -> String {
+    let (method, path, id) = (method.to_uppercase(), escaped(path), id(operation));
+    let summary = escaped(operation["summary"].as_str().unwrap_or_default());
     format!("<tr><td><a href=\"#{id}\"><code>{method} {path}</code></a></td><td>{summary}</td></tr>\n")
 }
 
@@ -57,17 +61,17 @@ fn problem_line(code: ProblemCode) -> String {
     format!("<tr><td>{status} <code>{}</code></td><td>{action}</td></tr>\n", code.as_str())
 }
 
-fn section((method, path, told): &Told<'_>) -> String {
+fn section((method, path, operation): &RouteEntry<'_>) -> String {
     let text = |value: &Value| escaped(value.as_str().unwrap_or_default()).replace('`', "");
     let mut html = format!(
         "<section id=\"{}\">\n<h2><code>{} {}</code></h2>\n<p>{}. {}</p>\n<table>\n",
-        id(told),
+        id(operation),
         method.to_uppercase(),
         escaped(path),
-        text(&told["summary"]),
-        text(&told["description"]),
+        text(&operation["summary"]),
+        text(&operation["description"]),
     );
-    for parameter in told["parameters"].as_array().into_iter().flatten() {
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
         html += &format!(
             "<tr><td><code>{}</code> <small>{}</small></td><td>{}</td></tr>\n",
             text(&parameter["name"]),
@@ -75,14 +79,14 @@ fn section((method, path, told): &Told<'_>) -> String {
             text(&parameter["description"])
         );
     }
-    for (media, content) in told["requestBody"]["content"].as_object().into_iter().flatten() {
+    for (media, content) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
         html += &format!("<tr><td>body</td><td><code>{}</code>", escaped(media));
         if let Some(example) = content.get("example") {
             html += &format!(", such as <code>{}</code>", escaped(&example.to_string()));
         }
         html += "</td></tr>\n";
     }
-    for (status, answer) in told["responses"].as_object().into_iter().flatten() {
+    for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
         let is_everywhere = matches!(status.as_str(), "400" | "401" | "403" | "503");
         if !is_everywhere {
             html += &format!("<tr><td>{}</td><td>{}</td></tr>\n", escaped(status), text(&answer["description"]));

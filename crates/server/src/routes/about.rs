@@ -16,10 +16,10 @@ use super::Route;
 use crate::auth::{AuthError, Scope, Who, links, random, tickets};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, is_json, parsed, whole_up_to};
-use crate::guard::{From, Reads};
+use crate::guard::{Reads, RequestOrigin};
 use crate::openapi::{self, Operation};
-use crate::places::Place;
-use crate::problem::{Problem, ProblemCode, Result, of_io};
+use crate::places::ConnectionPlace;
+use crate::problem::{HttpResult, Problem, ProblemCode, of_io};
 use crate::service::Service;
 
 /// This body needs no token, so its size limit is small.
@@ -94,7 +94,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn metrics(_: Reads, State(service): State<Arc<Service>>) -> Result<Response> {
+async fn metrics(_: Reads, State(service): State<Arc<Service>>) -> HttpResult<Response> {
     let text = blocking(move || crate::metrics::all(&service)).await?;
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
@@ -122,10 +122,10 @@ pub(crate) struct SessionView {
 
 async fn begin(
     State(service): State<Arc<Service>>,
-    axum::Extension(from): axum::Extension<From>,
+    axum::Extension(from): axum::Extension<RequestOrigin>,
     request: Request,
-) -> Result<Json<SessionView>> {
-    if matches!(from, From::Allowed(_)) {
+) -> HttpResult<Json<SessionView>> {
+    if matches!(from, RequestOrigin::Allowed(_)) {
         return Err(Problem::new(ProblemCode::OriginRefused, "only the page of this server can open a session"));
     }
     if !is_json(request.headers()) {
@@ -151,9 +151,9 @@ fn of_auth(error: AuthError) -> Problem {
 
 async fn end(
     Reads(who): Reads,
-    axum::Extension(place): axum::Extension<Place>,
+    axum::Extension(place): axum::Extension<ConnectionPlace>,
     State(service): State<Arc<Service>>,
-) -> Result<StatusCode> {
+) -> HttpResult<StatusCode> {
     let Who::Browser(id) = who.name else {
         let detail = "only a browser can be logged out here; `skillrun token revoke` revokes other tokens";
         return Err(Problem::new(ProblemCode::Forbidden, detail));
@@ -187,7 +187,7 @@ async fn download(
     Reads(who): Reads,
     State(service): State<Arc<Service>>,
     JsonBody(body): JsonBody<CreateDownload>,
-) -> Result<Json<DownloadView>> {
+) -> HttpResult<Json<DownloadView>> {
     if !is_file(&body.path) {
         return Err(Problem::field("path", "must be the path of an artifact, a bundle, a recording or raw bytes"));
     }

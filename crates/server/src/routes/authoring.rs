@@ -9,7 +9,7 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::ExecutionMode;
-use skillrun_runtime::looking::patched::{PatchedError, PatchedSkill, patched};
+use skillrun_runtime::inspect::patched::{PatchedError, PatchedSkill, patched};
 use skillrun_skill::{Existing, Skill, archive};
 
 use super::Route;
@@ -19,7 +19,7 @@ use crate::blocking::blocking;
 use crate::extract::{InPath, Params};
 use crate::guard::{Reads, Runs};
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::upload;
 
@@ -66,7 +66,7 @@ async fn patched_skill(
     State(service): State<Arc<Service>>,
     InPath(name): InPath<String>,
     Params(params): Params<PatchedParams>,
-) -> Result<Json<PatchedSkill>> {
+) -> HttpResult<Json<PatchedSkill>> {
     blocking(move || {
         let skill = found(&service, &name)?;
         let cannot_run = |field: &str, words: String| Problem::field(field, words).with_code(ProblemCode::CannotRun);
@@ -102,7 +102,11 @@ pub(crate) struct SkillCheck {
     words: SkillWords,
 }
 
-async fn validate_skill(_: Runs, State(service): State<Arc<Service>>, request: Request) -> Result<Json<SkillCheck>> {
+async fn validate_skill(
+    _: Runs,
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> HttpResult<Json<SkillCheck>> {
     let form = upload::receive(&service, request).await?;
     form.only(|part| part == "skill")?;
     let zip = form.one("skill")?.ok_or_else(|| Problem::field("skill", "is missing; send a zip"))?;
@@ -111,7 +115,7 @@ async fn validate_skill(_: Runs, State(service): State<Arc<Service>>, request: R
         .heavily(move || {
             // Next to the zip, in the folder that is removed with the form.
             let folder = form.folder.path().join("skill");
-            let installed = archive::install(&zip, &folder, Existing::Refuse).map_err(|error| refused(&error.kind))?;
+            let installed = archive::install(&zip, &folder, Existing::Refuse).map_err(|error| refused(&error))?;
             let check = skill_check(&service, &installed.skill);
             drop(form);
             Ok(Json(check))

@@ -11,12 +11,12 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skillrun_model::ExecutionMode;
-use skillrun_runtime::looking::engines::{EngineList, Probing};
+use skillrun_model::{Classified, ErrorClass, ExecutionMode};
+use skillrun_runtime::inspect::engines::{EngineList, Probing};
 use skillrun_skill::archive::{self, ArchiveErrorKind};
 use skillrun_skill::search::FindError;
 use skillrun_skill::validate::validate;
-use skillrun_skill::{Existing, Finding, Origin, SchemaRole, Severity, Skill};
+use skillrun_skill::{ArchiveError, Existing, Finding, SchemaRole, Severity, Skill, SkillOrigin};
 
 use super::Route;
 use crate::auth::Scope;
@@ -24,7 +24,7 @@ use crate::blocking::blocking;
 use crate::extract::{InPath, Params};
 use crate::guard::{Administers, Reads};
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::upload;
 
@@ -81,7 +81,7 @@ pub(crate) struct SkillEntry {
     name: String,
     /// When to use the skill, from its own description.
     description: String,
-    origin: Origin,
+    origin: SkillOrigin,
     version: Option<String>,
     /// The supported modes.
     modes: Vec<ExecutionMode>,
@@ -130,14 +130,14 @@ pub(crate) struct SkillWords {
     findings: Vec<Finding>,
 }
 
-/// Something that loading a skill does not check, such as an invalid schema.
+/// The first error that loading a skill does not detect, such as an invalid schema.
 fn first_error(skill: &Skill) -> Option<String> {
     let findings = validate(&skill.root).findings;
     let error = findings.into_iter().find(|finding| finding.severity == Severity::Error)?;
     Some(format!("{}: {}", error.file.display(), error.message))
 }
 
-fn entry(skill: &Skill, origin: Origin) -> SkillEntry {
+fn entry(skill: &Skill, origin: SkillOrigin) -> SkillEntry {
     SkillEntry {
         name: skill.name.clone(),
         description: skill.description().to_owned(),
@@ -149,10 +149,10 @@ fn entry(skill: &Skill, origin: Origin) -> SkillEntry {
     }
 }
 
-async fn list(_: Reads, State(service): State<Arc<Service>>) -> Result<Json<SkillList>> {
+async fn list(_: Reads, State(service): State<Arc<Service>>) -> HttpResult<Json<SkillList>> {
     blocking(move || {
         let listing = service.around.skills.list();
-        let one = |found: skillrun_skill::search::Found| match Skill::load(&found.root) {
+        let one = |found: skillrun_skill::search::FoundSkill| match Skill::load(&found.root) {
             Ok(skill) => entry(&skill, found.origin),
             Err(error) => SkillEntry {
                 name: found.name,
@@ -195,7 +195,7 @@ impl SkillWords {
 fn skill_view(service: &Service, skill: &Skill) -> SkillView {
     let listed = service.around.skills.list().skills.into_iter().find(|found| found.root == skill.root);
     SkillView {
-        entry: entry(skill, listed.map_or(Origin::Path, |found| found.origin)),
+        entry: entry(skill, listed.map_or(SkillOrigin::Path, |found| found.origin)),
         folder: skill.root.to_string_lossy().into_owned(),
         words: SkillWords::of(skill),
     }
@@ -206,14 +206,18 @@ fn not_found(name: &str) -> Problem {
 }
 
 /// The skill of a name. Blocking.
-pub(super) fn found(service: &Service, name: &str) -> Result<Skill> {
+pub(super) fn found(service: &Service, name: &str) -> HttpResult<Skill> {
     service.around.skills.find(name).map_err(|error| match error {
         FindError::NotFound { .. } => not_found(name),
         FindError::Unusable(error) => Problem::new(ProblemCode::SkillInvalid, error.to_string()),
     })
 }
 
-async fn one(_: Reads, State(service): State<Arc<Service>>, InPath(name): InPath<String>) -> Result<Json<SkillView>> {
+async fn one(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    InPath(name): InPath<String>,
+) -> HttpResult<Json<SkillView>> {
     blocking(move || Ok(Json(skill_view(&service, &found(&service, &name)?)))).await
 }
 
@@ -235,27 +239,20 @@ pub(crate) struct SkillForm {
 }
 
 /// Why a package is refused. Its path on the disk of the server is not disclosed.
-pub(super) fn refused(kind: &ArchiveErrorKind) -> Problem {
-    Problem::field("skill", kind.to_string()).with_code(archive_code(kind))
+pub(super) fn refused(error: &ArchiveError) -> Problem {
+    Problem::field("skill", error.kind.to_string()).with_code(archive_code(error))
 }
 
-fn archive_code(kind: &ArchiveErrorKind) -> ProblemCode {
-    match kind {
-        ArchiveErrorKind::Exists(_) => ProblemCode::SkillExists,
-        ArchiveErrorKind::NotInstalled(_) => ProblemCode::SkillNotFound,
-        ArchiveErrorKind::Io(_) => ProblemCode::Internal,
-        ArchiveErrorKind::NotZip(_)
-        | ArchiveErrorKind::Zip64
-        | ArchiveErrorKind::TooManyEntries
-        | ArchiveErrorKind::Entry { .. }
-        | ArchiveErrorKind::SameName
-        | ArchiveErrorKind::TooLarge
-        | ArchiveErrorKind::Overlap
-        | ArchiveErrorKind::Layout
-        | ArchiveErrorKind::BadSkill(_)
-        | ArchiveErrorKind::NoName
-        | ArchiveErrorKind::InTheWay(_)
-        | ArchiveErrorKind::IsLink(_) => ProblemCode::SkillInvalid,
+fn archive_code(error: &ArchiveError) -> ProblemCode {
+    // The uploaded package is a file of the server.
+    if matches!(error.kind, ArchiveErrorKind::Io(_)) {
+        return ProblemCode::Internal;
+    }
+    match error.class() {
+        ErrorClass::Usage => ProblemCode::SkillInvalid,
+        ErrorClass::NotFound | ErrorClass::Gone => ProblemCode::SkillNotFound,
+        ErrorClass::Conflict => ProblemCode::SkillExists,
+        ErrorClass::Busy | ErrorClass::StorageFull | ErrorClass::Internal => ProblemCode::Internal,
     }
 }
 
@@ -264,7 +261,7 @@ async fn install(
     State(service): State<Arc<Service>>,
     Params(params): Params<InstallParams>,
     request: Request,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let form = upload::receive(&service, request).await?;
     form.only(|part| part == "skill")?;
     let zip = form.one("skill")?.ok_or_else(|| Problem::field("skill", "is missing; send a zip"))?;
@@ -273,7 +270,7 @@ async fn install(
         .clone()
         .heavily(move || {
             let installed =
-                archive::install(&zip, &service.data.skills(), existing).map_err(|error| refused(&error.kind))?;
+                archive::install(&zip, &service.data.skills(), existing).map_err(|error| refused(&error))?;
             drop(form);
             Ok((StatusCode::CREATED, Json(skill_view(&service, &installed.skill))).into_response())
         })
@@ -284,10 +281,10 @@ async fn remove(
     _: Administers,
     State(service): State<Arc<Service>>,
     InPath(name): InPath<String>,
-) -> Result<StatusCode> {
+) -> HttpResult<StatusCode> {
     blocking(move || {
         archive::remove(&name, &service.data.skills()).map_err(|error| {
-            let is_ours = archive_code(&error.kind) == ProblemCode::Internal;
+            let is_ours = archive_code(&error) == ProblemCode::Internal;
             if is_ours { Problem::new(ProblemCode::Internal, error.to_string()) } else { not_found(&name) }
         })?;
         Ok(StatusCode::NO_CONTENT)
@@ -306,7 +303,7 @@ async fn engines(
     _: Reads,
     State(service): State<Arc<Service>>,
     Params(params): Params<EngineParams>,
-) -> Result<Json<EngineList>> {
+) -> HttpResult<Json<EngineList>> {
     let probing = if params.probe { Probing::On } else { Probing::Off };
     service
         .clone()

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{Answer, EventLog, Limits};
+use skillrun_log::{EventLog, Limits, LogRead};
 use skillrun_model::rasp::Category;
 use skillrun_model::{AttemptNumber, RunId, Stream, Timestamp};
 use skillrun_runtime::evidence_views;
@@ -20,17 +20,17 @@ use super::Route;
 use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::extract::{OfRun, Params};
-use crate::feed::conversation::{Found, Taker};
+use crate::feed::conversation::{ConversationPage, Taker};
 use crate::feed::frames::Ends;
 use crate::feed::position::CURSOR_PATTERN;
 use crate::feed::source::event_type;
 use crate::feed::{Kind, Next, Position, Reader};
 use crate::guard::Reads;
 use crate::openapi::Operation;
-use crate::places::Place;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::places::ConnectionPlace;
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
-use crate::sse::{self, Giver, LAST_EVENT_ID};
+use crate::sse::{self, LAST_EVENT_ID, PieceSource};
 
 /// Events on one page of a history.
 const PAGE: usize = 100;
@@ -40,10 +40,10 @@ const PAGE_MAX: usize = 1000;
 const PAGE_BYTES: usize = 4 << 20;
 
 /// Number of events read at once, even if fewer are requested.
-const LOOK: usize = 100;
+const PAGE_READ_AHEAD: usize = 100;
 
 /// Maximum number of events examined for one page when most of them do not match.
-const LOOKED_AT: usize = 20_000;
+const PAGE_EXAMINED_MAX: usize = 20_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -136,7 +136,7 @@ pub(crate) struct ChatParams {
     cursor: Option<String>,
 }
 
-fn position(headers: &HeaderMap, cursor: Option<&str>) -> Result<Position> {
+fn position(headers: &HeaderMap, cursor: Option<&str>) -> HttpResult<Position> {
     let header = headers.get(LAST_EVENT_ID).map(HeaderValue::to_str);
     let (field, text) = match header {
         Some(Ok("")) | None => ("query.cursor", cursor),
@@ -149,12 +149,12 @@ fn position(headers: &HeaderMap, cursor: Option<&str>) -> Result<Position> {
 
 async fn events(
     _: Reads,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionPlace>,
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<StreamParams>,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let kind = match params.taxonomy {
         Taxonomy::All => Kind::Events,
         Taxonomy::Frontend => Kind::Frontend,
@@ -164,16 +164,22 @@ async fn events(
 
 async fn chat(
     _: Reads,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionPlace>,
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<ChatParams>,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     follow(&service, &place, run, Kind::Chat, position(&headers, params.cursor.as_deref())?).await
 }
 
-async fn follow(service: &Arc<Service>, place: &Place, run: RunId, kind: Kind, position: Position) -> Result<Response> {
+async fn follow(
+    service: &Arc<Service>,
+    place: &ConnectionPlace,
+    run: RunId,
+    kind: Kind,
+    position: Position,
+) -> HttpResult<Response> {
     let open = service.stream(place)?;
     let feeds = service.feeds.clone();
     let open_source = move || {
@@ -194,7 +200,7 @@ async fn follow(service: &Arc<Service>, place: &Place, run: RunId, kind: Kind, p
     Ok(sse::stream(reader, service.feeds.stopping(), open))
 }
 
-impl Giver for Reader {
+impl PieceSource for Reader {
     async fn next(&mut self) -> Option<Bytes> {
         match Reader::next(self).await {
             Next::Bytes(bytes) => Some(bytes),
@@ -262,7 +268,7 @@ impl Wanted {
 }
 
 impl HistoryParams {
-    fn wanted(&self) -> Result<Wanted> {
+    fn wanted(&self) -> HttpResult<Wanted> {
         let limit = self.limit.unwrap_or(PAGE);
         if !(1..=PAGE_MAX).contains(&limit) {
             return Err(Problem::field("query.limit", format!("must be from 1 to {PAGE_MAX}")));
@@ -332,7 +338,7 @@ impl Filling {
             self.count += 1;
         }
         (self.last, self.looked_at) = (Some(seq), self.looked_at + 1);
-        self.is_full = self.count >= self.wanted.limit || self.looked_at >= LOOKED_AT;
+        self.is_full = self.count >= self.wanted.limit || self.looked_at >= PAGE_EXAMINED_MAX;
     }
 
     /// `end` is the last event there is.
@@ -373,7 +379,7 @@ async fn events_history(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<HistoryParams>,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let wanted = params.wanted()?;
     blocking(move || {
         let log = &service.log;
@@ -396,14 +402,14 @@ async fn events_history(
             return Ok(filling.page(end));
         }
         while !filling.is_full {
-            let limits = Limits { events: wanted.limit.max(LOOK), bytes: PAGE_BYTES };
+            let limits = Limits { events: wanted.limit.max(PAGE_READ_AHEAD), bytes: PAGE_BYTES };
             match log.read(run, at.cursor(), limits)? {
-                Answer::Page(page) if page.is_empty() => break,
-                Answer::Page(page) => {
+                LogRead::Page(page) if page.is_empty() => break,
+                LogRead::Page(page) => {
                     page.lines().for_each(|line| filling.offer(line.seq.0, line.json()));
                     at = page.cursor().into();
                 }
-                Answer::Reset(_) => return Err(is_reset(run)),
+                LogRead::Reset(_) => return Err(is_reset(run)),
             }
         }
         Ok(filling.page(end))
@@ -416,7 +422,7 @@ async fn chat_history(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<ChatHistoryParams>,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let ChatHistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit } = params;
     let taxonomy = Taxonomy::All;
     let wanted = HistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit, taxonomy }.wanted()?;
@@ -438,11 +444,13 @@ async fn chat_history(
                 return Ok(filling.page(end));
             }
             while !filling.is_full {
-                let limits = Limits { events: wanted.limit.max(LOOK), bytes: PAGE_BYTES };
+                let limits = Limits { events: wanted.limit.max(PAGE_READ_AHEAD), bytes: PAGE_BYTES };
                 match conversation.read(at, limits, &mut filling)? {
-                    Found::Some(_) => at.after = filling.last.map_or(at.after + 1, |last| last.max(at.after + 1)),
-                    Found::Nothing => break,
-                    Found::Reset(_) => return Err(is_reset(run)),
+                    ConversationPage::Some(_) => {
+                        at.after = filling.last.map_or(at.after + 1, |last| last.max(at.after + 1))
+                    }
+                    ConversationPage::Nothing => break,
+                    ConversationPage::Reset(_) => return Err(is_reset(run)),
                 }
             }
             Ok(filling.page(end))
@@ -487,7 +495,7 @@ async fn events_at(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<AtParams>,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let stream = match params.stream {
         AtStream::Stdout => Stream::Stdout,
         AtStream::Stderr => Stream::Stderr,
@@ -505,6 +513,6 @@ async fn events_at(
             )
         })
         .await?;
-    Ok(Json(AtPage { events: found.events, cut: found.rest == evidence_views::events_at::Rest::CutOff })
+    Ok(Json(AtPage { events: found.events, cut: found.rest == evidence_views::events_at::EventsRest::CutOff })
         .into_response())
 }

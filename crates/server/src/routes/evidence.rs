@@ -11,22 +11,22 @@ use axum::routing::get;
 use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_log::{Cursor, EventLog, Limits, LogRead};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runtime::RunRecord;
 use skillrun_runtime::evidence_views::cast::{CastWriter, LONGEST_PAUSE};
 use skillrun_runtime::evidence_views::raw::{RawError, RawKind, RawStream};
-use skillrun_runtime::looking::attempts::{Attempt, Attempts};
+use skillrun_runtime::inspect::attempts::{Attempt, Attempts};
 
 use super::Route;
 use crate::auth::Scope;
 use crate::blocking::blocking;
-use crate::download::{self, Bytewise, Called, Part, Whole, satisfiable};
+use crate::download::{self, ByteRange, Bytewise, Called, Whole, satisfiable};
 use crate::extract::{OfRun, Params};
 use crate::guard::Reads;
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -122,7 +122,7 @@ impl Bytewise for RawStream {
 }
 
 /// The record of an existing run.
-pub(super) fn record(service: &Service, run: RunId) -> Result<RunRecord> {
+pub(super) fn record(service: &Service, run: RunId) -> HttpResult<RunRecord> {
     service.log.head(run)?;
     RunRecord::read(&service.data.run(run).record()).map_err(|error| Problem::from(error).of_run(run))
 }
@@ -133,7 +133,7 @@ async fn raw(
     OfRun(run): OfRun,
     Params(params): Params<RawParams>,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let attempt = AttemptNumber(params.attempt.get());
     let kind = RawKind::from(params.stream);
     let stream = blocking(move || {
@@ -144,7 +144,7 @@ async fn raw(
     let size = Bytewise::size(&stream);
     let part = match (params.from, params.to) {
         (None, None) => download::range(&headers, size)?,
-        (from, to) => Some(satisfiable(Part { from: from.unwrap_or(0), to: to.unwrap_or(size).min(size) }, size)?),
+        (from, to) => Some(satisfiable(ByteRange { from: from.unwrap_or(0), to: to.unwrap_or(size).min(size) }, size)?),
     };
     let called = Called { media: "application/octet-stream", name: format!("{}.{attempt}.log", kind.as_str()) };
     Ok(download::send(stream, part, &called))
@@ -166,18 +166,18 @@ pub(crate) struct AttemptList {
 }
 
 /// Every event of a run, in order. Blocking.
-pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Event)) -> Result<()> {
+pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Event)) -> HttpResult<()> {
     let mut cursor = Cursor::BEGINNING;
     loop {
         match service.log.read(run, cursor, Limits::default())? {
-            Answer::Page(page) if page.is_empty() => return Ok(()),
-            Answer::Page(page) => {
+            LogRead::Page(page) if page.is_empty() => return Ok(()),
+            LogRead::Page(page) => {
                 for line in page.lines() {
                     take(line.event()?);
                 }
                 cursor = page.cursor();
             }
-            Answer::Reset(_) => {
+            LogRead::Reset(_) => {
                 return Err(
                     Problem::new(ProblemCode::CursorReset, "the Log was repaired while it was being read").of_run(run)
                 );
@@ -186,7 +186,7 @@ pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Eve
     }
 }
 
-async fn attempts(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<AttemptList>> {
+async fn attempts(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<AttemptList>> {
     service
         .clone()
         .heavily(move || {
@@ -203,7 +203,7 @@ async fn recording(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let made = service
         .clone()
         .heavily(move || {

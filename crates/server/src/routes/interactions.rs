@@ -15,9 +15,9 @@ use skillrun_log::EventLog;
 use skillrun_log::catalog::Waiting;
 use skillrun_model::interaction::Pending;
 use skillrun_model::{InteractionId, RunId};
-use skillrun_runtime::looking::interactions::{Asked, History};
-use skillrun_runtime::owners::Kind;
-use skillrun_runtime::runtime::Heard;
+use skillrun_runtime::inspect::interactions::{AskedQuestion, History};
+use skillrun_runtime::owners::OwnerErrorKind;
+use skillrun_runtime::runtime::Delivery;
 use skillrun_runtime::{Reply, reply_files};
 
 use super::Route;
@@ -30,9 +30,9 @@ use crate::extract::{OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Reads, Runs};
 use crate::integers::integer;
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
-use crate::upload::{self, Form};
+use crate::upload::{self, UploadedForm};
 
 pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
@@ -100,12 +100,12 @@ pub(crate) struct OpenList {
     interactions: Vec<Waiting>,
 }
 
-async fn open(_: Reads, State(service): State<Arc<Service>>) -> Result<Json<OpenList>> {
+async fn open(_: Reads, State(service): State<Arc<Service>>) -> HttpResult<Json<OpenList>> {
     let interactions = blocking(move || service.summaries.waiting()).await?;
     Ok(Json(OpenList { interactions }))
 }
 
-async fn pending(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Response> {
+async fn pending(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Response> {
     let found = blocking(move || view(&service, run)).await?.interaction;
     Ok(found.map_or_else(|| StatusCode::NO_CONTENT.into_response(), |question| Json(question).into_response()))
 }
@@ -114,10 +114,10 @@ async fn pending(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRu
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "InteractionList")]
 pub(crate) struct HistoryList {
-    interactions: Vec<Asked>,
+    interactions: Vec<AskedQuestion>,
 }
 
-async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<HistoryList>> {
+async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<HistoryList>> {
     service
         .clone()
         .heavily(move || {
@@ -166,7 +166,7 @@ async fn reply(
     OfRun(run): OfRun,
     Params(params): Params<WaitParams>,
     request: Request,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let wait = params.wait()?;
     let (body, form) = answer(&service, request).await?;
     if body.idempotency_key.as_ref().is_some_and(|key| key.chars().count() > 255) {
@@ -187,7 +187,7 @@ async fn reply(
     Ok(Json(view).into_response())
 }
 
-async fn answer(service: &Service, request: Request) -> Result<(ReplyBody, Option<Form>)> {
+async fn answer(service: &Service, request: Request) -> HttpResult<(ReplyBody, Option<UploadedForm>)> {
     match media_type(request.headers()) {
         Some(kind) if kind.eq_ignore_ascii_case("application/json") => Ok((parsed(&whole(request).await?, "")?, None)),
         Some(kind) if kind.eq_ignore_ascii_case("multipart/form-data") => {
@@ -204,7 +204,7 @@ async fn answer(service: &Service, request: Request) -> Result<(ReplyBody, Optio
 }
 
 /// Blocking.
-fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> Result<()> {
+fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&UploadedForm>) -> HttpResult<()> {
     service.log.head(run)?;
     let ReplyBody { interaction_id, text, idempotency_key } = body;
     let paths: Vec<PathBuf> = form.into_iter().flat_map(|form| &form.files).map(|(_, path)| path.clone()).collect();
@@ -213,11 +213,18 @@ fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> R
     let heard = service.runtime.reply_anywhere(run, Reply { interaction_id, text, files, request_id: idempotency_key });
     // Files of a rejected answer are removed. If it is unknown whether the answer was accepted, they are kept.
     let is_of_no_use = match &heard {
-        Ok(Heard::Here | Heard::Elsewhere) => false,
-        Ok(Heard::Before) => true,
+        Ok(Delivery::Here | Delivery::Elsewhere) => false,
+        Ok(Delivery::Before) => true,
         Err(error) => {
             let kind = error.kind();
-            matches!(kind, Kind::Stale | Kind::Repeated | Kind::Over | Kind::NotFound | Kind::OtherVariables)
+            matches!(
+                kind,
+                OwnerErrorKind::Stale
+                    | OwnerErrorKind::Repeated
+                    | OwnerErrorKind::Over
+                    | OwnerErrorKind::NotFound
+                    | OwnerErrorKind::OtherVariables
+            )
         }
     };
     if is_of_no_use {

@@ -72,12 +72,12 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .layer(CatchPanicLayer::custom(|_| {
             Problem::new(ProblemCode::Internal, "the request failed because of a bug in skillrun").into_response()
         }))
-        .route_layer(from_fn(tell_route))
+        .route_layer(from_fn(add_route))
         .with_state(service)
 }
 
 /// For the metrics.
-async fn tell_route(path: MatchedPath, request: Request, next: Next) -> Response {
+async fn add_route(path: MatchedPath, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response.extensions_mut().insert(path);
     response

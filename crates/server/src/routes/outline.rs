@@ -14,7 +14,7 @@ use axum::routing::get;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{Answer, EventLog, Limits};
+use skillrun_log::{EventLog, Limits, LogRead};
 use skillrun_model::rasp::{EventType, Level};
 use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
 
@@ -25,10 +25,10 @@ use crate::extract::{OfRun, Params};
 use crate::feed::Position;
 use crate::guard::Reads;
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 
-/// Maximum number of events in one response.
+/// Number of events in one response: the default, and the maximum.
 const MANY: u64 = 20_000;
 const MANY_MAX: u64 = 50_000;
 
@@ -228,7 +228,7 @@ fn place(index: usize) -> u32 {
 }
 
 /// The outline of the events from `from_seq` on.
-fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> Result<Outline> {
+fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> HttpResult<Outline> {
     let head = log.head(run)?;
     let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
     let from_seq = from_seq.max(1);
@@ -238,9 +238,9 @@ fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> Result
     while at.after < last && drawing.has_room(most) {
         let events = usize::try_from(last - at.after).unwrap_or(usize::MAX);
         let page = match log.read(run, at.cursor(), Limits { events, bytes: PIECE })? {
-            Answer::Page(page) if page.is_empty() => break,
-            Answer::Page(page) => page,
-            Answer::Reset(_) => return Err(is_reset(run)),
+            LogRead::Page(page) if page.is_empty() => break,
+            LogRead::Page(page) => page,
+            LogRead::Reset(_) => return Err(is_reset(run)),
         };
         for line in page.lines() {
             drawing.add(line.json()).map_err(|error| {
@@ -258,7 +258,7 @@ async fn events_outline(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(OutlineParams { from_seq, limit }): Params<OutlineParams>,
-) -> Result<Json<Outline>> {
+) -> HttpResult<Json<Outline>> {
     let limit = limit.unwrap_or(MANY);
     if !(1..=MANY_MAX).contains(&limit) {
         return Err(Problem::field("query.limit", format!("must be from 1 to {MANY_MAX}")));

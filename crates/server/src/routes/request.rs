@@ -17,7 +17,7 @@ use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 use skillrun_runtime::RunRecord;
-use skillrun_runtime::looking::hidden::Hidden;
+use skillrun_runtime::inspect::hidden::Hidden;
 use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot, Workspace};
 
 use super::Route;
@@ -26,7 +26,7 @@ use crate::auth::Scope;
 use crate::extract::OfRun;
 use crate::guard::Reads;
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -159,7 +159,7 @@ pub(crate) struct AcceptedRetry {
     quota_max: u32,
 }
 
-async fn request(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunRequest>> {
+async fn request(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<RunRequest>> {
     service
         .clone()
         .heavily(move || {

@@ -17,8 +17,8 @@ use skillrun_model::rasp::Data;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 use skillrun_runtime::artifacts::{self, NotServed};
 use skillrun_runtime::bundle::{self, BundleError, Contents};
-use skillrun_runtime::diagnose::{Diagnosis, Owner, diagnose};
-use skillrun_runtime::looking::changes::{Change, Changes};
+use skillrun_runtime::diagnose::{Diagnosis, RunOwner, diagnose};
+use skillrun_runtime::inspect::changes::{Changes, WorkspaceChange};
 use skillrun_runtime::result::RunResult;
 use skillrun_runtime::verify::{NotedHead, Verification, verify_against};
 use skillrun_runtime::{owners, result};
@@ -32,7 +32,7 @@ use crate::download::{self, Bytewise, Called, Whole};
 use crate::extract::{InPath, OfRun, Params};
 use crate::guard::Reads;
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::webhooks::Delivery;
 
@@ -137,7 +137,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn run_result(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunResult>> {
+async fn run_result(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<RunResult>> {
     let view = blocking(move || view(&service, run)).await?;
     view.result.map(Json).ok_or_else(|| {
         let status = view.row.status.map_or("does not exist", RunStatus::as_str);
@@ -163,7 +163,7 @@ pub(crate) struct ArtifactList {
 }
 
 /// As recorded in the Log. Blocking.
-fn artifacts_of(service: &Service, run: RunId) -> Result<Vec<ArtifactEntry>> {
+fn artifacts_of(service: &Service, run: RunId) -> HttpResult<Vec<ArtifactEntry>> {
     let mut found = BTreeMap::new();
     each_event(service, run, |event| {
         if let Data::ArtifactIndexed(made) = event.data {
@@ -180,7 +180,7 @@ fn artifacts_of(service: &Service, run: RunId) -> Result<Vec<ArtifactEntry>> {
     Ok(found.into_values().collect())
 }
 
-async fn list(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<ArtifactList>> {
+async fn list(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<ArtifactList>> {
     let artifacts = service.clone().heavily(move || artifacts_of(&service, run)).await?;
     Ok(Json(ArtifactList { artifacts }))
 }
@@ -191,7 +191,7 @@ async fn artifact(
     OfRun(run): OfRun,
     InPath(names): InPath<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let path = names.get("path").cloned().unwrap_or_default();
     let missing = move || Problem::new(ProblemCode::NotFound, "the run has no such artifact").of_run(run);
     let name = Path::new(&path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -228,7 +228,7 @@ async fn bundle(
     OfRun(run): OfRun,
     Params(params): Params<BundleParams>,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let made = service
         .clone()
         .heavily(move || {
@@ -277,7 +277,7 @@ pub(crate) struct Diff {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AttemptChanges {
     attempt: AttemptNumber,
-    changes: Vec<Change>,
+    changes: Vec<WorkspaceChange>,
     /// There are more changes than these.
     cut: bool,
 }
@@ -287,13 +287,13 @@ async fn diff(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<DiffParams>,
-) -> Result<Json<Diff>> {
+) -> HttpResult<Json<Diff>> {
     service
         .clone()
         .heavily(move || {
             let last = view(&service, run)?.row.attempt;
             let wanted = params.attempt.map_or(1..=last.0, |number| number.get()..=number.get().min(last.0));
-            let failed = |error: skillrun_runtime::looking::changes::ChangesError| {
+            let failed = |error: skillrun_runtime::inspect::changes::ChangesError| {
                 Problem::new(ProblemCode::Internal, error.to_string()).of_run(run)
             };
             let mut attempts = Vec::new();
@@ -317,7 +317,7 @@ async fn diff(
         .await
 }
 
-async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<Diagnosis>> {
+async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<Diagnosis>> {
     service
         .clone()
         .heavily(move || {
@@ -343,7 +343,7 @@ async fn verification(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<VerifyParams>,
-) -> Result<Json<Verification>> {
+) -> HttpResult<Json<Verification>> {
     let noted = params.head.map(|head| head.parse::<NotedHead>()).transpose();
     let noted = noted.map_err(|why| Problem::new(ProblemCode::InvalidRequest, format!("head: {why}")))?;
     service
@@ -356,13 +356,13 @@ async fn verification(
 }
 
 /// Whether a process owns the run: this one, or another one that responds.
-fn owner(service: &Service, run: RunId) -> Owner {
+fn owner(service: &Service, run: RunId) -> RunOwner {
     if service.runtime.has(run) {
-        return Owner::Somebody { pid: Some(std::process::id()) };
+        return RunOwner::Somebody { pid: Some(std::process::id()) };
     }
     let pid = service.log.last_writer(run).filter(|pid| *pid != std::process::id());
-    let answers = |pid: &u32| owners::ask(&service.data, *pid, owners::Ask::Hello).is_ok();
-    pid.filter(answers).map_or(Owner::Nobody, |pid| Owner::Somebody { pid: Some(pid) })
+    let answers = |pid: &u32| owners::ask(&service.data, *pid, owners::OwnerRequest::Hello).is_ok();
+    pid.filter(answers).map_or(RunOwner::Nobody, |pid| RunOwner::Somebody { pid: Some(pid) })
 }
 
 /// Messages about a run.
@@ -371,7 +371,11 @@ pub(crate) struct DeliveryList {
     deliveries: Vec<Delivery>,
 }
 
-async fn deliveries(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<DeliveryList>> {
+async fn deliveries(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+) -> HttpResult<Json<DeliveryList>> {
     blocking(move || {
         service.log.head(run)?;
         let deliveries = service.webhooks.records(run);

@@ -16,9 +16,9 @@ use skillrun_log::EventLog;
 use skillrun_log::catalog::Query;
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
-use skillrun_runtime::looking::retry::{Again, Overrides, SkillFrom, again};
+use skillrun_runtime::inspect::retry::{Again, Overrides, SkillFrom, again};
 use skillrun_runtime::record::HomeChoice;
-use skillrun_runtime::requests::{RequestKey, SubmitError};
+use skillrun_runtime::requests::RequestKey;
 use skillrun_runtime::{AcceptError, NewRun, RunRecord, result};
 use skillrun_skill::search::FindError;
 use skillrun_skill::{Existing, Skill, archive};
@@ -31,10 +31,10 @@ use crate::blocking::blocking;
 use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Reads, Runs};
 use crate::openapi::Operation;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::stopping::stopped;
-use crate::upload::{self, Form};
+use crate::upload::{self, UploadedForm};
 
 /// For the OpenAPI description.
 const KEY_PATTERN: &str = "^[!-~]{1,255}$";
@@ -45,7 +45,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const WAIT_MAX: u32 = 600;
 
 /// Interval at which a run that writes without a pause is checked.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 const LIST: usize = 50;
 const LIST_MAX: usize = 500;
@@ -146,7 +146,7 @@ pub(crate) struct WaitParams {
 }
 
 impl WaitParams {
-    pub(crate) fn wait(self) -> Result<Duration> {
+    pub(crate) fn wait(self) -> HttpResult<Duration> {
         let seconds = self.wait.unwrap_or(0);
         if seconds > WAIT_MAX {
             return Err(Problem::field("query.wait", format!("must be at most {WAIT_MAX}")));
@@ -158,11 +158,11 @@ impl WaitParams {
 /// A request and the files sent with it.
 struct Asked {
     create: CreateRun,
-    form: Option<Form>,
+    form: Option<UploadedForm>,
     fingerprint: blake3::Hash,
 }
 
-async fn asked(service: &Service, request: Request) -> Result<Asked> {
+async fn asked(service: &Service, request: Request) -> HttpResult<Asked> {
     match media_type(request.headers()) {
         Some(kind) if kind.eq_ignore_ascii_case("application/json") => {
             let json = whole(request).await?;
@@ -182,7 +182,7 @@ async fn asked(service: &Service, request: Request) -> Result<Asked> {
     }
 }
 
-fn key(headers: &HeaderMap) -> Result<Option<RequestKey>> {
+fn key(headers: &HeaderMap) -> HttpResult<Option<RequestKey>> {
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let key = value.to_str().ok().and_then(|key| RequestKey::new(key).ok());
     key.map(Some).ok_or_else(|| {
@@ -196,7 +196,7 @@ async fn create(
     State(service): State<Arc<Service>>,
     Params(params): Params<WaitParams>,
     request: Request,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let wait = params.wait()?;
     let key = key(request.headers())?;
     let Asked { create, form, fingerprint } = asked(&service, request).await?;
@@ -214,7 +214,7 @@ async fn create(
     accepted(&service, run, wait).await
 }
 
-fn webhooks(service: &Service, urls: &[String]) -> Result<Vec<crate::webhooks::Url>> {
+fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<crate::webhooks::Url>> {
     service
         .webhooks
         .check_urls(urls)
@@ -229,37 +229,19 @@ fn watch(service: &Service, run: RunId, urls: Vec<crate::webhooks::Url>) {
     }
 }
 
-/// Why no run was created: an error in the request, or one of the runtime.
+/// Creates the run, or finds the one that has the key.
 fn submit(
     service: &Service,
     key: Option<RequestKey>,
     fingerprint: blake3::Hash,
-    make: impl FnOnce() -> Result<NewRun>,
-) -> Result<RunId> {
+    make: impl FnOnce() -> HttpResult<NewRun>,
+) -> HttpResult<RunId> {
     let Some(key) = key else { return Ok(service.runtime.submit(make()?)?) };
-    let mut refused = None;
-    let made = service.runtime.submit_once(&key, fingerprint, || {
-        make().map_err(|problem| {
-            refused = Some(problem);
-            // Only a value to return.
-            AcceptError::QueueFull { queued: 0 }
-        })
-    });
-    match made {
-        Ok(submitted) => Ok(submitted.run),
-        Err(error) => Err(match (refused, error) {
-            (Some(problem), _) => problem,
-            (None, SubmitError::Accept(error)) => error.into(),
-            (None, error @ SubmitError::Busy) => Problem::new(ProblemCode::OwnerSilent, error.to_string()),
-            (None, error @ SubmitError::KeyReused { run }) => {
-                Problem::new(ProblemCode::KeyReused, error.to_string()).of_run(run)
-            }
-        }),
-    }
+    Ok(service.runtime.submit_once(&key, fingerprint, make)?.run)
 }
 
 /// Blocking.
-fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&Form>) -> Result<NewRun> {
+fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&UploadedForm>) -> HttpResult<NewRun> {
     may(who, &create.options)?;
     let is_admin = who.scope.allows(Scope::Admin);
     if create.workspace.is_some() && !is_admin {
@@ -283,7 +265,7 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&F
         mode: create.mode,
         input: create.input.clone(),
         parameter: create.parameter.clone(),
-        files: form.map(Form::slots).transpose()?.unwrap_or_default(),
+        files: form.map(UploadedForm::slots).transpose()?.unwrap_or_default(),
         workspace,
         script: form.map(|form| form.one("script")).transpose()?.flatten(),
         profile: create.options.profile,
@@ -299,7 +281,7 @@ fn only_admin(field: &str) -> Problem {
 }
 
 /// Options that reach beyond the run need the scope `admin`.
-fn may(who: &Granted, options: &RunOptions) -> Result<()> {
+fn may(who: &Granted, options: &RunOptions) -> HttpResult<()> {
     if who.scope.allows(Scope::Admin) {
         return Ok(());
     }
@@ -314,7 +296,7 @@ fn may(who: &Granted, options: &RunOptions) -> Result<()> {
 
 /// The same check for a retry. Another user may have created the run, and a retry with changed input uses all options
 /// of that run.
-fn may_again(service: &Service, who: &Granted, again: &Again) -> Result<()> {
+fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> {
     if who.scope.allows(Scope::Admin) {
         return Ok(());
     }
@@ -334,7 +316,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> Result<()> {
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
 }
 
-fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Form>) -> Result<Skill> {
+fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&UploadedForm>) -> HttpResult<Skill> {
     let sent = form.map(|form| form.one("skill").map(|zip| Some((zip?, form.folder.path())))).transpose()?.flatten();
     let cannot_run = |message| Err(Problem::field("skill", message).with_code(ProblemCode::CannotRun));
     match (&create.skill, sent) {
@@ -361,9 +343,9 @@ fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Fo
     }
 }
 
-fn unpacked(zip: &Path, folder: &Path) -> Result<Skill> {
+fn unpacked(zip: &Path, folder: &Path) -> HttpResult<Skill> {
     let installed = archive::install(zip, &folder.join("skill"), Existing::Refuse);
-    installed.map(|installed| installed.skill).map_err(|error| super::catalogs::refused(&error.kind))
+    installed.map(|installed| installed.skill).map_err(|error| super::catalogs::refused(&error))
 }
 
 async fn retry(
@@ -372,7 +354,7 @@ async fn retry(
     OfRun(run): OfRun,
     Params(params): Params<WaitParams>,
     request: Request,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let wait = params.wait()?;
     let key = key(request.headers())?;
     let has_body = request.headers().contains_key(header::CONTENT_TYPE);
@@ -410,7 +392,7 @@ async fn retry(
 }
 
 /// The response to the creation of a run.
-async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> Result<Response> {
+async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> HttpResult<Response> {
     let view = waited_for(service, run, wait, Until::Rest).await?;
     let status = if rests(&view) && !wait.is_zero() { StatusCode::OK } else { StatusCode::ACCEPTED };
     let location = HeaderValue::from_str(&format!("/v1/runs/{run}")).ok();
@@ -432,7 +414,12 @@ fn rests(view: &RunView) -> bool {
 }
 
 /// Polls a run until the condition holds or the time is up.
-pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duration, until: Until) -> Result<RunView> {
+pub(super) async fn waited_for(
+    service: &Arc<Service>,
+    run: RunId,
+    wait: Duration,
+    until: Until,
+) -> HttpResult<RunView> {
     let deadline = Instant::now() + wait;
     let bell = Arc::new(Notify::new());
     let mut subscription = None;
@@ -454,7 +441,7 @@ pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duratio
         }
         let mut stop = service.feeds.stopping();
         tokio::select! {
-            () = bell.notified() => tokio::time::sleep(LOOK.min(left)).await,
+            () = bell.notified() => tokio::time::sleep(POLL_INTERVAL.min(left)).await,
             () = tokio::time::sleep(left) => {}
             () = stopped(&mut stop) => return Ok(view),
         }
@@ -462,7 +449,7 @@ pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duratio
 }
 
 /// Blocking.
-pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
+pub(super) fn view(service: &Service, run: RunId) -> HttpResult<RunView> {
     let Some(row) = service.summaries.get(run)? else {
         // Removed, or never existed.
         service.log.head(run)?;
@@ -490,7 +477,7 @@ async fn one(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<WaitParams>,
-) -> Result<Json<RunView>> {
+) -> HttpResult<Json<RunView>> {
     waited_for(&service, run, params.wait()?, Until::Rest).await.map(Json)
 }
 
@@ -499,7 +486,7 @@ async fn cancel(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<WaitParams>,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let wait = params.wait()?;
     let canceling = service.clone();
     let canceled = blocking(move || canceling.runtime.cancel_anywhere(run, &who.name.to_string())).await;
@@ -548,7 +535,7 @@ async fn list(
     _: Reads,
     State(service): State<Arc<Service>>,
     Params(params): Params<ListParams>,
-) -> Result<Json<RunList>> {
+) -> HttpResult<Json<RunList>> {
     let limit = params.limit.unwrap_or(LIST);
     if !(1..=LIST_MAX).contains(&limit) {
         return Err(Problem::field("query.limit", format!("must be from 1 to {LIST_MAX}")));
@@ -556,7 +543,7 @@ async fn list(
     let words = params.status.as_deref().unwrap_or_default().split(',').filter(|word| !word.is_empty());
     let statuses = words
         .map(|word| word.parse())
-        .collect::<Result<Vec<RunStatus>, _>>()
+        .collect::<HttpResult<Vec<RunStatus>, _>>()
         .map_err(|error| Problem::field("query.status", error.to_string()))?;
     let after = params.cursor.as_deref().map(str::parse).transpose();
     let after =

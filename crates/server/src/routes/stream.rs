@@ -28,10 +28,10 @@ use crate::auth::Scope;
 use crate::extract::Params;
 use crate::guard::Reads;
 use crate::openapi::Operation;
-use crate::places::Place;
-use crate::problem::{ProblemCode, Result};
+use crate::places::ConnectionPlace;
+use crate::problem::{HttpResult, ProblemCode};
 use crate::service::Service;
-use crate::sse::{self, Giver, LAST_EVENT_ID};
+use crate::sse::{self, LAST_EVENT_ID, PieceSource};
 use crate::summaries::{Epoch, Guard};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -61,11 +61,11 @@ fn position(headers: &HeaderMap, cursor: Option<&str>) -> Option<(Epoch, u64)> {
 
 async fn follow(
     _: Reads,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionPlace>,
     State(service): State<Arc<Service>>,
     Params(params): Params<Cursor>,
     headers: HeaderMap,
-) -> Result<Response> {
+) -> HttpResult<Response> {
     let open = service.stream(&place)?;
     let bell = Arc::new(Notify::new());
     let rung = bell.clone();
@@ -87,7 +87,7 @@ struct Changes {
     _guard: Guard,
 }
 
-impl Giver for Changes {
+impl PieceSource for Changes {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {

@@ -31,11 +31,11 @@ pub enum Since {
     /// The cursor is not valid: the reader restarts with these runs, newest first, and this number.
     Reset { snapshot: Vec<Row>, number: u64 },
     /// In the order of their numbers, each run once. Not necessarily all: ask again until there are none.
-    Changes(Vec<(u64, Change)>),
+    Changes(Vec<(u64, RowChange)>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum RowChange {
     Row(Box<Row>),
     Removed(RunId),
 }
@@ -68,7 +68,7 @@ impl Book {
     }
 
     /// Reads the next part of a run; returns the run while it is not done.
-    pub(super) fn look_at_part(&mut self, run: RunId) -> Result<(Option<Row>, Vec<RunId>), CatalogError> {
+    pub(super) fn refresh_part(&mut self, run: RunId) -> Result<(Option<Row>, Vec<RunId>), CatalogError> {
         let (current, behind) = self.catalog.refresh_within(&self.log, &[run], GLANCE)?;
         Ok((self.are_now(current).pop().flatten(), behind))
     }
@@ -91,7 +91,7 @@ impl Book {
 
     /// Refreshes all runs, including those of other processes. For one that writes much, only the next part; returns
     /// those that are not done.
-    pub(super) fn look_at_all(&mut self) -> Result<Vec<RunId>, CatalogError> {
+    pub(super) fn refresh_all(&mut self) -> Result<Vec<RunId>, CatalogError> {
         let began = Instant::now();
         let (_, behind) = self.catalog.refresh_all_within(&self.log, GLANCE)?;
         // Another process may have refreshed the rows, so it does not matter which of them this process changed.
@@ -139,8 +139,8 @@ impl Book {
         let runs: Vec<RunId> = changes.iter().map(|(_, run)| *run).collect();
         let rows = self.catalog.current(&runs)?;
         let changes = changes.into_iter().zip(rows).map(|((number, run), current)| {
-            let row = current.row.map(|(_, row)| Change::Row(Box::new(row)));
-            (number, row.unwrap_or(Change::Removed(run)))
+            let row = current.row.map(|(_, row)| RowChange::Row(Box::new(row)));
+            (number, row.unwrap_or(RowChange::Removed(run)))
         });
         Ok(Since::Changes(changes.collect()))
     }

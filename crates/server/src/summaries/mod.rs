@@ -24,6 +24,6 @@ mod turns;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use book::{Change, Since};
+pub use book::{RowChange, Since};
 pub use epoch::{Epoch, NoEpoch};
 pub use shared::{Guard, Summaries, SummariesError};

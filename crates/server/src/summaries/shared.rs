@@ -24,7 +24,7 @@ use super::turns::{Turn, Turns, lock};
 const PARTS: u32 = 1000;
 
 /// Interval between two reads of a run that writes much.
-const BREATH: Duration = Duration::from_millis(2);
+const BUSY_RUN_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Minimum interval between two notifications of changes by this process while there are listeners.
 const TOGETHER: Duration = Duration::from_millis(50);
@@ -106,13 +106,13 @@ impl Summaries {
     }
 
     pub(super) fn in_epoch(log: Arc<FileLog>, data: &DataFolder, epoch: Epoch) -> Result<Arc<Self>, SummariesError> {
-        let heard: Arc<Mutex<Weak<Shared>>> = Arc::default();
-        let bell = heard.clone();
+        let listener: Arc<Mutex<Weak<Shared>>> = Arc::default();
+        let bell = listener.clone();
         // Before the first scan, so that nothing is missed in between.
         let news = log.subscribe_all(Arc::new(move |run| {
             let shared = lock(&bell).upgrade();
             if let Some(shared) = shared {
-                shared.hear(run);
+                shared.note_append(run);
             }
         }));
         let book = Book::open(log, &data.catalog(), epoch)?;
@@ -124,7 +124,7 @@ impl Summaries {
             listeners: Mutex::default(),
             last: AtomicU64::new(0),
         });
-        *lock(&heard) = Arc::downgrade(&shared);
+        *lock(&listener) = Arc::downgrade(&shared);
         let own = shared.clone();
         thread::Builder::new().name("summaries".to_owned()).spawn(move || own.run())?;
         Ok(Arc::new(Self { shared, epoch, _news: news }))
@@ -144,13 +144,13 @@ impl Summaries {
         // In pieces, so that other queries have their turns while a large Log is read.
         let (mut part, mut turn) = (0, Turn::Ask);
         loop {
-            let (row, behind) = self.shared.with_book(turn, |book| book.look_at_part(run))?;
+            let (row, behind) = self.shared.with_book(turn, |book| book.refresh_part(run))?;
             (part, turn) = (part + 1, Turn::ReadOn);
             // A run that writes faster than it is read is shown with a slight delay.
             if behind.is_empty() || part == PARTS {
                 return Ok(row);
             }
-            thread::sleep(BREATH);
+            thread::sleep(BUSY_RUN_INTERVAL);
         }
     }
 
@@ -222,7 +222,7 @@ impl Drop for Guard {
 
 impl Shared {
     /// Called on the thread that appended.
-    fn hear(&self, run: RunId) {
+    fn note_append(&self, run: RunId) {
         let mut news = lock(&self.news);
         if news.is_all {
             return;
@@ -265,7 +265,7 @@ impl Shared {
             };
             let others_due = book.looked.elapsed() >= OTHERS;
             let behind = if is_all || others_due {
-                book.look_at_all()
+                book.refresh_all()
             } else {
                 let runs: Vec<RunId> = runs.iter().copied().collect();
                 book.glance_at(&runs)
@@ -326,7 +326,7 @@ impl Shared {
             let has_listeners = !lock(&self.listeners).all.is_empty();
             let has_news = news.is_all || !news.runs.is_empty();
             let due = match (has_news, has_listeners) {
-                (true, _) if news.is_behind => Some(last.at + BREATH),
+                (true, _) if news.is_behind => Some(last.at + BUSY_RUN_INTERVAL),
                 (true, true) => Some((last.at + last.pause).min(last.all_at + OTHERS)),
                 (false, true) => Some(last.all_at + OTHERS),
                 (true, false) => Some(last.at + OTHERS),

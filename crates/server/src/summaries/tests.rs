@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 const EPOCH: Epoch = Epoch(7);
 
@@ -107,7 +107,7 @@ fn number_of(since: &Since) -> u64 {
     }
 }
 
-fn changes(summaries: &Summaries, number: u64) -> Vec<(u64, Change)> {
+fn changes(summaries: &Summaries, number: u64) -> Vec<(u64, RowChange)> {
     match summaries.since(Some((summaries.epoch(), number))).expect("asked") {
         Since::Changes(changes) => changes,
         Since::Reset { .. } => panic!("reset at {number}"),
@@ -151,10 +151,10 @@ fn what_others_do_is_seen_at_once_or_soon() {
     // Another process refreshes the catalog file first, and so consumes the changes.
     let (mut catalog, _) = Catalog::open(&world.data.catalog(), &world.data.runs()).expect("a catalog");
     catalog.refresh(&other).expect("refreshed");
-    rung.recv_timeout(PATIENCE).expect("woken");
+    rung.recv_timeout(TEST_TIMEOUT).expect("woken");
     let mut told = Vec::new();
     let begin = Instant::now();
-    while told.len() < 2 && begin.elapsed() < PATIENCE {
+    while told.len() < 2 && begin.elapsed() < TEST_TIMEOUT {
         told = changes(&summaries, number);
     }
     let runs: Vec<RunId> = told.iter().map(|(_, change)| change.run()).collect();
@@ -164,14 +164,14 @@ fn what_others_do_is_seen_at_once_or_soon() {
     other.remove(run(2), Timestamp::EPOCH).expect("removed");
     let begin = Instant::now();
     let mut told = Vec::new();
-    while told.is_empty() && begin.elapsed() < PATIENCE {
-        rung.recv_timeout(PATIENCE).expect("woken");
+    while told.is_empty() && begin.elapsed() < TEST_TIMEOUT {
+        rung.recv_timeout(TEST_TIMEOUT).expect("woken");
         told = changes(&summaries, number);
     }
-    assert_eq!(told.last().map(|(_, change)| change.clone()), Some(Change::Removed(run(2))));
+    assert_eq!(told.last().map(|(_, change)| change.clone()), Some(RowChange::Removed(run(2))));
 }
 
-impl Change {
+impl RowChange {
     fn run(&self) -> RunId {
         match self {
             Self::Row(row) => row.run_id,
@@ -220,12 +220,12 @@ fn a_cursor_is_good_where_it_was_given_out() {
     say(&world.log, run(3), 2, text());
     say(&world.log, run(3), 3, status(RunStatus::Running));
     let told = changes(&summaries, 0);
-    let [(number, Change::Row(row))] = told.as_slice() else { panic!("{told:?}") };
+    let [(number, RowChange::Row(row))] = told.as_slice() else { panic!("{told:?}") };
     assert_eq!((row.run_id, row.status), (run(3), Some(RunStatus::Running)));
     assert_eq!(changes(&summaries, *number), []);
     world.log.remove(run(4), Timestamp::EPOCH).expect("removed");
     let told = changes(&summaries, *number);
-    assert_eq!(told, [(told[0].0, Change::Removed(run(4)))]);
+    assert_eq!(told, [(told[0].0, RowChange::Removed(run(4)))]);
     assert!(told[0].0 > *number);
     assert_eq!(changes(&summaries, 0).len(), 2, "nothing is taken away");
     assert_ne!(Summaries::start(world.log.clone(), &world.data).expect("started").epoch(), EPOCH);
@@ -251,7 +251,7 @@ fn many_changes_come_in_pages() {
 }
 
 #[test]
-fn whoever_listens_is_told_whoever_found_out() {
+fn listeners_are_woken_by_any_refresh() {
     let world = World::new();
     let summaries = world.start();
     let (guard, rung) = bell(&summaries);
@@ -259,7 +259,7 @@ fn whoever_listens_is_told_whoever_found_out() {
         make(&world.log, run(n));
         // Consumes the changes that the thread would have reported.
         summaries.list(&Query::default()).expect("a list");
-        rung.recv_timeout(PATIENCE).expect("woken");
+        rung.recv_timeout(TEST_TIMEOUT).expect("woken");
         while rung.try_recv().is_ok() {}
         assert_eq!(changes(&summaries, n).len(), 1);
     }
@@ -272,7 +272,7 @@ fn whoever_listens_is_told_whoever_found_out() {
     drop(summaries);
     drop(world);
     let begin = Instant::now();
-    while log.strong_count() > 0 && begin.elapsed() < PATIENCE {
+    while log.strong_count() > 0 && begin.elapsed() < TEST_TIMEOUT {
         thread::yield_now();
     }
     assert_eq!(log.strong_count(), 0, "the thread has ended");
@@ -302,8 +302,8 @@ impl Reader {
                         assert!(self.cursor.is_some_and(|(_, before)| before < number), "in order");
                         self.cursor = Some((summaries.epoch(), number));
                         match change {
-                            Change::Row(row) => self.take(*row),
-                            Change::Removed(run) => {
+                            RowChange::Row(row) => self.take(*row),
+                            RowChange::Removed(run) => {
                                 self.rows.remove(&run);
                                 self.removed.push(run);
                             }

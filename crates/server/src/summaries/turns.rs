@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asks_comes_before_the_next_piece() {
+    fn a_query_comes_before_the_next_piece() {
         let turns = Turns::new(0);
         thread::scope(|scope| {
             for round in 0..100 {

@@ -99,7 +99,7 @@ impl Url {
         }
         let (host, port) = split(authority)?;
         let port = port.map_or(Ok(default_port), read_port)?;
-        let (host, standing) = look_at(host)?;
+        let (host, standing) = classify_host(host)?;
         match (standing, private) {
             (Standing::Private, PrivateAddresses::Refused) => return Err(WhyRefused::Private),
             (Standing::Private, PrivateAddresses::Allowed) | (Standing::Open, _) => {}
@@ -162,7 +162,7 @@ fn read_port(port: &str) -> Result<u16, WhyRefused> {
 }
 
 /// A host in its canonical spelling, and its standing.
-fn look_at(host: &str) -> Result<(String, Standing), WhyRefused> {
+fn classify_host(host: &str) -> Result<(String, Standing), WhyRefused> {
     if let Some(inside) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         let address: Ipv6Addr = inside.parse().map_err(|_| WhyRefused::Host)?;
         return Ok((format!("[{address}]"), standing_of(IpAddr::V6(address))));

@@ -15,20 +15,20 @@ use std::time::{Duration, Instant};
 use skillrun_model::{RunId, Timestamp};
 
 use super::address::{PrivateAddresses, Url};
-use super::follow::{self, Rest, Unread};
+use super::follow::{self, FollowRest, Unread};
 use super::outbox::Held;
 use super::record::{Delivery, DeliveryState, Meaning};
 use super::send::Tried;
 use super::shared::{Entry, OnDisk, Outcome, Shared, Thread, lock};
 
 /// Minimum interval between two reads of a run that writes without a pause.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const LOG_READ_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of pieces of one Log that are read before other Logs have their turn.
 const PIECES: usize = 4;
 
 /// Delay before a failed write of a record is retried.
-const BETWEEN_SAVES: Duration = Duration::from_secs(1);
+const SAVE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The clock may be set, so it is checked from time to time.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -110,7 +110,7 @@ impl Deliverer {
                     outcomes.into_iter().for_each(|outcome| self.settle(outcome));
                     if !looks.is_empty() {
                         looks.into_iter().for_each(|run| self.read(run));
-                        self.next_look = Instant::now() + BETWEEN_LOOKS;
+                        self.next_look = Instant::now() + LOG_READ_INTERVAL;
                     }
                     self.save_again();
                     self.send_due();
@@ -125,7 +125,7 @@ impl Deliverer {
         }
         // Before the stop is signaled: the waiting thread may start a new service at once.
         drop(self.held_files);
-        self.shared.tell(|inbox| inbox.thread = Thread::None);
+        self.shared.update_inbox(|inbox| inbox.thread = Thread::None);
     }
 
     fn wait(&mut self) -> News {
@@ -205,11 +205,11 @@ impl Deliverer {
             }
             drop(records);
             added.iter().enumerate().for_each(|(i, message)| self.push(run, before + i, message));
-            if piece.rest == Rest::Nothing {
+            if piece.rest == FollowRest::Nothing {
                 return self.finish(run);
             }
         }
-        shared.look(run);
+        shared.check_log(run);
     }
 
     fn save(&mut self, entry: &mut Entry) {
@@ -217,7 +217,7 @@ impl Deliverer {
             Ok(()) => OnDisk::Same,
             Err(error) => {
                 self.shared.note_trouble(error);
-                self.next_save = Some(Instant::now() + BETWEEN_SAVES);
+                self.next_save = Some(Instant::now() + SAVE_RETRY_DELAY);
                 OnDisk::Older
             }
         };
@@ -249,7 +249,7 @@ impl Deliverer {
         match shared.outbox.archive(&entry.record) {
             Ok(()) => {
                 records.remove(&run);
-                shared.tell(|inbox| {
+                shared.update_inbox(|inbox| {
                     inbox.watched.remove(&run);
                     inbox.looks.remove(&run);
                 });
@@ -257,7 +257,7 @@ impl Deliverer {
             Err(error) => {
                 shared.note_trouble(error);
                 entry.on_disk = OnDisk::Older;
-                self.next_save = Some(Instant::now() + BETWEEN_SAVES);
+                self.next_save = Some(Instant::now() + SAVE_RETRY_DELAY);
             }
         }
     }
@@ -269,7 +269,7 @@ impl Deliverer {
             return self.shared.note_trouble(error);
         }
         records.remove(&run);
-        self.shared.tell(|inbox| {
+        self.shared.update_inbox(|inbox| {
             inbox.watched.remove(&run);
             inbox.looks.remove(&run);
         });
@@ -313,7 +313,7 @@ impl Deliverer {
                 // A slot that is not released would be lost for good.
                 let tried = catch_unwind(AssertUnwindSafe(send));
                 let tried = tried.unwrap_or_else(|_| Tried::Failed { error: "the try was aborted".to_owned() });
-                shared.tell(|inbox| inbox.outcomes.push(Outcome { run, index, id: for_thread, tried }));
+                shared.update_inbox(|inbox| inbox.outcomes.push(Outcome { run, index, id: for_thread, tried }));
             });
             if let Err(error) = started {
                 self.settle(Outcome { run, index, id, tried: Tried::Failed { error: error.to_string() } });

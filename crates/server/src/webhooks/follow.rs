@@ -1,7 +1,7 @@
 //! Reads the Log from the last position on, and makes drafts of messages.
 
 use serde::Deserialize;
-use skillrun_log::{Answer, EventLog, Limits, LogError, LogErrorKind, LogLine};
+use skillrun_log::{EventLog, Limits, LogError, LogErrorKind, LogLine, LogRead};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
 
@@ -16,11 +16,11 @@ const LIMITS: Limits = Limits { events: 4_096, bytes: 1024 * 1024 };
 pub(super) struct Piece {
     pub(super) position: Position,
     pub(super) drafts: Vec<Draft>,
-    pub(super) rest: Rest,
+    pub(super) rest: FollowRest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum FollowRest {
     /// There may be more.
     More,
     /// Everything was read.
@@ -37,21 +37,21 @@ pub(super) enum Unread {
 
 pub(super) fn read_on(log: &impl EventLog, run: RunId, from: &Position) -> Result<Piece, Unread> {
     let page = match log.read(run, from.cursor(), LIMITS) {
-        Ok(Answer::Page(page)) => page,
+        Ok(LogRead::Page(page)) => page,
         // Seqs were lost. Messages already sent are not repeated: a message that is made again has the same id.
-        Ok(Answer::Reset(_)) => {
-            return Ok(Piece { position: Position::default(), drafts: Vec::new(), rest: Rest::More });
+        Ok(LogRead::Reset(_)) => {
+            return Ok(Piece { position: Position::default(), drafts: Vec::new(), rest: FollowRest::More });
         }
         Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => return Err(Unread::Missing),
         Err(error) => return Err(Unread::Failed(error)),
     };
     let mut position = from.clone();
     if page.is_empty() {
-        return Ok(Piece { position, drafts: Vec::new(), rest: Rest::Nothing });
+        return Ok(Piece { position, drafts: Vec::new(), rest: FollowRest::Nothing });
     }
     let drafts = page.lines().filter_map(|line| position.facts.add(&wanted(line)?)).collect();
     position.moved_to(page.cursor());
-    Ok(Piece { position, drafts, rest: Rest::More })
+    Ok(Piece { position, drafts, rest: FollowRest::More })
 }
 
 /// The event of a line, if it matters here. Most events do not, and are not parsed completely.

@@ -67,12 +67,12 @@ pub struct BodyData {
     pub reason_code: Option<Code>,
     pub error_code: Option<Code>,
     /// The question, for `run.waiting_user`.
-    pub interaction: Option<Question>,
+    pub interaction: Option<WebhookQuestion>,
 }
 
 /// A question, truncated to fit into a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Question {
+pub struct WebhookQuestion {
     #[serde(flatten)]
     pub pending: Pending,
     /// Whether the question was truncated; the run has all of it.
@@ -80,7 +80,7 @@ pub struct Question {
     pub truncated: bool,
 }
 
-impl Question {
+impl WebhookQuestion {
     fn of(pending: &Pending) -> Self {
         let fits = |pending: &Pending| serde_json::to_vec(pending).is_ok_and(|json| json.len() <= QUESTION);
         if fits(pending) {
@@ -107,7 +107,7 @@ pub(super) struct Facts {
     skill: Option<String>,
     engine: Option<String>,
     /// The pending question.
-    question: Option<Question>,
+    question: Option<WebhookQuestion>,
     /// The last question that was sent. Recovery may write the status twice.
     told: Option<InteractionId>,
     pub(super) is_over: bool,
@@ -144,7 +144,7 @@ impl Facts {
                 None
             }
             Data::InteractionRequested(question) => {
-                self.question = Some(Question::of(question));
+                self.question = Some(WebhookQuestion::of(question));
                 None
             }
             Data::InteractionReplied(_) => {
@@ -219,7 +219,7 @@ impl Facts {
         message_type: MessageType,
         status: RunStatus,
         (reason_code, error_code): Codes,
-        interaction: Option<Question>,
+        interaction: Option<WebhookQuestion>,
     ) -> Draft {
         let data = BodyData {
             run_id: event.run_id,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_told_with_its_codes() {
+    fn an_end_is_sent_with_its_codes() {
         let events = Story::new(1).started().failed().events;
         let body = serde_json::to_value(&drafts(&events)[0].body).unwrap();
         assert_eq!(
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_told_when_the_run_waits_and_once() {
+    fn a_question_is_sent_once_when_the_run_waits() {
         let story = Story::new(1).started().asked(question(1, "Which?")).waits().waits();
         let told = drafts(&story.events);
         assert_eq!(told.len(), 1);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_of_a_question_that_a_policy_answers_or_of_what_an_engine_says() {
+    fn policy_answers_and_engine_texts_make_no_message() {
         let story = Story::new(1).started().asked(question(1, "May I?")).replied(1).waits();
         assert_eq!(drafts(&story.events), []);
         let mut story = Story::new(1).started().asked(question(1, "Which?")).waits();

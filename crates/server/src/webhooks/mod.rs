@@ -41,10 +41,10 @@ mod sign;
 mod tests;
 
 pub use address::{AddressError, MAX_ADDRESSES, PrivateAddresses, Url, WhyRefused};
-pub use message::{Body, BodyData, MessageType, Question};
+pub use message::{Body, BodyData, MessageType, WebhookQuestion};
 pub use outbox::OutboxError;
 pub use record::{Delivery, DeliveryState, LastTry};
 pub use secret_file::{Random, SecretFileError, system_random};
-pub use service::{Config, Setup, WebhookError, Webhooks};
+pub use service::{Config, WebhookError, WebhookSetup, Webhooks};
 pub use shared::Counts;
 pub use sign::{Secret, SecretError};

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_message_waits_for_the_earlier_until_that_has_failed_once() {
+    fn a_message_waits_until_the_earlier_one_failed_once() {
         let mut record = record(&["https://a.example", "https://b.example"], &asks(2));
         let may_go = |record: &Record| (0..4).map(|index| record.may_go(index)).collect::<Vec<_>>();
         assert_eq!(may_go(&record), [true, true, false, false]);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_gone_is_told_nothing_more() {
+    fn an_address_that_is_gone_gets_no_more_messages() {
         let story = asks(2);
         let mut record = record(&["https://a.example", "https://b.example"], &story);
         assert_eq!(record.tried(0, NOW, &answered(410), a_second), Meaning::GivenUp);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_events_give_no_second_message_and_a_new_address_gets_the_first() {
+    fn only_a_new_address_gets_messages_for_old_events() {
         let story = asks(2).completed();
         let mut record = record(&["https://a.example"], &story);
         assert_eq!(record.messages.len(), 3);

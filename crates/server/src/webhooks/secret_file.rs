@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_one_is_told_and_kept() {
+    fn a_bad_secret_is_reported_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("webhook.secret");
         std::fs::write(&path, "whsec_AAAA").unwrap();

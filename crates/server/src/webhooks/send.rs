@@ -28,12 +28,12 @@ const USER_AGENT: &str = concat!("skillrun/", env!("CARGO_PKG_VERSION"));
 
 /// Time limit of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Patience {
+pub(super) struct SendTimeouts {
     pub(super) connect: Duration,
     pub(super) total: Duration,
 }
 
-impl Default for Patience {
+impl Default for SendTimeouts {
     fn default() -> Self {
         Self { connect: Duration::from_secs(5), total: Duration::from_secs(15) }
     }
@@ -53,7 +53,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(private: PrivateAddresses, patience: Patience) -> Self {
+    pub(super) fn new(private: PrivateAddresses, timeouts: SendTimeouts) -> Self {
         let config = Config::builder()
             // A proxy from the environment would connect on behalf of the server, to any address.
             .proxy(None)
@@ -65,9 +65,9 @@ impl Sender {
             .max_response_header_size(ANSWER_HEADERS)
             // A pooled connection was checked for another message.
             .max_idle_connections(0)
-            .timeout_resolve(Some(patience.connect))
-            .timeout_connect(Some(patience.connect))
-            .timeout_global(Some(patience.total))
+            .timeout_resolve(Some(timeouts.connect))
+            .timeout_connect(Some(timeouts.connect))
+            .timeout_global(Some(timeouts.total))
             .build();
         let resolver = Guard { inner: DefaultResolver::default(), private };
         Self { agent: Agent::with_parts(config, DefaultConnector::default(), resolver), private }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_makes_of_a_name_or_a_number_is_looked_at() {
+    fn resolved_addresses_are_checked() {
         for host in ["localhost", "127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::1]", "0"] {
             let why = resolve(host, PrivateAddresses::Refused).unwrap_err();
             assert!(why.contains("private network"), "{host}: {why}");
@@ -167,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_looked_at_again_before_it_is_told() {
-        let sender = Sender::new(PrivateAddresses::Refused, Patience::default());
+    fn an_address_is_checked_again_before_a_message_is_sent() {
+        let sender = Sender::new(PrivateAddresses::Refused, SendTimeouts::default());
         let tried = sender.send(&Secret::from_random([1; 32]), "http://metadata.internal/", "msg_1", 0, "{}");
         assert!(matches!(&tried, Tried::Failed { error } if error.contains("private network")), "{tried:?}");
     }
@@ -178,7 +178,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         // The text is allowed, as that of an unknown name would be.
-        let mut sender = Sender::new(PrivateAddresses::Refused, Patience::default());
+        let mut sender = Sender::new(PrivateAddresses::Refused, SendTimeouts::default());
         sender.private = PrivateAddresses::Allowed;
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
         let tried = sender.send(&Secret::from_random([1; 32]), &url, "msg_1", 0, "{}");

@@ -31,7 +31,7 @@ pub struct Config {
     pub private_addresses: PrivateAddresses,
 }
 
-pub struct Setup {
+pub struct WebhookSetup {
     pub data: DataFolder,
     pub log: Arc<FileLog>,
     pub config: Config,
@@ -39,7 +39,7 @@ pub struct Setup {
     pub random: Random,
 }
 
-impl std::fmt::Debug for Setup {
+impl std::fmt::Debug for WebhookSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Setup").field("data", &self.data).finish_non_exhaustive()
     }
@@ -56,7 +56,7 @@ pub enum WebhookError {
     #[error(transparent)]
     Outbox(#[from] OutboxError),
     #[error("failed to start a thread for webhooks ({0}); raise the limit of threads")]
-    Thread(io::Error),
+    Thread(#[source] io::Error),
 }
 
 /// Notifies addresses of the ends and questions of runs, until it is stopped or dropped.
@@ -70,19 +70,19 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Resumes all pending deliveries. No message is sent for a run that has not been watched.
-    pub fn start(setup: Setup) -> Result<Self, WebhookError> {
+    pub fn start(setup: WebhookSetup) -> Result<Self, WebhookError> {
         Self::start_at(setup, Pace::default())
     }
 
-    pub(super) fn start_at(setup: Setup, pace: Pace) -> Result<Self, WebhookError> {
-        let Setup { data, log, config, clock, random } = setup;
+    pub(super) fn start_at(setup: WebhookSetup, pace: Pace) -> Result<Self, WebhookError> {
+        let WebhookSetup { data, log, config, clock, random } = setup;
         let private = config.private_addresses;
         let configured = address::check(&config.urls, private)?;
         let secret = config.secret.as_deref().map(Secret::parse).transpose()?;
         let secret_path = data.root().join("webhook.secret");
         let (outbox, held) = Outbox::open(data)?;
         let (records, errors) = outbox.load_all()?;
-        let sender = Sender::new(private, pace.patience);
+        let sender = Sender::new(private, pace.timeouts);
         let shared = Arc::new(Shared::new(Parts { log, clock, random, outbox, sender, pace, secret }));
         errors.iter().for_each(|error| shared.note_trouble(error));
         let webhooks = Self { shared: shared.clone(), configured, private, secret_path };
@@ -92,17 +92,17 @@ impl Webhooks {
         for record in records {
             let run = record.run_id;
             lock(&shared.records).insert(run, Entry { record, on_disk: OnDisk::Same });
-            shared.tell(|inbox| {
+            shared.update_inbox(|inbox| {
                 inbox.watched.insert(run);
                 inbox.looks.insert(run);
             });
         }
         let deliverer = Deliverer::new(shared.clone(), held);
-        shared.tell(|inbox| inbox.thread = Thread::Running);
+        shared.update_inbox(|inbox| inbox.thread = Thread::Running);
         let started = thread::Builder::new().name("webhooks".to_owned()).spawn(move || deliverer.run());
         if let Err(error) = started {
             // There is no thread to wait for.
-            shared.tell(|inbox| inbox.thread = Thread::None);
+            shared.update_inbox(|inbox| inbox.thread = Thread::None);
             return Err(WebhookError::Thread(error));
         }
         Ok(webhooks)
@@ -141,7 +141,7 @@ impl Webhooks {
             records.insert(run, Entry { record, on_disk: OnDisk::Same });
         }
         drop(records);
-        self.shared.tell(|inbox| {
+        self.shared.update_inbox(|inbox| {
             inbox.watched.insert(run);
             inbox.looks.insert(run);
         });
@@ -149,8 +149,8 @@ impl Webhooks {
     }
 
     /// The Log of this run may have new events. Returns at once, and may be called for any run.
-    pub fn look(&self, run: RunId) {
-        self.shared.look(run);
+    pub fn check_log(&self, run: RunId) {
+        self.shared.check_log(run);
     }
 
     /// All messages of a run, oldest first.
@@ -180,7 +180,7 @@ impl Webhooks {
     /// Starts no more tries and waits briefly for those under way. Undelivered messages stay on the disk.
     pub fn stop(&self) {
         let until = Instant::now() + STOPPING;
-        self.shared.tell(|inbox| {
+        self.shared.update_inbox(|inbox| {
             inbox.stop.get_or_insert(until);
         });
         self.shared.wait(

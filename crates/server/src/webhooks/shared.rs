@@ -15,14 +15,14 @@ use super::outbox::Outbox;
 use super::record::Record;
 use super::schedule::Schedule;
 use super::secret_file::Random;
-use super::send::{Patience, Sender, Tried};
+use super::send::{SendTimeouts, Sender, Tried};
 use super::sign::Secret;
 
 /// Limits on concurrency, and timeouts.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     pub(super) schedule: Schedule,
-    pub(super) patience: Patience,
+    pub(super) timeouts: SendTimeouts,
     /// Maximum number of concurrent tries.
     pub(super) at_once: usize,
     /// Of these, to the same host and port: a receiver that never responds leaves room for others.
@@ -31,7 +31,7 @@ pub(super) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { schedule: Schedule::default(), patience: Patience::default(), at_once: 4, at_once_to_one: 2 }
+        Self { schedule: Schedule::default(), timeouts: SendTimeouts::default(), at_once: 4, at_once_to_one: 2 }
     }
 }
 
@@ -147,13 +147,13 @@ impl Shared {
     }
 
     /// Changes the inbox and wakes the thread that waits for it.
-    pub(super) fn tell(&self, change: impl FnOnce(&mut Inbox)) {
+    pub(super) fn update_inbox(&self, change: impl FnOnce(&mut Inbox)) {
         change(&mut lock(&self.inbox));
         self.bell.notify_all();
     }
 
     /// Runs without webhooks ring too; they do not wake the thread.
-    pub(super) fn look(&self, run: RunId) {
+    pub(super) fn check_log(&self, run: RunId) {
         let mut inbox = lock(&self.inbox);
         if inbox.watched.contains(&run) && inbox.looks.insert(run) {
             drop(inbox);

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conversation_that_goes_on_begins_anew_after_an_answer() {
+    fn a_continued_conversation_restarts_after_an_answer() {
         let mut conversation = Conversation::default();
         for who in [Who::User, Who::Model, Who::Tool, Who::User, Who::Model, Who::Model, Who::User] {
             conversation.add(who, "x");

@@ -26,7 +26,7 @@ pub const SUBCOMMAND: &str = "simulate-model";
 /// The longest one serves: a forgotten one is gone some day.
 const LIFE: Duration = Duration::from_secs(6 * 60 * 60);
 /// How often it looks whether it should end.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 const USAGE: u8 = 64;
 const TROUBLE: u8 = 74;
@@ -103,7 +103,7 @@ fn serve(words: &Words) -> io::Result<()> {
     write_all(rustix::stdio::stdout(), format!("listening on {}\n", server.origin()).as_bytes())?;
     let begin = Instant::now();
     while !over.load(Ordering::Relaxed) && begin.elapsed() < LIFE {
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

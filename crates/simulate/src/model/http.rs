@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_to_be_told_is_told() {
+    fn a_client_that_expects_100_continue_gets_it() {
         let mut said = Vec::new();
         let bytes = b"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx";
         read(&mut &bytes[..], &mut said).expect("a request");

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back_and_told_apart() {
+    fn names_are_read_back_and_distinct() {
         for scenario in Scenario::ALL {
             let choice: Choice = scenario.as_str().parse().expect("a scenario");
             assert_eq!(choice, Choice { scenario: *scenario, key: None });

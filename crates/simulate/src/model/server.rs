@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_ends_whatever_clients_do_and_leaves_nobody_behind() {
+    fn it_ends_whatever_clients_do_and_leaves_no_thread() {
         let options = Options { slow_pause: Duration::from_secs(600), ..Options::default() };
         let server = Server::start(options).expect("a server");
         let silent = TcpStream::connect(server.address).expect("a connection");

@@ -114,7 +114,7 @@ fn errors_have_their_status_and_headers() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told_so() {
+fn invalid_arguments_are_reported() {
     let server = Server::start(Options::default()).expect("a server");
     for (method, path, body, status, words) in [
         ("POST", "/s/nothing/v1/messages", "{}", 404, "there are auto, autofenced, "),

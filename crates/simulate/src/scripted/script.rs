@@ -220,14 +220,14 @@ impl Act {
 
 impl Act {
     /// Why it cannot be played so.
-    fn problem(&self, profile: ProfileId, life: Life) -> Option<Problem> {
+    fn problem(&self, profile: ProfileId, life: Life) -> Option<ScriptProblem> {
         let is_permission = matches!(self, Self::Permission { .. });
         if matches!(self, Self::Limit(_)) && !formats::has_limit_end(profile) {
-            Some(Problem::NoLimitEnd(profile))
+            Some(ScriptProblem::NoLimitEnd(profile))
         } else if is_permission && !formats::asks_permission(profile) {
-            Some(Problem::NoPermission(profile))
+            Some(ScriptProblem::NoPermission(profile))
         } else if is_permission && life == Life::OneTurn {
-            Some(Problem::NoAnswer)
+            Some(ScriptProblem::NoAnswer)
         } else {
             None
         }
@@ -259,7 +259,7 @@ impl Script {
 #[error("{place}{problem}")]
 pub(super) struct ScriptError {
     pub(super) place: Place,
-    pub(super) problem: Problem,
+    pub(super) problem: ScriptProblem,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -286,7 +286,7 @@ impl fmt::Display for Place {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Problem {
+pub(super) enum ScriptProblem {
     #[error("it is larger than {MAX_BYTES} bytes")]
     TooLarge,
     #[error("it is not YAML that can be read ({0})")]

@@ -31,7 +31,7 @@ const FILE_WAIT: Duration = Duration::from_secs(60);
 /// How often it looks for signals, when it waits and has a step for one.
 const ATTENTION: Duration = Duration::from_millis(10);
 /// Interval at which it polls for changes without notification: a file, the end of a child.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const FLOOD: usize = 64 * 1024;
 const MAX_LINE: usize = 1 << 20;
 
@@ -113,7 +113,7 @@ impl<'s> Engine<'s> {
             Step::Setsid => setsid().map(drop).map_err(|error| failed("no session of its own", error)),
             Step::Gone(parent) => {
                 while getppid().is_some_and(|pid| u64::from(pid.as_raw_nonzero().get().unsigned_abs()) == *parent) {
-                    self.sleep(LOOK)?;
+                    self.sleep(POLL_INTERVAL)?;
                 }
                 Ok(())
             }
@@ -212,7 +212,7 @@ impl<'s> Engine<'s> {
             if begin.elapsed() >= FILE_WAIT {
                 return Err(Stop::Failed(format!("{} did not appear within 60 s", path.display())));
             }
-            self.sleep(LOOK)?;
+            self.sleep(POLL_INTERVAL)?;
         }
         Ok(())
     }
@@ -240,7 +240,7 @@ impl<'s> Engine<'s> {
         loop {
             match child.try_wait() {
                 Ok(Some(_)) => return Ok(()),
-                Ok(None) => self.sleep(LOOK)?,
+                Ok(None) => self.sleep(POLL_INTERVAL)?,
                 Err(error) => return Err(failed("a child cannot be waited for", error)),
             }
         }

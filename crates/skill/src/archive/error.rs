@@ -1,6 +1,9 @@
 //! Why a package is refused.
 
+use std::error::Error;
 use std::path::PathBuf;
+
+use skillrun_model::{Classified, ErrorClass};
 
 use super::plan::{ENTRIES_MAX, ENTRY_MAX, RATIO_MAX, TOTAL_MAX};
 
@@ -34,7 +37,7 @@ pub enum ArchiveErrorKind {
     #[error("has no SKILL.md at its root or in its only folder; a package contains one skill")]
     Layout,
     #[error("contains no usable skill: {0}")]
-    BadSkill(String),
+    BadSkill(#[source] Box<dyn Error + Send + Sync>),
     #[error("gives the skill no usable name; put one in the front matter of its SKILL.md")]
     NoName,
     #[error("the skill \"{0}\" already exists")]
@@ -81,6 +84,29 @@ pub enum EntryProblem {
     Ratio,
     #[error("is damaged ({0})")]
     Damaged(String),
+}
+
+impl Classified for ArchiveError {
+    fn class(&self) -> ErrorClass {
+        match &self.kind {
+            ArchiveErrorKind::NotInstalled(_) => ErrorClass::NotFound,
+            ArchiveErrorKind::Exists(_) => ErrorClass::Conflict,
+            // The caller names the package.
+            ArchiveErrorKind::Io(_)
+            | ArchiveErrorKind::NotZip(_)
+            | ArchiveErrorKind::Zip64
+            | ArchiveErrorKind::TooManyEntries
+            | ArchiveErrorKind::Entry { .. }
+            | ArchiveErrorKind::SameName
+            | ArchiveErrorKind::TooLarge
+            | ArchiveErrorKind::Overlap
+            | ArchiveErrorKind::Layout
+            | ArchiveErrorKind::BadSkill(_)
+            | ArchiveErrorKind::NoName
+            | ArchiveErrorKind::InTheWay(_)
+            | ArchiveErrorKind::IsLink(_) => ErrorClass::Usage,
+        }
+    }
 }
 
 impl ArchiveError {

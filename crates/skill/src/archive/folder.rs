@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::{ArchiveError, ArchiveErrorKind};
-use crate::search::{Found, Listing, Origin, SearchFolder, SearchPath};
+use crate::search::{FoundSkill, Listing, SearchFolder, SearchPath, SkillOrigin};
 
 const NEW: &str = ".skillrun-new";
 const OLD: &str = ".skillrun-old-";
@@ -94,11 +94,11 @@ impl Held {
 }
 
 fn listing(folder: &Path) -> Listing {
-    SearchPath::new(vec![SearchFolder { path: folder.to_owned(), origin: Origin::Path }]).list()
+    SearchPath::new(vec![SearchFolder { path: folder.to_owned(), origin: SkillOrigin::Path }]).list()
 }
 
 /// The skills in a folder, by name.
-pub fn installed(folder: &Path) -> Vec<Found> {
+pub fn installed(folder: &Path) -> Vec<FoundSkill> {
     listing(folder).skills
 }
 

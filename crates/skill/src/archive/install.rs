@@ -10,6 +10,7 @@ use super::error::{ArchiveError, ArchiveErrorKind, EntryProblem};
 use super::folder::Held;
 use super::plan::{Archive, Plan, PlannedFile, plan};
 use crate::copy::write_new;
+use crate::error::SkillError;
 use crate::package::{Skill, name};
 
 /// What to do if a skill of the same name exists.
@@ -20,13 +21,13 @@ pub enum Existing {
 }
 
 #[derive(Debug)]
-pub struct Installed {
+pub struct InstalledSkill {
     pub skill: Skill,
     pub replaced: bool,
 }
 
 /// Installs the skill in a zip file into a folder of skills, which is created if it is missing.
-pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<Installed, ArchiveError> {
+pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<InstalledSkill, ArchiveError> {
     let mut plan = plan(package).map_err(|kind| ArchiveError::new(package, kind))?;
     let made = !folder.exists();
     let in_folder = |error: io::Error| ArchiveError::new(folder, error);
@@ -49,13 +50,13 @@ fn install_into(
     folder: &Path,
     plan: &mut Plan,
     existing: Existing,
-) -> Result<Installed, ArchiveError> {
+) -> Result<InstalledSkill, ArchiveError> {
     let refused = |kind| ArchiveError::new(package, kind);
     let new = held.new_folder();
     unpack(plan, &new).map_err(refused)?;
     let skill = Skill::load(&new).map_err(|error| {
-        let file = error.path.strip_prefix(&new).unwrap_or(&error.path).display().to_string();
-        refused(ArchiveErrorKind::BadSkill(format!("{file}: {}", error.kind)))
+        let file = error.path.strip_prefix(&new).unwrap_or(&error.path).to_owned();
+        refused(ArchiveErrorKind::BadSkill(SkillError::new(file, error.kind).into()))
     })?;
     let own = skill.front_matter.name.as_deref();
     let usable = [own, plan.top.as_deref()].into_iter().flatten().find(|name| name::check(name).is_ok());
@@ -75,8 +76,8 @@ fn install_into(
     let root = held.place(name).map_err(|e| ArchiveError::new(&place, e))?;
     // Again, because only now it has the name that is checked.
     let skill = Skill::load(&root)
-        .map_err(|error| ArchiveError::new(error.path, ArchiveErrorKind::BadSkill(error.kind.to_string())))?;
-    Ok(Installed { skill, replaced })
+        .map_err(|error| ArchiveError::new(error.path, ArchiveErrorKind::BadSkill(error.kind.into())))?;
+    Ok(InstalledSkill { skill, replaced })
 }
 
 fn unpack(plan: &mut Plan, target: &Path) -> Result<(), ArchiveErrorKind> {

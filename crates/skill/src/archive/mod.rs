@@ -16,4 +16,4 @@ mod tests;
 
 pub use error::{ArchiveError, ArchiveErrorKind, EntryProblem};
 pub use folder::{installed, remove};
-pub use install::{Existing, Installed, install};
+pub use install::{Existing, InstalledSkill, install};

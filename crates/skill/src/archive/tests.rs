@@ -112,7 +112,7 @@ fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-fn install_bytes(folder: &Folder, bytes: &[u8], existing: Existing) -> Result<Installed, ArchiveError> {
+fn install_bytes(folder: &Folder, bytes: &[u8], existing: Existing) -> Result<InstalledSkill, ArchiveError> {
     let package = folder.at("package.zip");
     fs::write(&package, bytes).unwrap();
     let installed = install(&package, &folder.at("skills"), existing);

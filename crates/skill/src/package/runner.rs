@@ -346,8 +346,7 @@ fn read_prompts(prompts: Map<String, Value>, runner: &mut Runner, findings: &mut
             ),
             Value::String(template) => {
                 for unknown in prompt::unknown_placeholders(&template) {
-                    let message =
-                        format!("{} has the placeholder {{{{{unknown}}}}}, which is unknown", key(&name));
+                    let message = format!("{} has the placeholder {{{{{unknown}}}}}, which is unknown", key(&name));
                     findings.add(FindingKind::PromptPlaceholder, message);
                 }
                 if name == COMMON {

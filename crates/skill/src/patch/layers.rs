@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_in_completion_are_objects_with_the_marker_on_one_line() {
+    fn completion_examples_have_the_marker_on_one_line() {
         let examples: Vec<Value> = Layer::Completion
             .shipped()
             .lines()
@@ -301,11 +301,7 @@ mod tests {
             (Layer::Completion, b"Finish.".to_vec(), "completion.md: this layer must contain \"__SKILL_DONE__\": true"),
             (Layer::Interactive, b"Ask.".to_vec(), "interactive.md: this layer must contain <ASK_USER_YAML>"),
             (Layer::Artifacts, b"There.".to_vec(), "artifacts.md: this layer must contain {{artifacts_dir}}"),
-            (
-                Layer::Auto,
-                b"{{x}}".to_vec(),
-                "auto.md: this layer has the placeholder {{x}}, which is unknown",
-            ),
+            (Layer::Auto, b"{{x}}".to_vec(), "auto.md: this layer has the placeholder {{x}}, which is unknown"),
             (Layer::Auto, format!("x\n{}\n", block::BEGIN).into_bytes(), "which marks where it begins or ends"),
         ];
         for (layer, text, expected) in cases {

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_of_the_operator_is_told_apart_and_counted_as_it_is() {
+    fn a_configured_layer_is_distinguished_and_counted() {
         let mut folder = Folder::new();
         for layer in Layer::ALL {
             folder = folder.with(&format!("layers/{}", layer.file_name()), layer.shipped());

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_into_a_value_is_refused_and_a_name_in_a_value_is_none() {
+    fn a_reference_into_a_value_is_refused() {
         let into = json!({"not": {"const": {"items": {}}}, "items": {"$ref": "#/not/const/items"}});
         assert_eq!(counted(&into), Err(IntoValue("#/not/const/items".to_owned())));
         assert_counted(

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::steps::Budget;
 use super::{
-    BYTES_LIST, ERRORS_MAX, PatternOptions, Problem, STEPS_BACK_MAX, STEPS_JUDGE, STEPS_LIST, Schema, shorten,
+    BYTES_LIST, ERRORS_MAX, PatternOptions, STEPS_BACK_MAX, STEPS_JUDGE, STEPS_LIST, Schema, SchemaProblem, shorten,
 };
 
 fn compile(schema: &Value) -> Schema {
@@ -23,7 +23,7 @@ fn nested(levels: usize, innermost: Value) -> Value {
 }
 
 /// With few steps for the list.
-fn briefly(schema: &Schema, value: &Value) -> Vec<Problem> {
+fn briefly(schema: &Schema, value: &Value) -> Vec<SchemaProblem> {
     let budget = |steps| Budget { steps, bytes: BYTES_LIST };
     schema.within(value, budget(STEPS_JUDGE), budget(20_000))
 }
@@ -45,7 +45,7 @@ fn references_that_double_at_each_level_of_a_value_end() {
         assert_eq!(any.problems(&nested(levels, json!(3))), []);
         assert_eq!(objects.problems(&nested(levels, json!({}))), []);
         let problems = objects.problems(&nested(levels, json!(3)));
-        assert_eq!(problems, [Problem { path: String::new(), message: does_not_fit.clone() }]);
+        assert_eq!(problems, [SchemaProblem { path: String::new(), message: does_not_fit.clone() }]);
     }
     assert_soon(start);
 }
@@ -188,10 +188,10 @@ fn counting_changes_nothing_for_the_schemas_of_this_repository() {
 }
 
 /// As it was without counting.
-fn uncounted(schema: &Value, value: &Value) -> Option<Vec<Problem>> {
+fn uncounted(schema: &Value, value: &Value) -> Option<Vec<SchemaProblem>> {
     let patterns = PatternOptions::fancy_regex().backtrack_limit(STEPS_BACK_MAX);
     let compiled = jsonschema::options().offline().with_pattern_options(patterns).build(schema).ok()?;
-    let problem = |error: jsonschema::ValidationError<'_>| Problem {
+    let problem = |error: jsonschema::ValidationError<'_>| SchemaProblem {
         path: error.instance_path().to_string(),
         message: shorten(&error.to_string()),
     };

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn another_panic_goes_on() {
+    fn another_panic_is_propagated() {
         let other = catch_unwind(|| metered(10, PLENTY, |_| resume_unwind(Box::new("another"))));
         assert_eq!(other.unwrap_err().downcast_ref::<&str>(), Some(&"another"));
     }

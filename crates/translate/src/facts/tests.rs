@@ -131,7 +131,7 @@ fn partial_and_blank_messages_are_no_finals() {
 
 /// Tool output, reasoning, errors, raw lines: none of them is a message or text.
 #[test]
-fn what_is_no_message_is_no_text() {
+fn records_that_are_not_messages_give_no_text() {
     let facts = story()
         .calls()
         .returns()
@@ -192,7 +192,7 @@ fn a_response_is_taken_back() {
 /// A tool call before a retracted message lies between the messages that remain. A call that was started before the
 /// message and ends after it is not work that follows.
 #[test]
-fn tells_whether_a_call_follows_the_last_message() {
+fn reports_whether_a_call_follows_the_last_message() {
     let follows = |story: Story| story.facts().tool_follows;
     assert!(!follows(story()));
     assert!(!follows(story().calls()));
@@ -386,7 +386,7 @@ fn the_merged_recording_counts_only_when_it_is_trusted() {
 }
 
 #[test]
-fn the_last_error_is_told_and_warnings_are_not() {
+fn the_last_error_is_a_fact_and_warnings_are_not() {
     let story = story()
         .error(Level::Error, ErrorCategory::Network, "one")
         .error(Level::Error, ErrorCategory::Quota, "two")
@@ -403,7 +403,7 @@ fn a_refused_session_is_known_on_any_stream() {
 }
 
 #[test]
-fn the_last_time_the_engine_told_counts() {
+fn the_last_reported_reset_counts() {
     use ErrorCategory::{Engine, Quota};
     let reset = |story: Story| story.facts().reset_at;
     let told = |level: Level, category: ErrorCategory, message: &str| story().error(level, category, message);
@@ -421,7 +421,7 @@ fn the_last_time_the_engine_told_counts() {
 }
 
 #[test]
-fn a_time_beside_the_words_counts_before_them() {
+fn a_reset_field_takes_precedence_over_the_text() {
     let error = EngineError {
         level: Level::Error,
         code: Code::EngineError,

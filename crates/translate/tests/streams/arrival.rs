@@ -8,7 +8,7 @@ use skillrun_model::rasp::Event;
 use skillrun_model::{ProfileId, Stream};
 
 use crate::lines::{self, Output};
-use crate::run::{Arrival, Told, range, read, read_whole};
+use crate::run::{Arrival, ReadAttempt, range, read, read_whole};
 
 const BOTH: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
@@ -82,13 +82,13 @@ fn order(stdout: &[u8], stderr: &[u8], mut picks: Vec<bool>) -> Vec<usize> {
 }
 
 /// Facts as they would be if the host had done nothing.
-fn without_acts(mut told: Told) -> Told {
+fn without_acts(mut told: ReadAttempt) -> ReadAttempt {
     told.facts.acts.clear();
     told
 }
 
 /// The events of one stream; their place in the Log, which is made of both, is left out.
-fn of_stream(told: &Told, stream: Stream) -> Vec<Event> {
+fn of_stream(told: &ReadAttempt, stream: Stream) -> Vec<Event> {
     let is_of = |event: &&Event| range(event).is_some_and(|(of, _, _)| of == stream);
     let mut events: Vec<Event> = told.events.iter().filter(is_of).cloned().collect();
     events.iter_mut().for_each(|event| event.seq = 0);

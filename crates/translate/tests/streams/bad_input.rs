@@ -5,7 +5,7 @@ use skillrun_model::{Code, ProfileId, Stream};
 use skillrun_parse::LINE_BUDGET;
 
 use crate::coverage::{assert_covered, assert_true_ranges};
-use crate::run::{Arrival, Told, diagnostic_of, message_of, range, raw_of, read, read_whole};
+use crate::run::{Arrival, ReadAttempt, diagnostic_of, message_of, range, raw_of, read, read_whole};
 
 const CODEX: ProfileId = ProfileId::CodexNdjson;
 const KIB: usize = 1024;
@@ -15,7 +15,7 @@ const FLOOD_AFTER: usize = 10_000;
 const MESSAGE: &str = r#"{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"hello"}}"#;
 
 /// Reads an attempt and checks what must hold for every attempt.
-fn checked(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> Told {
+fn checked(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> ReadAttempt {
     let told = read_whole(profile, stdout, stderr);
     assert_covered(&told, stdout, stderr);
     assert_true_ranges(&told, stdout, stderr);
@@ -23,7 +23,7 @@ fn checked(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> Told {
 }
 
 /// The only raw event on stdout, and whether something was removed from its text.
-fn only_raw(told: &Told) -> (&str, bool) {
+fn only_raw(told: &ReadAttempt) -> (&str, bool) {
     let raws: Vec<_> = told.events.iter().filter_map(raw_of).collect();
     let [raw] = raws[..] else { panic!("{raws:?}") };
     (raw.text.as_deref().expect("a text"), raw.sanitized)
@@ -69,13 +69,13 @@ fn invalid_utf8_is_shown_as_such() {
 }
 
 #[test]
-fn nul_and_other_controls_are_removed_and_told() {
+fn nul_and_other_controls_are_removed_and_flagged() {
     assert_eq!(codex_raw(b"a\x00b\x7fc\x08\n"), ("abc".to_owned(), true));
     assert_eq!(codex_raw(b"a\tb\n"), ("a\tb".to_owned(), false));
 }
 
 #[test]
-fn escape_sequences_are_removed_and_told() {
+fn escape_sequences_are_removed_and_flagged() {
     assert_eq!(codex_raw(b"\x1b[1;31mred\x1b[0m\x1b]0;title\x07.\n"), ("red.".to_owned(), true));
 }
 
@@ -132,7 +132,7 @@ fn a_lone_surrogate_spoils_nothing() {
 }
 
 #[test]
-fn removed_characters_are_told_on_messages_and_tools_too() {
+fn removed_characters_are_flagged_on_messages_and_tools() {
     let line = MESSAGE.replace("hello", r"\u001b[1mhello\u0007");
     let told = checked(CODEX, line.as_bytes(), b"");
     let message = told.events.iter().find_map(message_of).expect("a message");

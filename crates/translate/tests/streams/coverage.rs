@@ -9,10 +9,10 @@ use skillrun_parse::text::json::repair_surrogates;
 use skillrun_translate::coverage::Coverage;
 
 use crate::lines;
-use crate::run::{Told, message_of, range, raw_of, read_whole};
+use crate::run::{ReadAttempt, message_of, range, raw_of, read_whole};
 
 /// Checks that every byte is covered, by counting bytes and by [`Coverage`], and that no range leaves its stream.
-pub(crate) fn assert_covered(told: &Told, stdout: &[u8], stderr: &[u8]) {
+pub(crate) fn assert_covered(told: &ReadAttempt, stdout: &[u8], stderr: &[u8]) {
     let mut coverage = Coverage::default();
     told.events.iter().for_each(|event| coverage.add(event));
     for (stream, bytes) in [(Stream::Stdout, stdout), (Stream::Stderr, stderr)] {
@@ -42,7 +42,7 @@ fn ranges(event: &Event, stream: Stream) -> Vec<(usize, usize)> {
 }
 
 /// Checks that the range of a raw event or a message has the text that the event shows.
-pub(crate) fn assert_true_ranges(told: &Told, stdout: &[u8], stderr: &[u8]) {
+pub(crate) fn assert_true_ranges(told: &ReadAttempt, stdout: &[u8], stderr: &[u8]) {
     for event in &told.events {
         let Some((stream, from, to)) = range(event) else { continue };
         let bytes = if stream == Stream::Stderr { stderr } else { stdout };

@@ -142,7 +142,7 @@ fn the_other_stream_does_not_defeat_the_echo() {
 }
 
 #[test]
-fn the_warning_tells_the_range() {
+fn the_warning_has_the_range() {
     let lines = [err(&["noise", "a", "b", "c"]), message(ABC)].concat();
     let told = told(&lines);
     let suppressed = told.iter().find_map(|event| {
@@ -178,7 +178,7 @@ fn the_log_keeps_every_line() {
 
 /// Each raw line is 8 KiB, so that 512 of them are 4 MiB.
 #[test]
-fn at_most_4_mib_wait_and_the_oldest_go_on() {
+fn at_most_4_mib_wait_and_the_oldest_are_released() {
     let long: Vec<String> = (0..700).map(|n| format!("{n:08192}")).collect();
     let lines: Vec<_> = long.iter().map(|line| (ERR, line.clone())).collect();
     let log = log(&lines);
@@ -198,7 +198,7 @@ fn at_most_4_mib_wait_and_the_oldest_go_on() {
 
 /// Lines that were released before their message arrived were still compared with the previous message.
 #[test]
-fn lines_that_go_on_early_are_compared_with_the_message_before() {
+fn lines_released_early_match_the_previous_message() {
     let long: Vec<String> = (0..700).map(|n| format!("{n:08000}")).collect();
     let text: Vec<&str> = long.iter().map(|line| &line[..]).take(300).collect();
     let lines: Vec<_> = [message(&text), long.iter().map(|line| (ERR, line.clone())).collect()].concat();

@@ -5,7 +5,7 @@ use skillrun_model::{Code, ProfileId, Stream};
 use skillrun_parse::record::EndKind;
 use skillrun_translate::coverage::Coverage;
 
-use crate::run::{Arrival, Told, message_of, read};
+use crate::run::{Arrival, ReadAttempt, message_of, read};
 
 fn says(id: &str, text: &str) -> String {
     format!(r#"{{"type":"item.completed","item":{{"id":"{id}","type":"agent_message","text":"{text}"}}}}"#) + "\r\n"
@@ -14,7 +14,7 @@ fn says(id: &str, text: &str) -> String {
 const DONE: &str = "{\"type\":\"turn.completed\"}\n";
 
 /// Reads three streams, one after the other.
-fn three(profile: ProfileId, [stdout, stderr, pty]: [&str; 3], order: [Stream; 3]) -> Told {
+fn three(profile: ProfileId, [stdout, stderr, pty]: [&str; 3], order: [Stream; 3]) -> ReadAttempt {
     let bytes = |stream| match stream {
         Stream::Stdout => Arrival::Bytes(stream, stdout.as_bytes()),
         Stream::Stderr => Arrival::Bytes(stream, stderr.as_bytes()),
@@ -32,19 +32,19 @@ fn three(profile: ProfileId, [stdout, stderr, pty]: [&str; 3], order: [Stream; 3
 const ORDERS: [[Stream; 3]; 2] =
     [[Stream::Stdout, Stream::Stderr, Stream::Pty], [Stream::Pty, Stream::Stderr, Stream::Stdout]];
 
-fn codex(stdout: &str, pty: &str) -> Told {
+fn codex(stdout: &str, pty: &str) -> ReadAttempt {
     let [told, other] = ORDERS.map(|order| three(ProfileId::CodexNdjson, [stdout, "", pty], order));
     assert_eq!(told.facts, other.facts);
     told
 }
 
 /// Name and text of the messages the gate sees.
-fn seen(told: &Told) -> Vec<(&str, &str)> {
+fn seen(told: &ReadAttempt) -> Vec<(&str, &str)> {
     told.facts.messages.iter().map(|message| (message.message_id.as_str(), message.text.as_str())).collect()
 }
 
 /// Names of the messages in the Log.
-fn named(told: &Told) -> Vec<&str> {
+fn named(told: &ReadAttempt) -> Vec<&str> {
     told.events.iter().filter_map(message_of).map(|message| message.message_id.as_str()).collect()
 }
 
@@ -104,7 +104,7 @@ fn a_terminal_that_lacks_something_changes_nothing() {
 
 /// An end that only the terminal shows counts where its messages do.
 #[test]
-fn a_cut_stdout_ends_as_the_terminal_says() {
+fn a_cut_stdout_ends_as_on_the_terminal() {
     let pty = [&says("i1", "a"), &says("i2", "b"), DONE].concat();
     let told = codex(&says("i1", "a"), &pty);
     assert_eq!(told.facts.end.map(|end| (end.kind, end.span.stream)), Some((EndKind::Success, Stream::Pty)));

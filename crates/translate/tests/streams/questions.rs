@@ -1,6 +1,6 @@
 //! Questions of the engine inside a turn, as the code that runs the attempt receives them.
 
-use skillrun_evidence::Step;
+use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::rasp::Data;
 use skillrun_model::status::Phase;
@@ -25,7 +25,7 @@ fn a_question_can_be_fetched_as_soon_as_its_line_is_whole() {
     let (begun, rest) = ASKED.split_at(40);
     let mut read = |text: &str| {
         let kind = StepKind::Bytes { stream: Stream::Stdout, bytes: text.as_bytes() };
-        pipeline.step(&Step { t_ns: 1, kind }, &mut builder, drop);
+        pipeline.step(&FeedStep { t_ns: 1, kind }, &mut builder, drop);
         let questions = pipeline.take_questions().into_iter();
         let told = questions.map(|asked| (asked.call_id, asked.tool, asked.input.map(|input| input.to_string())));
         (told.collect::<Vec<_>>(), pipeline.take_withdrawn())
@@ -64,7 +64,7 @@ fn a_question_is_shown_as_work_and_changes_nothing_else() {
 }
 
 #[test]
-fn what_only_the_user_knows_is_shown_as_such() {
+fn an_elicitation_is_shown_as_such() {
     let asked = r#"{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"Which?"}}"#;
     let told = read_whole(ProfileId::AcpJsonrpc, asked.as_bytes(), b"");
     let details = told.events.iter().filter_map(|event| {

@@ -1,6 +1,6 @@
 //! Reads an attempt from memory.
 
-use skillrun_evidence::Step;
+use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::rasp::data::{Diagnostic, MessageFinal, RawText};
@@ -17,7 +17,7 @@ pub(crate) enum Arrival<'a> {
 
 /// The result of reading an attempt. Moments are removed from the events.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct ReadAttempt {
     pub(crate) events: Vec<Event>,
     pub(crate) facts: Facts,
 }
@@ -27,7 +27,7 @@ pub(crate) fn builder() -> EventBuilder {
 }
 
 /// Reads in the order given, each at its own moment.
-pub(crate) fn read(profile: ProfileId, arrivals: &[Arrival<'_>]) -> Told {
+pub(crate) fn read(profile: ProfileId, arrivals: &[Arrival<'_>]) -> ReadAttempt {
     read_with(&mut builder(), AttemptNumber(1), profile, arrivals)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn read_with(
     attempt: AttemptNumber,
     profile: ProfileId,
     arrivals: &[Arrival<'_>],
-) -> Told {
+) -> ReadAttempt {
     builder.set_attempt(attempt, EngineName::new("engine"));
     let mut pipeline = AttemptPipeline::new(attempt, profile, Timestamp::EPOCH);
     let mut events = Vec::new();
@@ -45,15 +45,15 @@ pub(crate) fn read_with(
             Arrival::Bytes(stream, bytes) => StepKind::Bytes { stream, bytes },
             Arrival::End(stream) => StepKind::Eof(stream),
         };
-        pipeline.step(&Step { t_ns: 1000 * (at as u64 + 1), kind }, builder, |event| events.push(event));
+        pipeline.step(&FeedStep { t_ns: 1000 * (at as u64 + 1), kind }, builder, |event| events.push(event));
     }
     let facts = pipeline.finish(builder, |event| events.push(event));
     events.iter_mut().for_each(|event| event.ts = Timestamp::EPOCH);
-    Told { events, facts }
+    ReadAttempt { events, facts }
 }
 
 /// Both streams whole, stdout first.
-pub(crate) fn read_whole(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> Told {
+pub(crate) fn read_whole(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> ReadAttempt {
     let arrivals = [
         Arrival::Bytes(Stream::Stdout, stdout),
         Arrival::Bytes(Stream::Stderr, stderr),
@@ -90,7 +90,7 @@ pub(crate) fn diagnostic_of(event: &Event) -> Option<&Diagnostic> {
     }
 }
 
-impl Told {
+impl ReadAttempt {
     /// Raw events, text or none, with their ranges.
     pub(crate) fn raws(&self) -> Vec<(Option<&str>, usize, usize)> {
         let raw = |event| Some((raw_of(event)?.text.as_deref(), range(event)?.1, range(event)?.2));

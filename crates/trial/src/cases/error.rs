@@ -7,14 +7,14 @@ use std::path::PathBuf;
 #[error("{}{place}: {problem}", path.display())]
 pub struct CasesError {
     pub path: PathBuf,
-    pub place: Place,
+    pub place: CasePlace,
     #[source]
-    pub problem: Problem,
+    pub problem: CasesProblem,
 }
 
 /// Where in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum CasePlace {
     Whole,
     Case {
         /// From 1.
@@ -26,7 +26,7 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CasePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Case { number, name, key } = self else { return Ok(()) };
         write!(f, ": case {number}")?;
@@ -38,7 +38,7 @@ impl fmt::Display for Place {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Problem {
+pub enum CasesProblem {
     #[error("cannot be read ({0})")]
     Io(std::io::Error),
     #[error("is not a file")]

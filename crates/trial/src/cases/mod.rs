@@ -37,7 +37,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use skillrun_model::{Code, ExecutionMode, RunStatus};
 
-pub use error::{CasesError, Place, Problem};
+pub use error::{CasePlace, CasesError, CasesProblem};
 pub use find::{PLACES, find};
 pub use read::{parse, read};
 
@@ -51,7 +51,7 @@ pub struct Case {
     /// By slot; absolute.
     pub files: BTreeMap<String, PathBuf>,
     pub mode: Option<ExecutionMode>,
-    pub replies: Vec<Answer>,
+    pub replies: Vec<CaseAnswer>,
     pub expect: Expect,
     /// What the scripted engine plays instead of the skill's own script; absolute.
     pub script: Option<PathBuf>,
@@ -59,7 +59,7 @@ pub struct Case {
 
 /// An answer to a question of the run.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum CaseAnswer {
     /// To the next question that no other fits, once.
     Next(String),
     /// To every question that these words fit.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
 use skillrun_model::{ExecutionMode, RunStatus};
 
-use super::{Answer, Case, CasesError, Expect, Place, Problem};
+use super::{Case, CaseAnswer, CasePlace, CasesError, CasesProblem, Expect};
 
 /// Largest file that is read.
 const BYTES_MAX: u64 = 4 << 20;
@@ -42,29 +42,29 @@ pub fn read(path: &Path) -> Result<Vec<Case>, CasesError> {
         let script = case.script.iter().map(|script| ("script".to_owned(), script));
         for (key, file) in named.chain(script) {
             if !file.is_file() {
-                let place = Place::Case { number, name: Some(case.name.clone()), key: Some(key) };
-                return Err(CasesError { path: path.to_owned(), place, problem: Problem::NoFile(file.clone()) });
+                let place = CasePlace::Case { number, name: Some(case.name.clone()), key: Some(key) };
+                return Err(CasesError { path: path.to_owned(), place, problem: CasesProblem::NoFile(file.clone()) });
             }
         }
     }
     Ok(cases)
 }
 
-fn whole(path: &Path, problem: Problem) -> CasesError {
-    CasesError { path: path.to_owned(), place: Place::Whole, problem }
+fn whole(path: &Path, problem: CasesProblem) -> CasesError {
+    CasesError { path: path.to_owned(), place: CasePlace::Whole, problem }
 }
 
-fn text(path: &Path) -> Result<String, Problem> {
+fn text(path: &Path) -> Result<String, CasesProblem> {
     // Looked at before it is opened: a pipe of that name would keep us waiting.
-    if !fs::metadata(path).map_err(Problem::Io)?.is_file() {
-        return Err(Problem::NotAFile);
+    if !fs::metadata(path).map_err(CasesProblem::Io)?.is_file() {
+        return Err(CasesProblem::NotAFile);
     }
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(Problem::Io)?;
+    File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(CasesProblem::Io)?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(Problem::TooLarge(BYTES_MAX));
+        return Err(CasesProblem::TooLarge(BYTES_MAX));
     }
-    String::from_utf8(bytes).map_err(|_| Problem::NotUtf8)
+    String::from_utf8(bytes).map_err(|_| CasesProblem::NotUtf8)
 }
 
 /// The cases in a text, which is JSON where the path says so. Looks at no other file.
@@ -72,13 +72,13 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
     let is_json = path.extension().is_some_and(|extension| extension == "json");
     let root = if is_json { json(text) } else { yaml(text) }.map_err(|problem| whole(path, problem))?;
     let Value::Array(list) = root else {
-        return Err(whole(path, Problem::MustBe("a list of cases")));
+        return Err(whole(path, CasesProblem::MustBe("a list of cases")));
     };
     if list.is_empty() {
-        return Err(whole(path, Problem::NoCase));
+        return Err(whole(path, CasesProblem::NoCase));
     }
     if list.len() > CASES_MAX {
-        return Err(whole(path, Problem::TooMany("1000 cases")));
+        return Err(whole(path, CasesProblem::TooMany("1000 cases")));
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut cases: Vec<Case> = Vec::with_capacity(list.len());
@@ -86,12 +86,12 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
         let name = value.get("name").and_then(Value::as_str).filter(|name| is_name(name)).map(str::to_owned);
         let at = |(key, problem): At| CasesError {
             path: path.to_owned(),
-            place: Place::Case { number, name: name.clone(), key },
+            place: CasePlace::Case { number, name: name.clone(), key },
             problem,
         };
         let case = case(value, folder).map_err(at)?;
         if let Some(before) = cases.iter().position(|other| other.name == case.name) {
-            return Err(at((Some("name".to_owned()), Problem::SameName(before + 1))));
+            return Err(at((Some("name".to_owned()), CasesProblem::SameName(before + 1))));
         }
         cases.push(case);
     }
@@ -99,17 +99,17 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
 }
 
 /// A problem and the key it is at.
-type At = (Option<String>, Problem);
+type At = (Option<String>, CasesProblem);
 
-fn at(key: &str) -> impl FnOnce(Problem) -> At {
+fn at(key: &str) -> impl FnOnce(CasesProblem) -> At {
     move |problem| (Some(key.to_owned()), problem)
 }
 
-fn json(text: &str) -> Result<Value, Problem> {
-    serde_json::from_str(text).map_err(|error| Problem::NotJson(words(&error.to_string())))
+fn json(text: &str) -> Result<Value, CasesProblem> {
+    serde_json::from_str(text).map_err(|error| CasesProblem::NotJson(words(&error.to_string())))
 }
 
-fn yaml(text: &str) -> Result<Value, Problem> {
+fn yaml(text: &str) -> Result<Value, CasesProblem> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 400_000,
@@ -134,7 +134,7 @@ fn yaml(text: &str) -> Result<Value, Problem> {
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| Problem::NotYaml(words(&error.to_string())))
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| CasesProblem::NotYaml(words(&error.to_string())))
 }
 
 fn case(value: Value, folder: &Path) -> Result<Case, At> {
@@ -143,8 +143,8 @@ fn case(value: Value, folder: &Path) -> Result<Case, At> {
     let mut take = |key: &str| fields.shift_remove(key).filter(|value| !value.is_null());
     let name = match take("name") {
         Some(Value::String(name)) if is_name(&name) => name,
-        Some(_) => return Err(at("name")(Problem::MustBe("one line of 1 to 100 characters"))),
-        None => return Err(at("name")(Problem::Missing)),
+        Some(_) => return Err(at("name")(CasesProblem::MustBe("one line of 1 to 100 characters"))),
+        None => return Err(at("name")(CasesProblem::Missing)),
     };
     let mut mapping = |key: &str| match take(key) {
         None => Ok(Map::new()),
@@ -160,7 +160,7 @@ fn case(value: Value, folder: &Path) -> Result<Case, At> {
         None => None,
         Some(value) => {
             let word = value.as_str().and_then(|word| word.parse::<ExecutionMode>().ok());
-            Some(word.ok_or_else(|| at("mode")(Problem::MustBe("auto or interactive")))?)
+            Some(word.ok_or_else(|| at("mode")(CasesProblem::MustBe("auto or interactive")))?)
         }
     };
     let script = take("script").map(|script| relative(&script, folder)).transpose().map_err(at("script"))?;
@@ -169,28 +169,28 @@ fn case(value: Value, folder: &Path) -> Result<Case, At> {
     Ok(Case { name, input, parameter, files, mode, replies, expect, script })
 }
 
-fn replies(value: Value) -> Result<Vec<Answer>, At> {
+fn replies(value: Value) -> Result<Vec<CaseAnswer>, At> {
     let list = list(value, "a list of answers").map_err(at("replies"))?;
     if list.len() > REPLIES_MAX {
-        return Err(at("replies")(Problem::TooMany("100 answers")));
+        return Err(at("replies")(CasesProblem::TooMany("100 answers")));
     }
     list.into_iter().zip(1..).map(|(value, number)| reply(value, &format!("replies, answer {number}"))).collect()
 }
 
-fn reply(value: Value, place: &str) -> Result<Answer, At> {
+fn reply(value: Value, place: &str) -> Result<CaseAnswer, At> {
     const SHAPE: &str = "a text, or a mapping with to and text";
     if let Value::String(text) = value {
-        return Ok(Answer::Next(text));
+        return Ok(CaseAnswer::Next(text));
     }
     let mut fields = object(value, SHAPE).map_err(at(place))?;
     known(&fields, REPLY_KEYS, place)?;
     match (fields.shift_remove("to"), fields.shift_remove("text")) {
         (Some(Value::String(question)), Some(Value::String(text))) => {
             let question = RegexBuilder::new(&question).case_insensitive(true).size_limit(REGEX_MAX).build();
-            let not_regex = |error: regex::Error| at(place)(Problem::NotRegex(words(&error.to_string())));
-            Ok(Answer::To { question: question.map_err(not_regex)?, text })
+            let not_regex = |error: regex::Error| at(place)(CasesProblem::NotRegex(words(&error.to_string())));
+            Ok(CaseAnswer::To { question: question.map_err(not_regex)?, text })
         }
-        (_, _) => Err(at(place)(Problem::MustBe(SHAPE))),
+        (_, _) => Err(at(place)(CasesProblem::MustBe(SHAPE))),
     }
 }
 
@@ -201,10 +201,10 @@ fn expect(value: Value) -> Result<Expect, At> {
     let error = match take("error") {
         None => None,
         Some(Value::String(word)) => {
-            let unknown = |_| at("expect.error")(Problem::UnknownCode(short(&word, NAME_MAX)));
+            let unknown = |_| at("expect.error")(CasesProblem::UnknownCode(short(&word, NAME_MAX)));
             Some(word.parse().map_err(unknown)?)
         }
-        Some(_) => return Err(at("expect.error")(Problem::MustBe("a code"))),
+        Some(_) => return Err(at("expect.error")(CasesProblem::MustBe("a code"))),
     };
     let status = match take("status") {
         // Only a failed run has an error.
@@ -212,12 +212,12 @@ fn expect(value: Value) -> Result<Expect, At> {
         None => RunStatus::Succeeded,
         Some(value) => {
             let named = |status: &&RunStatus| value.as_str() == Some(status.as_str());
-            let wrong = || at("expect.status")(Problem::MustBe("succeeded, failed or waiting_user"));
+            let wrong = || at("expect.status")(CasesProblem::MustBe("succeeded, failed or waiting_user"));
             *STATUSES.iter().find(named).ok_or_else(wrong)?
         }
     };
     if error.is_some() && status != RunStatus::Failed {
-        return Err(at("expect.error")(Problem::MustBe("left out where the status is not failed")));
+        return Err(at("expect.error")(CasesProblem::MustBe("left out where the status is not failed")));
     }
     let output = take("output").map(|output| object(output, "a mapping")).transpose().map_err(at("expect.output"))?;
     let artifacts = take("artifacts").map_or_else(|| Ok(Vec::new()), artifacts).map_err(at("expect.artifacts"))?;
@@ -225,52 +225,52 @@ fn expect(value: Value) -> Result<Expect, At> {
         None => None,
         Some(value) => {
             let duration = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            let wrong = || at("expect.max_duration_sec")(Problem::MustBe("a number of seconds above 0"));
+            let wrong = || at("expect.max_duration_sec")(CasesProblem::MustBe("a number of seconds above 0"));
             Some(duration.filter(|duration| !duration.is_zero()).ok_or_else(wrong)?)
         }
     };
     Ok(Expect { status, error, output, artifacts, max_duration })
 }
 
-fn artifacts(value: Value) -> Result<Vec<String>, Problem> {
+fn artifacts(value: Value) -> Result<Vec<String>, CasesProblem> {
     const SHAPE: &str = "a list of paths, as in the result of a run";
     let list = list(value, SHAPE)?;
     if list.len() > ARTIFACTS_MAX {
-        return Err(Problem::TooMany("1000 paths"));
+        return Err(CasesProblem::TooMany("1000 paths"));
     }
     let path = |value: Value| value.as_str().filter(|path| !path.is_empty()).map(str::to_owned);
-    list.into_iter().map(|value| path(value).ok_or(Problem::MustBe(SHAPE))).collect()
+    list.into_iter().map(|value| path(value).ok_or(CasesProblem::MustBe(SHAPE))).collect()
 }
 
 fn known(fields: &Map<String, Value>, keys: &[&str], place: &str) -> Result<(), At> {
     let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) else { return Ok(()) };
     let key = short(key, NAME_MAX);
     let key = if place.is_empty() { key } else { format!("{place}.{key}") };
-    Err((Some(key), Problem::UnknownKey(keys.join(", "))))
+    Err((Some(key), CasesProblem::UnknownKey(keys.join(", "))))
 }
 
-fn object(value: Value, shape: &'static str) -> Result<Map<String, Value>, Problem> {
+fn object(value: Value, shape: &'static str) -> Result<Map<String, Value>, CasesProblem> {
     match value {
         Value::Object(fields) => Ok(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(Problem::MustBe(shape))
+            Err(CasesProblem::MustBe(shape))
         }
     }
 }
 
-fn list(value: Value, shape: &'static str) -> Result<Vec<Value>, Problem> {
+fn list(value: Value, shape: &'static str) -> Result<Vec<Value>, CasesProblem> {
     match value {
         Value::Array(list) => Ok(list),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(Problem::MustBe(shape))
+            Err(CasesProblem::MustBe(shape))
         }
     }
 }
 
 /// A path, relative to the folder of the cases.
-fn relative(value: &Value, folder: &Path) -> Result<PathBuf, Problem> {
+fn relative(value: &Value, folder: &Path) -> Result<PathBuf, CasesProblem> {
     let path = value.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
-    path.map(|path| folder.join(path)).ok_or(Problem::MustBe("a path"))
+    path.map(|path| folder.join(path)).ok_or(CasesProblem::MustBe("a path"))
 }
 
 fn is_name(name: &str) -> bool {

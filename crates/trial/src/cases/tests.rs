@@ -34,7 +34,9 @@ fn a_case_with_everything() {
     assert_eq!(all.files["table"], Path::new("/skill/tests/table.csv"));
     assert_eq!(all.files["other"], Path::new("/elsewhere/x"));
     assert_eq!(all.script.as_deref(), Some(Path::new("/skill/tests/scripts/a.yaml")));
-    let [Answer::Next(first), Answer::To { question, text }] = &all.replies[..] else { panic!("{:?}", all.replies) };
+    let [CaseAnswer::Next(first), CaseAnswer::To { question, text }] = &all.replies[..] else {
+        panic!("{:?}", all.replies)
+    };
     assert_eq!((first.as_str(), text.as_str()), ("rivers", "no"));
     assert!(question.is_match("And Which COLOUR?"));
     let expect = &all.expect;
@@ -60,7 +62,7 @@ fn json_and_yaml_say_the_same() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_and_place() {
+fn errors_name_the_file_and_the_place() {
     let cases = [
         ("{}", ": must be a list of cases"),
         ("[]", ": contains no cases"),

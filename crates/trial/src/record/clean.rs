@@ -56,7 +56,7 @@ pub struct Machine {
 
 /// Where the run was.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct RunPlace<'a> {
     pub run: &'a RunFolder,
     pub run_id: RunId,
     /// What the run lies in.
@@ -92,7 +92,7 @@ struct Change {
 }
 
 impl Cleaner {
-    pub fn new(machine: &Machine, place: &Place<'_>) -> Result<Self, CleanError> {
+    pub fn new(machine: &Machine, place: &RunPlace<'_>) -> Result<Self, CleanError> {
         let mut known = Known::default();
         let folders = [(place.run.workspace(), WORKSPACE), (place.run.home(), OWN_HOME)];
         for (path, stand_in) in folders.iter().map(|(path, stand_in)| (path.as_path(), *stand_in)) {
@@ -271,7 +271,7 @@ mod tests {
         let scratch = Path::new("/people/ada/data/x.1");
         let run = RunFolder::at(scratch.join("runs").join(ID));
         let run_id = ID.parse().unwrap();
-        Cleaner::new(machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
+        Cleaner::new(machine, &RunPlace { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
     }
 
     #[test]

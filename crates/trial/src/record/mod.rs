@@ -14,6 +14,6 @@ mod recording;
 mod scenario;
 mod write;
 
-pub use clean::{CleanError, Cleaned, Cleaner, Machine, Place};
+pub use clean::{CleanError, Cleaned, Cleaner, Machine, RunPlace};
 pub use recording::{Recorded, RecordingError, record};
 pub use scenario::recordable;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_simulate::model::{Choice, Options, Server};
 
-use super::clean::{CleanError, Cleaner, Machine, Place};
+use super::clean::{CleanError, Cleaner, Machine, RunPlace};
 use super::{scenario, write};
 use crate::drive::{CancelWhen, Conduct, Stop, When};
 use crate::lab::{Lab, LabError, ToolWatch};
@@ -74,7 +74,7 @@ pub fn record(
         return Err(RecordingError::Stopped);
     }
     let run = tried.runtime.data().run(tried.ended.run);
-    let place = Place { run: &run, run_id: tried.ended.run, scratch: lab.scratch, server: &server.origin() };
+    let place = RunPlace { run: &run, run_id: tried.ended.run, scratch: lab.scratch, server: &server.origin() };
     let cleaner = Cleaner::new(machine, &place)?;
     let probe = lab.descriptor.probe.iter().flat_map(|probe| &probe.set);
     let variables: Vec<String> = probe.map(|(name, _)| name.clone()).collect();

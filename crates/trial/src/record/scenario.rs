@@ -4,7 +4,7 @@ use skillrun_model::ExecutionMode;
 use skillrun_simulate::model::{Choice, Scenario};
 
 use super::RecordingError;
-use crate::cases::Answer;
+use crate::cases::CaseAnswer;
 
 /// Scenarios in which the user can be asked, and how often the user answers; the others are automatic.
 const ASKING: &[(Scenario, usize)] = &[
@@ -23,7 +23,7 @@ pub(super) struct How {
     /// As it stands in the address of the model.
     pub(super) path: String,
     pub(super) mode: ExecutionMode,
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<CaseAnswer>,
     /// In the middle of its tool call.
     pub(super) is_canceled: bool,
 }
@@ -53,6 +53,6 @@ pub(super) fn how(choice: &Choice) -> Result<How, RecordingError> {
         Some((_, answers)) => (ExecutionMode::Interactive, *answers),
         None => (ExecutionMode::Auto, 0),
     };
-    let answers = vec![Answer::Next("ANSWER=blue".to_owned()); answers];
+    let answers = vec![CaseAnswer::Next("ANSWER=blue".to_owned()); answers];
     Ok(How { name, path, mode, answers, is_canceled: scenario == Scenario::SleepTool })
 }

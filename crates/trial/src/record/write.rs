@@ -240,13 +240,13 @@ impl Readme<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::clean::{Machine, Place};
+    use crate::record::clean::{Machine, RunPlace};
 
     fn cleaner() -> Cleaner {
         let machine = Machine { user_home: Some("/people/ada".into()), ..Machine::default() };
         let (scratch, run) = (Path::new("/elsewhere/x"), RunFolder::at("/elsewhere/x/run"));
         let run_id = "018f0000-1111-7222-8333-444444444444".parse().unwrap();
-        Cleaner::new(&machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" }).unwrap()
+        Cleaner::new(&machine, &RunPlace { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" }).unwrap()
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_versions_and_date() {
+    fn the_page_has_versions_and_date() {
         let now = "2026-11-15T18:00:00Z".parse().unwrap();
         let line = Readme { name: "codex-auto", engine: "codex", version: Some("0.166.0"), now }.text();
         let ours = env!("CARGO_PKG_VERSION");

@@ -40,9 +40,9 @@ fn result(status: RunStatus, ms: u64) -> RunResult {
     }
 }
 
-fn ended(status: RunStatus, ms: u64, because: Because) -> Came {
+fn ended(status: RunStatus, ms: u64, because: Because) -> TrialEnd {
     let problem = (status == RunStatus::Failed).then(|| "it is failed, not succeeded; <oh & \u{1b}no>".to_owned());
-    Came::Ended {
+    TrialEnd::Ended {
         ended: Box::new(Ended {
             run: RunId::new(0, [0; 10]),
             status,
@@ -56,16 +56,16 @@ fn ended(status: RunStatus, ms: u64, because: Because) -> Came {
     }
 }
 
-fn good(ms: u64) -> Came {
+fn good(ms: u64) -> TrialEnd {
     ended(RunStatus::Succeeded, ms, Because::Itself)
 }
 
-fn bad(ms: u64) -> Came {
+fn bad(ms: u64) -> TrialEnd {
     ended(RunStatus::Failed, ms, Because::Itself)
 }
 
 /// A report of two cases on two engines; what came of each, in the order case, engine, time.
-fn report(times: u32, came: Vec<Came>) -> Report {
+fn report(times: u32, came: Vec<TrialEnd>) -> TrialReport {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("SKILL.md"), "---\nname: probe\ndescription: d\n---\n").unwrap();
     let skill = Skill::load(folder.path()).unwrap();
@@ -73,7 +73,7 @@ fn report(times: u32, came: Vec<Came>) -> Report {
     let engine = |name: &str| Engine { name: name.to_owned(), plays: Plays::Nothing, model: None };
     let (cases, engines) = ([case("one"), case("two")], [engine("left"), engine("right")]);
     let options = Options::default();
-    let plan = Plan { skill: &skill, cases: &cases, engines: &engines, times, at_once: 1, options: &options };
+    let plan = TrialPlan { skill: &skill, cases: &cases, engines: &engines, times, at_once: 1, options: &options };
     let mut came = came.into_iter();
     let mut trials = Vec::new();
     for case in 0..2 {
@@ -88,7 +88,7 @@ fn report(times: u32, came: Vec<Came>) -> Report {
         versions: [("left".to_owned(), "1.2.3".to_owned())].into(),
         skipped: vec![("gone".to_owned(), "it is not installed".to_owned())],
     };
-    Report::of(plan, about, &trials)
+    TrialReport::of(plan, about, &trials)
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn all_is_as_expected() {
 }
 
 #[test]
-fn engines_that_disagree_are_told() {
+fn disagreeing_engines_are_reported() {
     let report = report(1, vec![good(1), bad(2), good(3), good(4)]);
     assert_eq!(report.verdict, Overall::Failed);
     let [one] = &report.disagreements[..] else { panic!("{:?}", report.disagreements) };
@@ -130,7 +130,7 @@ fn what_is_not_the_same_every_time_is_flaky() {
 #[test]
 fn what_was_stopped_is_no_disagreement() {
     let stopped = ended(RunStatus::Canceled, 1, Because::Stopped);
-    let report = report(1, vec![good(1), stopped, Came::NotRun, Came::Trouble("no".to_owned())]);
+    let report = report(1, vec![good(1), stopped, TrialEnd::NotRun, TrialEnd::Trouble("no".to_owned())]);
     assert_eq!(report.verdict, Overall::Interrupted);
     assert!(report.disagreements.is_empty(), "{:?}", report.disagreements);
     let verdicts: Vec<_> = report.rows.iter().map(|row| row.verdict).collect();
@@ -193,7 +193,7 @@ fn text(text: &str) -> Result<(), String> {
 #[test]
 fn junit_is_xml_and_counts() {
     let stopped = ended(RunStatus::Canceled, 1, Because::Stopped);
-    let report = report(1, vec![good(1_500), bad(2), stopped, Came::Trouble("\u{0}no & \"never\"".to_owned())]);
+    let report = report(1, vec![good(1_500), bad(2), stopped, TrialEnd::Trouble("\u{0}no & \"never\"".to_owned())]);
     let xml = junit::xml(&report);
     assert_eq!(check_xml(&xml), Ok(1 + 3 + 5 + 4), "{xml}");
     let left =

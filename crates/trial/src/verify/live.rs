@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use skillrun_engine::Descriptor;
-use skillrun_log::{Answer as Page, Cursor, EventLog, Limits};
+use skillrun_log::{Cursor, EventLog, Limits, LogRead as Page};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Data;
 use skillrun_model::status::Continuation;
@@ -16,8 +16,8 @@ use skillrun_runtime::Runtime;
 use skillrun_simulate::model::{Scenario, Server};
 
 use super::drift::Types;
-use super::verification::{Line, Mark};
-use crate::cases::Answer;
+use super::verification::{CheckLine, Mark};
+use crate::cases::CaseAnswer;
 use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, When};
 use crate::judge::short;
 use crate::lab::{Lab, LabError, ToolWatch, Tried};
@@ -74,7 +74,7 @@ impl Situation {
 /// What came of all of it.
 #[derive(Debug, Default)]
 pub struct Probed {
-    pub lines: Vec<Line>,
+    pub lines: Vec<CheckLine>,
     /// Seen in the runs that were recorded too.
     pub types: Types,
 }
@@ -103,11 +103,11 @@ pub fn probe(lab: Lab<'_>, server: &Server, budget: Duration, stop: &Stop) -> Pr
         let ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
         match (situation.left_out(lab.descriptor), ran) {
             (Some(why), _) => {
-                probed.lines.push(Line::new(situation.name(), Mark::NotTried(why.to_owned()), None));
+                probed.lines.push(CheckLine::new(situation.name(), Mark::NotTried(why.to_owned()), None));
             }
             (None, Some(ran)) => probed.add(lab, *situation, ran, budget),
             (None, None) => {
-                probed.lines.push(Line::new(situation.name(), Mark::Fails(too_long(budget)), None));
+                probed.lines.push(CheckLine::new(situation.name(), Mark::Fails(too_long(budget)), None));
             }
         }
     }
@@ -128,7 +128,7 @@ fn run(lab: Lab<'_>, server: &Server, situation: Situation, stop: &Stop) -> Ran 
     let scenario = situation.scenario().as_str();
     let watch = ToolWatch::new(server, scenario);
     let is_in_tool = || watch.is_in();
-    let answers = [Answer::Next("ANSWER=blue".to_owned())];
+    let answers = [CaseAnswer::Next("ANSWER=blue".to_owned())];
     let conduct = Conduct {
         answers: &answers,
         cancel: match situation {
@@ -144,7 +144,7 @@ fn run(lab: Lab<'_>, server: &Server, situation: Situation, stop: &Stop) -> Ran 
 impl Probed {
     fn add(&mut self, lab: Lab<'_>, situation: Situation, ran: Ran, budget: Duration) {
         let took = Some(ran.took);
-        let mut line = |name: &str, mark: Mark| self.lines.push(Line::new(name, mark, took));
+        let mut line = |name: &str, mark: Mark| self.lines.push(CheckLine::new(name, mark, took));
         let tried = match ran.tried {
             Ok(tried) => tried,
             Err(error) => return line(situation.name(), Mark::Fails(error.to_string())),
@@ -155,7 +155,7 @@ impl Probed {
         };
         line(situation.name(), problem.map_or(Mark::Works, Mark::Fails));
         if situation == Situation::Auto {
-            let is_told = tells_of_tools(&tried.runtime, tried.ended.run);
+            let is_told = has_tool_calls(&tried.runtime, tried.ended.run);
             let silent = || Mark::Fails("the model asked for a tool, and no event reports it".to_owned());
             line("tool call", if is_told { Mark::Works } else { silent() });
         }
@@ -195,7 +195,7 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
 }
 
 /// Whether the Log of a run contains a tool call.
-fn tells_of_tools(runtime: &Runtime, run: RunId) -> bool {
+fn has_tool_calls(runtime: &Runtime, run: RunId) -> bool {
     let mut cursor = Cursor::BEGINNING;
     // An unreadable Log counts as one without tool calls.
     while let Ok(Page::Page(page)) = runtime.log().read(run, cursor, Limits::default()) {

@@ -9,4 +9,4 @@ pub mod golden;
 pub mod live;
 mod verification;
 
-pub use verification::{Installed, Line, Mark, Verification, verify};
+pub use verification::{CheckLine, InstalledEngine, Mark, Verification, verify};

@@ -19,18 +19,18 @@ pub struct Verification {
     pub engine: String,
     /// It was run, and all that is required works.
     pub works: bool,
-    pub installed: Installed,
+    pub installed: InstalledEngine,
     /// What it once wrote, by scenario.
-    pub recorded: Vec<Line>,
+    pub recorded: Vec<CheckLine>,
     /// What it does now.
-    pub live: Vec<Line>,
+    pub live: Vec<CheckLine>,
     /// None when nothing was run, or there is nothing to compare with.
     pub drift: Option<Drift>,
 }
 
 /// What the caller has found of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Installed {
+pub struct InstalledEngine {
     pub program: Option<String>,
     pub version: Option<String>,
     /// First and last version that is known to be read well.
@@ -43,7 +43,7 @@ pub struct Installed {
 
 /// One thing that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Line {
+pub struct CheckLine {
     pub name: String,
     #[serde(flatten)]
     pub mark: Mark,
@@ -59,7 +59,7 @@ pub enum Mark {
     NotTried(String),
 }
 
-impl Line {
+impl CheckLine {
     pub(super) fn new(name: &str, mark: Mark, took: Option<Duration>) -> Self {
         let ms = took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         Self { name: name.to_owned(), mark, ms }
@@ -67,17 +67,17 @@ impl Line {
 }
 
 /// Finds out all of it, within the budget.
-pub fn verify(lab: Lab<'_>, installed: Installed, budget: Duration, stop: &Stop) -> Verification {
+pub fn verify(lab: Lab<'_>, installed: InstalledEngine, budget: Duration, stop: &Stop) -> Verification {
     let engine = lab.descriptor.name.as_str().to_owned();
     let recorded = recorded(lab);
     let mut before = Types::default();
     golden::of(lab.descriptor.profile).for_each(|golden| golden.types(&mut before));
     let (live, now) = if installed.problem.is_some() {
         let why = Mark::NotTried("it is not installed".to_owned());
-        (vec![Line::new("runs with a scripted model", why, None)], Types::default())
+        (vec![CheckLine::new("runs with a scripted model", why, None)], Types::default())
     } else if lab.descriptor.probe.is_none() {
         let why = Mark::NotTried("its file has no [probe]".to_owned());
-        (vec![Line::new("runs with a scripted model", why, None)], Types::default())
+        (vec![CheckLine::new("runs with a scripted model", why, None)], Types::default())
     } else {
         in_time(lab, budget, stop)
     };
@@ -90,7 +90,7 @@ pub fn verify(lab: Lab<'_>, installed: Installed, budget: Duration, stop: &Stop)
 impl Verification {
     /// Something is not as it must be.
     pub fn fails(&self) -> bool {
-        let is_bad = |line: &Line| matches!(line.mark, Mark::Fails(_));
+        let is_bad = |line: &CheckLine| matches!(line.mark, Mark::Fails(_));
         self.installed.problem.is_some() || self.recorded.iter().chain(&self.live).any(is_bad)
     }
 
@@ -100,12 +100,12 @@ impl Verification {
     }
 }
 
-fn in_time(lab: Lab<'_>, budget: Duration, stop: &Stop) -> (Vec<Line>, Types) {
+fn in_time(lab: Lab<'_>, budget: Duration, stop: &Stop) -> (Vec<CheckLine>, Types) {
     let server = match Server::start(Options::default()) {
         Ok(server) => server,
         Err(error) => {
             let why = Mark::Fails(format!("failed to start the scripted model: {error}"));
-            return (vec![Line::new("runs with a scripted model", why, None)], Types::default());
+            return (vec![CheckLine::new("runs with a scripted model", why, None)], Types::default());
         }
     };
     let (done, over) = channel::<()>();
@@ -121,7 +121,7 @@ fn in_time(lab: Lab<'_>, budget: Duration, stop: &Stop) -> (Vec<Line>, Types) {
     })
 }
 
-fn recorded(lab: Lab<'_>) -> Vec<Line> {
+fn recorded(lab: Lab<'_>) -> Vec<CheckLine> {
     let schema = lab.skill().join(SCHEMA_FILE);
     let scratch = lab.scratch.join("recorded");
     let check = |golden: &golden::Golden| {
@@ -129,12 +129,12 @@ fn recorded(lab: Lab<'_>) -> Vec<Line> {
             Ok(()) => Mark::Works,
             Err(error) => Mark::Fails(error.to_string()),
         };
-        Line::new(golden.scenario, mark, None)
+        CheckLine::new(golden.scenario, mark, None)
     };
-    let lines: Vec<Line> = golden::of(lab.descriptor.profile).map(check).collect();
+    let lines: Vec<CheckLine> = golden::of(lab.descriptor.profile).map(check).collect();
     if lines.is_empty() {
         let why = format!("no stream of {} is part of this program", lab.descriptor.profile);
-        return vec![Line::new("recorded streams", Mark::NotTried(why), None)];
+        return vec![CheckLine::new("recorded streams", Mark::NotTried(why), None)];
     }
     lines
 }

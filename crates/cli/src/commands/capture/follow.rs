@@ -9,19 +9,19 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, write};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use skillrun_collect::owner::Heard;
-use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
-use skillrun_collect::{Attached, CollectError, Owner, attach};
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
+use skillrun_collect::{Attached, CollectError, HostConnection, attach};
 use skillrun_evidence::os_text::to_hex;
 use skillrun_evidence::{EvidenceError, HostRecord, Tail};
 use skillrun_model::Stream;
 
-use super::Problem;
+use super::CaptureError;
 use super::plan::Prepared;
 
 /// How the capture ended.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum CaptureOutcome {
     Ended(Box<HostRecord>),
     /// The host is gone without a record.
     Lost,
@@ -31,7 +31,7 @@ pub(crate) enum Outcome {
     Detached,
 }
 
-pub(crate) fn follow(prepared: &Prepared) -> Result<Outcome, Problem> {
+pub(crate) fn follow(prepared: &Prepared) -> Result<CaptureOutcome, CaptureError> {
     let mut screen = Screen::new(prepared);
     let signals = Signals::watch().map_err(CollectError::NoHost)?;
     loop {
@@ -44,61 +44,61 @@ pub(crate) fn follow(prepared: &Prepared) -> Result<Outcome, Problem> {
             }
             Attached::Ended(record) => {
                 let bytes = record.bytes;
-                screen.show(&Progress {
+                screen.show(&RecordedSizes {
                     attempt: record.attempt_number,
                     stdout: bytes.stdout,
                     stderr: bytes.stderr,
                     pty: bytes.pty,
                 });
-                return Ok(Outcome::Ended(record));
+                return Ok(CaptureOutcome::Ended(record));
             }
-            Attached::Lost { .. } => return Ok(Outcome::Lost),
+            Attached::Lost { .. } => return Ok(CaptureOutcome::Lost),
             // It had begun, so its files were removed since.
-            Attached::NotBegun => return Ok(Outcome::Removed),
+            Attached::NotBegun => return Ok(CaptureOutcome::Removed),
         }
     }
 }
 
 /// Reads notices until the host closes the connection; the rest is in its files.
 fn converse(
-    owner: &mut Owner,
+    owner: &mut HostConnection,
     screen: &mut Screen,
     input: &mut OwnInput,
     signals: &Signals,
-) -> Result<Option<Outcome>, Problem> {
+) -> Result<Option<CaptureOutcome>, CaptureError> {
     let mut cancels = 0;
     loop {
         // Notices that have arrived are handled before the next wait.
         loop {
-            match owner.hear(Duration::ZERO)? {
-                Heard::Notice(Notice::Progress(progress)) => screen.show(&progress),
-                Heard::Notice(Notice::Input { answer, .. }) => {
+            match owner.receive(Duration::ZERO)? {
+                HostMessage::Notice(Notice::Progress(progress)) => screen.show(&progress),
+                HostMessage::Notice(Notice::Input { answer, .. }) => {
                     input.answered(answer);
-                    if input.is_given_up() && ask(owner, &Request::CloseStdin)? == Asked::Nobody {
+                    if input.is_given_up() && ask(owner, &HostRequest::CloseStdin)? == Asked::HostGone {
                         return Ok(None);
                     }
                 }
-                Heard::Notice(
+                HostMessage::Notice(
                     Notice::NextAttempt(_)
                     | Notice::Exited { .. }
                     | Notice::Ended { .. }
                     | Notice::Refused { .. }
                     | Notice::Closed { .. },
                 ) => {}
-                Heard::Nothing => break,
-                Heard::Gone => return Ok(None),
+                HostMessage::Nothing => break,
+                HostMessage::Gone => return Ok(None),
             }
         }
         match signals.came() {
-            Came::Nothing => {}
-            Came::HangUp => return detach(owner),
-            Came::Interrupt => {
+            CaptureEvent::Nothing => {}
+            CaptureEvent::HangUp => return detach(owner),
+            CaptureEvent::Interrupt => {
                 cancels += 1;
                 if cancels > 1 {
                     return detach(owner);
                 }
-                super::tell("terminating the command; press Ctrl-C again to leave it running");
-                if ask(owner, &Request::Cancel { ladder: None })? == Asked::Nobody {
+                super::print_line("terminating the command; press Ctrl-C again to leave it running");
+                if ask(owner, &HostRequest::Cancel { ladder: None })? == Asked::HostGone {
                     return Ok(None);
                 }
             }
@@ -117,17 +117,17 @@ fn converse(
         let has_input = fds.get(3).is_some_and(|fd| !fd.revents().is_empty());
         if has_input
             && let Some(request) = input.next()
-            && ask(owner, &request)? == Asked::Nobody
+            && ask(owner, &request)? == Asked::HostGone
         {
             return Ok(None);
         }
     }
 }
 
-fn detach(owner: &mut Owner) -> Result<Option<Outcome>, Problem> {
-    Ok(match ask(owner, &Request::Detach)? {
-        Asked::Host => Some(Outcome::Detached),
-        Asked::Nobody => None,
+fn detach(owner: &mut HostConnection) -> Result<Option<CaptureOutcome>, CaptureError> {
+    Ok(match ask(owner, &HostRequest::Detach)? {
+        Asked::Host => Some(CaptureOutcome::Detached),
+        Asked::HostGone => None,
     })
 }
 
@@ -135,14 +135,14 @@ fn detach(owner: &mut Owner) -> Result<Option<Outcome>, Problem> {
 enum Asked {
     Host,
     /// The host has closed the connection; its record says why.
-    Nobody,
+    HostGone,
 }
 
 /// Sends a request to a host that may just have exited.
-fn ask(owner: &mut Owner, request: &Request) -> Result<Asked, Problem> {
+fn ask(owner: &mut HostConnection, request: &HostRequest) -> Result<Asked, CaptureError> {
     match owner.send(request) {
         Ok(()) => Ok(Asked::Host),
-        Err(CollectError::Silent(error)) if has_hung_up(&error) => Ok(Asked::Nobody),
+        Err(CollectError::Silent(error)) if has_hung_up(&error) => Ok(Asked::HostGone),
         Err(error) => Err(error.into()),
     }
 }
@@ -186,7 +186,7 @@ impl OwnInput {
     }
 
     /// Reads the next piece.
-    fn next(&mut self) -> Option<Request> {
+    fn next(&mut self) -> Option<HostRequest> {
         let mut buffer = vec![0; 64 * 1024];
         match io::stdin().lock().read(&mut buffer) {
             Ok(count) if count > 0 => {
@@ -195,14 +195,14 @@ impl OwnInput {
                 buffer.truncate(count);
                 let id = self.number.to_string();
                 Some(match String::from_utf8(buffer) {
-                    Ok(text) => Request::Input { id, text: Some(text), hex: None },
-                    Err(error) => Request::Input { id, text: None, hex: Some(to_hex(error.as_bytes())) },
+                    Ok(text) => HostRequest::Input { id, text: Some(text), hex: None },
+                    Err(error) => HostRequest::Input { id, text: None, hex: Some(to_hex(error.as_bytes())) },
                 })
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
             Ok(_) | Err(_) => {
                 self.state = InputState::Closed;
-                Some(Request::CloseStdin)
+                Some(HostRequest::CloseStdin)
             }
         }
     }
@@ -211,14 +211,14 @@ impl OwnInput {
         match answer {
             InputAnswer::Written => self.state = InputState::Wanted,
             InputAnswer::LineTooLong => {
-                super::tell("warning: a line of the input is too long for a terminal and was skipped");
+                super::print_line("warning: a line of the input is too long for a terminal and was skipped");
                 self.state = InputState::Wanted;
             }
             // The command has closed its stdin or exited.
             InputAnswer::Closed => self.state = InputState::Closed,
             // Requests as sent here cause none of these; if one occurs, the command must not wait for the rest.
             InputAnswer::Repeated | InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::Busy => {
-                super::tell("warning: the rest of the input could not be passed on");
+                super::print_line("warning: the rest of the input could not be passed on");
                 self.state = InputState::GivenUp;
             }
         }
@@ -241,17 +241,17 @@ impl Screen {
     }
 
     /// Shows what is new. If that cannot be read, the command keeps running, and this process waits for its end.
-    fn show(&mut self, progress: &Progress) {
+    fn show(&mut self, progress: &RecordedSizes) {
         if self.is_blind {
             return;
         }
         if let Err(error) = self.put_all(progress) {
-            super::tell(&format!("warning: the output cannot be shown: {error}"));
+            super::print_line(&format!("warning: the output cannot be shown: {error}"));
             self.is_blind = true;
         }
     }
 
-    fn put_all(&mut self, progress: &Progress) -> Result<(), EvidenceError> {
+    fn put_all(&mut self, progress: &RecordedSizes) -> Result<(), EvidenceError> {
         for (stream, to) in
             [(Stream::Stdout, progress.stdout), (Stream::Stderr, progress.stderr), (Stream::Pty, progress.pty)]
         {
@@ -291,7 +291,7 @@ struct Signals {
     hang_ups: UnixStream,
 }
 
-enum Came {
+enum CaptureEvent {
     Nothing,
     Interrupt,
     HangUp,
@@ -302,14 +302,14 @@ impl Signals {
         Ok(Self { interrupts: watched(&[SIGINT, SIGTERM])?, hang_ups: watched(&[SIGHUP])? })
     }
 
-    fn came(&self) -> Came {
+    fn came(&self) -> CaptureEvent {
         let has_come = |mut reader: &UnixStream| reader.read(&mut [0; 64]).is_ok_and(|count| count > 0);
         if has_come(&self.hang_ups) {
-            Came::HangUp
+            CaptureEvent::HangUp
         } else if has_come(&self.interrupts) {
-            Came::Interrupt
+            CaptureEvent::Interrupt
         } else {
-            Came::Nothing
+            CaptureEvent::Nothing
         }
     }
 }

@@ -15,7 +15,7 @@ use skillrun_evidence::HostRecord;
 use skillrun_model::EndedBy;
 
 use crate::args::Capture;
-use follow::Outcome;
+use follow::CaptureOutcome;
 
 /// An error in skillrun itself.
 const OWN_ERROR: u8 = 125;
@@ -27,13 +27,13 @@ pub(crate) fn run(args: &Capture) -> ExitCode {
     match capture(args) {
         Ok(code) => ExitCode::from(code),
         Err(problem) => {
-            tell(&format!("error: {problem}"));
+            print_line(&format!("error: {problem}"));
             ExitCode::from(OWN_ERROR)
         }
     }
 }
 
-fn capture(args: &Capture) -> Result<u8, Problem> {
+fn capture(args: &Capture) -> Result<u8, CaptureError> {
     let prepared = plan::prepare(args)?;
     // The program file of this process: its path may name a newer program by now.
     let mut host = Command::new("/proc/self/exe");
@@ -45,7 +45,7 @@ fn capture(args: &Capture) -> Result<u8, Problem> {
 
 /// Why nothing could be captured, in one sentence.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Problem {
+pub(crate) enum CaptureError {
     #[error(transparent)]
     Collect(#[from] CollectError),
     #[error("{0}")]
@@ -53,25 +53,27 @@ pub(crate) enum Problem {
 }
 
 /// Prints how it ended if the exit code alone does not say it.
-fn exit_code(outcome: &Outcome, prepared: &plan::Prepared) -> u8 {
+fn exit_code(outcome: &CaptureOutcome, prepared: &plan::Prepared) -> u8 {
     let place = prepared.audit.display();
     match outcome {
-        Outcome::Ended(record) => {
+        CaptureOutcome::Ended(record) => {
             for warning in &record.warnings {
-                tell(&format!("warning: {}: {}", warning.code, warning.message));
+                print_line(&format!("warning: {}: {}", warning.code, warning.message));
             }
             code_of(record)
         }
-        Outcome::Lost => {
-            tell(&format!("error: the host process exited without writing a record; its recording up to that point is in {place}"));
+        CaptureOutcome::Lost => {
+            print_line(&format!(
+                "error: the host process exited without writing a record; its recording up to that point is in {place}"
+            ));
             OWN_ERROR
         }
-        Outcome::Removed => {
-            tell(&format!("error: the recording was removed from {place}"));
+        CaptureOutcome::Removed => {
+            print_line(&format!("error: the recording was removed from {place}"));
             OWN_ERROR
         }
-        Outcome::Detached => {
-            tell(&format!("note: left running; the recording continues in {place}"));
+        CaptureOutcome::Detached => {
+            print_line(&format!("note: left running; the recording continues in {place}"));
             CANCELED
         }
     }
@@ -84,25 +86,25 @@ fn code_of(record: &HostRecord) -> u8 {
     match ended_by {
         EndedBy::Exited | EndedBy::Linger => own,
         EndedBy::HardTimeout => {
-            tell("error: the command ran longer than --timeout and was terminated");
+            print_line("error: the command ran longer than --timeout and was terminated");
             TIMED_OUT
         }
         EndedBy::Stall => {
-            tell("error: the command wrote nothing for longer than --stall and was terminated");
+            print_line("error: the command wrote nothing for longer than --stall and was terminated");
             TIMED_OUT
         }
         EndedBy::WaitTimeout => TIMED_OUT,
         EndedBy::Canceled => CANCELED,
         EndedBy::Budget => {
-            tell("error: the command wrote more than --max-bytes and was terminated");
+            print_line("error: the command wrote more than --max-bytes and was terminated");
             OWN_ERROR
         }
         EndedBy::NotStarted => {
-            tell(&format!("error: {why}"));
+            print_line(&format!("error: {why}"));
             record.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(OWN_ERROR)
         }
         EndedBy::HostError | EndedBy::HostLost => {
-            tell(&format!("error: {why}"));
+            print_line(&format!("error: {why}"));
             OWN_ERROR
         }
     }
@@ -124,7 +126,7 @@ fn exit_of(record: &HostRecord) -> u8 {
 static IS_MID_LINE: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line for the user.
-fn tell(line: &str) {
+fn print_line(line: &str) {
     let before = if IS_MID_LINE.swap(false, Ordering::Relaxed) { "\n" } else { "" };
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{before}skillrun: {}", on_one_line(line));

@@ -6,32 +6,32 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use skillrun_collect::plan::{self, Limits, Plan, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
+use skillrun_collect::plan::{self, HostPlan, Limits, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
 use skillrun_collect::{environment, start};
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::{AttemptNumber, ProfileId, RunId, Wiring};
 
-use super::Problem;
+use super::CaptureError;
 use crate::args::Capture;
 
 /// Everything that is decided before a host is started.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) plan: Plan,
+    pub(crate) plan: HostPlan,
     pub(crate) audit: PathBuf,
     /// The standard input of this process is passed on.
     pub(crate) passes_stdin: bool,
 }
 
-pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
-    let here =
-        std::env::current_dir().map_err(|error| Problem::Input(format!("there is no current folder ({error})")))?;
+pub(crate) fn prepare(args: &Capture) -> Result<Prepared, CaptureError> {
+    let here = std::env::current_dir()
+        .map_err(|error| CaptureError::Input(format!("there is no current folder ({error})")))?;
     let given = args.workspace.as_deref();
     // A workspace that does not exist is reported by the host, in the record.
     let workspace = given.map_or_else(|| here.clone(), |dir| fs::canonicalize(dir).unwrap_or_else(|_| here.join(dir)));
     if args.out.is_none() && !workspace.is_dir() {
-        return Err(Problem::Input(format!("the workspace {} is not a folder", workspace.display())));
+        return Err(CaptureError::Input(format!("the workspace {} is not a folder", workspace.display())));
     }
     let variables = variables(args)?;
     let stdin = stdin(args, &here);
@@ -40,8 +40,9 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
         Some(number) => AttemptNumber(number),
         None => start::next_number(&audit)?,
     };
-    let nonce = start::random_nonce().map_err(|error| Problem::Input(format!("failed to read random bytes: {error}")))?;
-    let plan = Plan {
+    let nonce =
+        start::random_nonce().map_err(|error| CaptureError::Input(format!("failed to read random bytes: {error}")))?;
+    let plan = HostPlan {
         run_id: run_id(&audit, &nonce),
         attempt,
         nonce,
@@ -96,7 +97,7 @@ fn stdin(args: &Capture, here: &Path) -> Stdin {
 }
 
 /// The environment of the command.
-fn variables(args: &Capture) -> Result<Vec<Variable>, Problem> {
+fn variables(args: &Capture) -> Result<Vec<Variable>, CaptureError> {
     let is_secret = |name: &OsStr| args.secret.iter().any(|secret| secret == name);
     let mut variables: Vec<Variable> = Vec::new();
     let mut set = |name: &OsStr, value: OsString| {
@@ -111,7 +112,7 @@ fn variables(args: &Capture) -> Result<Vec<Variable>, Problem> {
     for variable in &args.env {
         let bytes = variable.as_bytes();
         match bytes.iter().position(|byte| *byte == b'=') {
-            Some(0) => return Err(Problem::Input(format!("--env {}: the name is missing", variable.display()))),
+            Some(0) => return Err(CaptureError::Input(format!("--env {}: the name is missing", variable.display()))),
             Some(at) => {
                 let name = OsStr::from_bytes(&bytes[..at]);
                 given.push(name.to_owned());
@@ -130,7 +131,7 @@ fn variables(args: &Capture) -> Result<Vec<Variable>, Problem> {
             Some(value) => set(name, value),
             None => {
                 let shown = name.display();
-                return Err(Problem::Input(format!(
+                return Err(CaptureError::Input(format!(
                     "--secret {shown}: the variable is not set; set it, or give --env {shown}=VALUE too"
                 )));
             }

@@ -3,19 +3,19 @@
 use std::fs::File;
 
 use serde_json::{Value, json};
-use skillrun_model::{AttemptNumber, RunId};
-use skillrun_runtime::looking::changes::{
-    Change, ChangeKind, Changes, ChangesError, FileKind, FileVersion, NoChanges, why_none,
+use skillrun_model::{AttemptNumber, ErrorClass, RunId};
+use skillrun_runtime::inspect::changes::{
+    ChangeKind, Changes, ChangesError, FileKind, FileVersion, NoChanges, WorkspaceChange, why_none,
 };
 
-use crate::args::{Diff, Form, Global};
+use crate::args::{Diff, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::Place;
+use crate::place::CommandContext;
 use crate::words::{counted, plain_lines, size};
 
 pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let folder = place.folder(run);
     let last = place.state(run)?.attempt;
@@ -33,23 +33,23 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
         let Some(mut changes) = Changes::open(&folder, number).map_err(failed)? else { continue };
         is_any = true;
         match args.json.form() {
-            Form::Json => document.push(attempt_json(number, &mut changes)?),
-            Form::Text => attempt_text(number, &mut changes, &output)?,
+            OutputForm::Json => document.push(attempt_json(number, &mut changes)?),
+            OutputForm::Text => attempt_text(number, &mut changes, &output)?,
         }
     }
     match args.json.form() {
-        Form::Json => print_json(&json!({ "run_id": run, "attempts": document })),
-        Form::Text if is_any => Ok(()),
-        Form::Text => print(&format!("{}\n", none_words(&place, run, last))),
+        OutputForm::Json => print_json(&json!({ "run_id": run, "attempts": document })),
+        OutputForm::Text if is_any => Ok(()),
+        OutputForm::Text => print(&format!("{}\n", none_words(&place, run, last))),
     }
 }
 
 fn failed(error: ChangesError) -> Failure {
-    Failure::Owner(error.to_string())
+    Failure::of_class(ErrorClass::Internal, error)
 }
 
 /// Why there is nothing to show.
-fn none_words(place: &Place, run: RunId, last: AttemptNumber) -> &'static str {
+fn none_words(place: &CommandContext, run: RunId, last: AttemptNumber) -> &'static str {
     match why_none(&place.folder(run), place.record(run).ok().as_ref(), last) {
         NoChanges::SnapshotOff => "No changes were recorded: the run was started with --no-snapshot.",
         NoChanges::NoAttempt => "No engine has been started yet.",
@@ -82,7 +82,7 @@ fn attempt_text(number: AttemptNumber, changes: &mut Changes<File>, output: &Out
     print(&format!("{}\n", output.paint(Ink::Dim, &total)))
 }
 
-fn change_text(change: &Change, output: &Output) -> String {
+fn change_text(change: &WorkspaceChange, output: &Output) -> String {
     let (mark, ink) = match change.change {
         ChangeKind::Created => ("A", Ink::Good),
         ChangeKind::Modified => ("M", Ink::Warning),
@@ -105,7 +105,7 @@ fn change_text(change: &Change, output: &Output) -> String {
 }
 
 /// What it was and is, unless it is a regular file.
-fn describe(change: &Change) -> String {
+fn describe(change: &WorkspaceChange) -> String {
     let words = |version: &FileVersion| {
         let size = version.size.map(size);
         let target = version.target.as_ref().map(|to| format!("link to {}", to.as_path().to_string_lossy()));

@@ -14,7 +14,7 @@ use skillrun_runtime::owners::crashed;
 
 use super::Check;
 use crate::failure::reason;
-use crate::place::Place;
+use crate::place::CommandContext;
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, now, size};
 
@@ -38,7 +38,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Runs that are listed if there are more.
 const NAMED: usize = 3;
 
-pub(super) fn folder(place: &Place) -> Vec<Check> {
+pub(super) fn folder(place: &CommandContext) -> Vec<Check> {
     let root = place.settings.data.root();
     if !root.exists() {
         let existing = root.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
@@ -95,7 +95,9 @@ fn disk(folder: &Path) -> Check {
     let remote = REMOTE.iter().find(|(number, _)| *number == kind);
     let found = format!("{} free", size(free));
     match (free, remote) {
-        (..TOO_LITTLE, _) => Check::wrong("disk", found, "free some space; `skillrun gc --dry-run` shows what can be removed"),
+        (..TOO_LITTLE, _) => {
+            Check::wrong("disk", found, "free some space; `skillrun gc --dry-run` shows what can be removed")
+        }
         (..LITTLE, _) => Check::warning("disk", found, "`skillrun gc --dry-run` shows what can be removed"),
         (LITTLE.., Some((_, name))) => Check::warning(
             "disk",
@@ -116,7 +118,7 @@ fn socket(root: &Path) -> io::Result<()> {
     made
 }
 
-pub(super) fn runs(place: &Place) -> Vec<Check> {
+pub(super) fn runs(place: &CommandContext) -> Vec<Check> {
     let data = &place.settings.data;
     if !data.runs().exists() {
         return vec![Check::good("runs", "there are none yet")];
@@ -151,7 +153,7 @@ pub(super) fn runs(place: &Place) -> Vec<Check> {
     checks
 }
 
-fn logs(place: &Place) -> Check {
+fn logs(place: &CommandContext) -> Check {
     let mut left = MOST_BYTES;
     let (mut looked, mut damaged) = (0, Vec::new());
     let ids = place.ids();
@@ -180,7 +182,7 @@ fn logs(place: &Place) -> Check {
 }
 
 /// Runs that should have an owner process and have none.
-fn without_owner(place: &Place, catalog: &mut Catalog) -> Option<Check> {
+fn without_owner(place: &CommandContext, catalog: &mut Catalog) -> Option<Check> {
     let mut alone: Vec<RunId> = Vec::new();
     for run in catalog.not_terminal().unwrap_or_default() {
         // A damaged run cannot be resumed, and is reported by another check.

@@ -10,11 +10,11 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::Place;
-use crate::settings::{Settings, Surroundings};
+use crate::place::CommandContext;
+use crate::settings::{ProcessContext, Settings};
 
 /// What was checked, and what was found.
 #[derive(Debug, Serialize)]
@@ -50,9 +50,9 @@ impl Check {
     }
 }
 
-pub(crate) fn run(global: &Global, form: Form) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, form: OutputForm) -> Result<ExitCode, Failure> {
     let mut checks = vec![machine::versions(), machine::proc(), machine::clock()];
-    let surroundings = Surroundings::read()?;
+    let surroundings = ProcessContext::read()?;
     match Settings::load_in(global, surroundings.clone()) {
         Err(error) => checks.push(Check::wrong(
             "settings",
@@ -63,15 +63,15 @@ pub(crate) fn run(global: &Global, form: Form) -> Result<ExitCode, Failure> {
             checks.push(machine::settings(&settings));
             checks.push(machine::layers(&settings));
             checks.extend(machine::engines(&settings));
-            let place = Place::open(global)?;
+            let place = CommandContext::open(global)?;
             checks.extend(data::folder(&place));
             checks.extend(data::runs(&place));
         }
     }
     let is_well = checks.iter().all(|check| check.state != State::Wrong);
     match form {
-        Form::Json => print_json(&json!({ "is_well": is_well, "checks": checks }))?,
-        Form::Text => print(&text(&checks, &Output::new(global.color, &surroundings)))?,
+        OutputForm::Json => print_json(&json!({ "is_well": is_well, "checks": checks }))?,
+        OutputForm::Text => print(&text(&checks, &Output::new(global.color, &surroundings)))?,
     }
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

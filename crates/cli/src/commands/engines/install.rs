@@ -8,8 +8,9 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_engine::Descriptor;
 use skillrun_engine::install::is_version;
+use skillrun_model::ErrorClass;
 use skillrun_runtime::SystemClock;
-use skillrun_runtime::programs::{Install, InstallError, Outcome, Progress};
+use skillrun_runtime::programs::{Install, InstallError, InstallOutcome, InstallProgress};
 
 use crate::args::{EnginesInstall, Global};
 use crate::failure::Failure;
@@ -26,7 +27,9 @@ pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure>
         return Err(Failure::Input(format!("\"{version}\" is not a complete version number such as 1.2.3")));
     }
     let chosen: Vec<&Descriptor> = match (args.name.as_str(), &args.version) {
-        (ALL, Some(_)) => return Err(Failure::Input("--version can only be given for one engine, not for all".to_owned())),
+        (ALL, Some(_)) => {
+            return Err(Failure::Input("--version can only be given for one engine, not for all".to_owned()));
+        }
         (ALL, None) => engines.iter().filter(|engine| engine.install.is_some()).collect(),
         (name, _) => vec![engines.get(name)?],
     };
@@ -47,7 +50,9 @@ fn one(
 ) -> Result<(), Failure> {
     let name = engine.name.as_str();
     let Some(rule) = &engine.install else {
-        return Err(Failure::Input(format!("{name} cannot be installed by skillrun; its description file has no [install] table")));
+        return Err(Failure::Input(format!(
+            "{name} cannot be installed by skillrun; its description file has no [install] table"
+        )));
     };
     let Some(programs) = &settings.programs else {
         return Err(Failure::Input("there is no home folder to install into; set SKILLRUN_PROGRAMS".to_owned()));
@@ -64,21 +69,23 @@ fn one(
         is_stopped,
     };
     let version = args.version.as_deref().unwrap_or(&rule.version);
-    let outcome = install.run(&mut tell).map_err(|error: InstallError| Failure::Owner(error.to_string()))?;
+    let outcome = install
+        .run(&mut print_progress)
+        .map_err(|error: InstallError| Failure::of_class(ErrorClass::Internal, error))?;
     let words = match outcome {
-        Outcome::Installed => "is installed",
-        Outcome::WasThere => "was already installed",
+        InstallOutcome::Installed => "is installed",
+        InstallOutcome::WasThere => "was already installed",
     };
     let untested = if engine.version_is_untested(version) { ", which is an untested version" } else { "" };
     print(&format!("{name} {version} {words}{untested}\n"))
 }
 
-fn tell(progress: Progress<'_>) {
+fn print_progress(progress: InstallProgress<'_>) {
     let words = match progress {
-        Progress::Waits => "waiting for another installation to finish".to_owned(),
-        Progress::Begins { what } => format!("installing {what}"),
-        Progress::GoesOn { what, elapsed } => format!("installing {what}, {} s so far", elapsed.as_secs()),
-        Progress::Done { what, elapsed } => format!("installed {what} in {:.1} s", elapsed.as_secs_f64()),
+        InstallProgress::Waits => "waiting for another installation to finish".to_owned(),
+        InstallProgress::Begins { what } => format!("installing {what}"),
+        InstallProgress::GoesOn { what, elapsed } => format!("installing {what}, {} s so far", elapsed.as_secs()),
+        InstallProgress::Done { what, elapsed } => format!("installed {what} in {:.1} s", elapsed.as_secs_f64()),
     };
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{}", plain(&words));
@@ -86,7 +93,7 @@ fn tell(progress: Progress<'_>) {
 
 /// The first signal terminates npm and removes what it has created, the second exits at once.
 fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
-    let failed = |error: io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
+    let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the conditional shutdown is for the next signal.

@@ -5,13 +5,14 @@ use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skillrun_engine::Descriptor;
+use skillrun_model::ErrorClass;
 use skillrun_runtime::DataFolder;
 use skillrun_runtime::Runtime;
-use skillrun_runtime::looking::engines::State;
+use skillrun_runtime::inspect::engines::State;
 use skillrun_trial::lab::{Lab, World};
 
 use crate::failure::Failure;
-use crate::owner::Owner;
+use crate::owner::OwnerProcess;
 use crate::settings::Settings;
 
 /// Runs a task in a lab.
@@ -20,17 +21,17 @@ pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnc
     let failed = |error| Failure::Write { path: parent.to_string_lossy().into_owned(), error };
     fs::create_dir_all(&parent).map_err(failed)?;
     let scratch = tempfile::Builder::new().prefix("engine-").tempdir_in(&parent).map_err(failed)?;
-    let owners: Mutex<Vec<Owner>> = Mutex::default();
+    let owners: Mutex<Vec<OwnerProcess>> = Mutex::default();
     let start = |world: &World| {
-        let owner = Owner::new(&inside(settings, state, world)).map_err(|failure| failure.to_string())?;
+        let owner = OwnerProcess::new(&inside(settings, state, world)).map_err(|failure| failure.to_string())?;
         let runtime: Arc<Runtime> = owner.runtime.clone();
         owners.lock().unwrap_or_else(PoisonError::into_inner).push(owner);
         Ok(runtime)
     };
     let lab = Lab::make(state.descriptor, scratch.path(), &start);
-    let done = lab.map(task).map_err(|error| Failure::Owner(error.to_string()));
+    let done = lab.map(task).map_err(|error| Failure::of_class(ErrorClass::Internal, error));
     // Before the folder with their sockets is removed; no run continues in it.
-    owners.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(Owner::leave_runs);
+    owners.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(OwnerProcess::leave_runs);
     done
 }
 

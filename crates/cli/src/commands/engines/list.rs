@@ -3,10 +3,10 @@
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
 use skillrun_runtime::consent::EngineConsent;
-use skillrun_runtime::looking::engines::{EngineLogin, LoginKind, Probing, State, Tested, Version};
+use skillrun_runtime::inspect::engines::{EngineLogin, LoginKind, Probing, State, Tested, Version};
 
 use super::around;
-use crate::args::{EnginesList, Form, Global};
+use crate::args::{EnginesList, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::settings::Settings;
@@ -17,12 +17,12 @@ pub(super) fn run(global: &Global, args: EnginesList) -> Result<(), Failure> {
     let states = State::of_all(engines.iter().collect(), around(&settings), Probing::from(args));
     let broken: Vec<String> = engines.broken().map(ToString::to_string).collect();
     match args.json.form() {
-        Form::Json => print_json(&json!({
+        OutputForm::Json => print_json(&json!({
             "permission": settings.permission.as_str(),
             "engines": states.iter().map(State::engine).collect::<Vec<_>>(),
             "broken": broken,
         })),
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &settings.surroundings);
             let longest = states.iter().map(|state| state.descriptor.name.as_str().len()).max().unwrap_or_default();
             let blocks = states.iter().map(|state| block(state, settings.permission, longest + 2, &output));

@@ -10,7 +10,7 @@ mod verify;
 use std::process::ExitCode;
 
 use skillrun_engine::load::REFERENCE;
-use skillrun_runtime::looking::engines::{Around, Probing};
+use skillrun_runtime::inspect::engines::{EngineContext, Probing};
 
 use crate::args::{Engines, EnginesCommand, EnginesList, Global};
 use crate::failure::Failure;
@@ -35,9 +35,9 @@ impl From<EnginesList> for Probing {
     }
 }
 
-pub(crate) fn around(settings: &Settings) -> Around<'_> {
+pub(crate) fn around(settings: &Settings) -> EngineContext<'_> {
     let around = &settings.surroundings;
-    Around {
+    EngineContext {
         own: &around.own,
         cwd: &around.cwd,
         user_home: around.home(),

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use skillrun_runtime::looking::engines::{Probing, State};
+use skillrun_model::ErrorClass;
+use skillrun_runtime::inspect::engines::{Probing, State};
 use skillrun_simulate::model::Choice;
 use skillrun_trial::record::{Machine, Recorded, RecordingError, record, recordable};
 
 use super::{around, lab};
-use crate::args::{EnginesRecord, Form, Global};
+use crate::args::{EnginesRecord, Global, OutputForm};
 use crate::commands::test::stop_on_signals;
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
@@ -36,18 +37,18 @@ pub(super) fn run(global: &Global, args: &EnginesRecord) -> Result<(), Failure> 
     let machine = machine(&settings, &state);
     let recorded = lab::within(&settings, &state, |lab| record(lab, &choice, &to, &machine, now(), &stop))?;
     let recorded = recorded.map_err(|error| match error {
-        RecordingError::Exists(_) | RecordingError::NeedsScript(_) => Failure::Input(error.to_string()),
+        RecordingError::Exists(_) | RecordingError::NeedsScript(_) => Failure::of_class(ErrorClass::Usage, error),
         RecordingError::Lab(_)
         | RecordingError::Evidence(_)
         | RecordingError::Server(_)
         | RecordingError::File { .. }
         | RecordingError::TooLarge { .. }
         | RecordingError::Clean(_)
-        | RecordingError::Stopped => Failure::Owner(error.to_string()),
+        | RecordingError::Stopped => Failure::of_class(ErrorClass::Internal, error),
     })?;
     match args.json.form() {
-        Form::Json => print_json(&recorded),
-        Form::Text => print(&text(&recorded)),
+        OutputForm::Json => print_json(&recorded),
+        OutputForm::Text => print(&text(&recorded)),
     }
 }
 
@@ -64,13 +65,13 @@ fn text(recorded: &Recorded) -> String {
     )
 }
 
-fn list(form: Form, output: &Output) -> Result<(), Failure> {
+fn list(form: OutputForm, output: &Output) -> Result<(), Failure> {
     match form {
-        Form::Json => {
+        OutputForm::Json => {
             let all = recordable().map(|one| json!({"name": one.as_str(), "description": one.description()}));
             print_json(&json!({ "scenarios": all.collect::<Vec<_>>() }))
         }
-        Form::Text => {
+        OutputForm::Text => {
             let row = |name: &str, words: &str| [(Ink::Bold, name.to_owned()), (Ink::Plain, words.to_owned())];
             let rows: Vec<_> = recordable().map(|one| row(one.as_str(), one.description())).collect();
             print(&output.table(&rows, LastColumn::Cut))

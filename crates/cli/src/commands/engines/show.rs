@@ -2,11 +2,11 @@
 
 use skillrun_engine::Permission;
 use skillrun_engine::descriptor::Executable;
-use skillrun_runtime::looking::engines::{Probing, State};
+use skillrun_runtime::inspect::engines::{Probing, State};
 
 use super::around;
 use super::list::{continuation_words, login_words, posture_words, tested_words, version_text};
-use crate::args::{EnginesList, Form, Global};
+use crate::args::{EnginesList, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::settings::Settings;
@@ -16,8 +16,8 @@ pub(super) fn run(global: &Global, name: &str, args: EnginesList) -> Result<(), 
     let engines = settings.engines();
     let state = State::of(engines.get(name)?, around(&settings), Probing::from(args));
     match args.json.form() {
-        Form::Json => print_json(&state.details()),
-        Form::Text => print(&text(&state, &Output::new(global.color, &settings.surroundings))),
+        OutputForm::Json => print_json(&state.details()),
+        OutputForm::Text => print(&text(&state, &Output::new(global.color, &settings.surroundings))),
     }
 }
 

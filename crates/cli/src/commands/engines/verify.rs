@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use skillrun_runtime::looking::engines::{Probing, State, Tested, Version};
+use skillrun_runtime::inspect::engines::{Probing, State, Tested, Version};
 use skillrun_trial::verify::drift::Drift;
-use skillrun_trial::verify::{Installed, Line, Mark, Verification, verify};
+use skillrun_trial::verify::{CheckLine, InstalledEngine, Mark, Verification, verify};
 
 use super::{around, lab};
-use crate::args::{EnginesVerify, Form, Global};
+use crate::args::{EnginesVerify, Global, OutputForm};
 use crate::commands::test::stop_on_signals;
-use crate::exit::Outcome;
+use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::settings::Settings;
@@ -22,15 +22,15 @@ pub(super) fn run(global: &Global, args: &EnginesVerify) -> Result<ExitCode, Fai
     let stop = stop_on_signals()?;
     let verification = lab::within(&settings, &state, |lab| verify(lab, installed(&state), args.timeout, &stop))?;
     match args.json.form() {
-        Form::Json => print_json(&verification)?,
-        Form::Text => print(&text(&verification, &Output::new(global.color, &settings.surroundings)))?,
+        OutputForm::Json => print_json(&verification)?,
+        OutputForm::Text => print(&text(&verification, &Output::new(global.color, &settings.surroundings)))?,
     }
-    Ok(if verification.works { Outcome::Succeeded } else { Outcome::Failed }.into())
+    Ok(if verification.works { RunOutcome::Succeeded } else { RunOutcome::Failed }.into())
 }
 
-fn installed(state: &State<'_>) -> Installed {
+fn installed(state: &State<'_>) -> InstalledEngine {
     let engine = state.engine();
-    Installed {
+    InstalledEngine {
         program: engine.program,
         version: match (&state.version, state.is_own()) {
             (Version::Known(version), _) => Some(version.clone()),
@@ -79,7 +79,7 @@ fn text(verification: &Verification, output: &Output) -> String {
     text
 }
 
-fn line(output: &Output, line: &Line, before: &str) -> String {
+fn line(output: &Output, line: &CheckLine, before: &str) -> String {
     let name = format!("{before}{}", line.name);
     match &line.mark {
         Mark::Works => row(output, Ink::Good, "✓", &name, &line.ms.map(lasting).unwrap_or_default()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, LogLine, Page, Seq, Tail, Tailed};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogLine, LogRead, Page, Seq, Tail, Tailed};
 use skillrun_model::fcmp::{FcmpEvent, Meta};
 use skillrun_model::rasp::Event;
 use skillrun_model::wire::LineWriter;
@@ -15,20 +15,23 @@ use skillrun_runtime::views::is_whole;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
 
-use super::{Follow, Part, What, warn_if_nobody_works};
+use super::{Follow, Part, What, warn_if_unowned};
 use crate::failure::Failure;
 use crate::output::harmless;
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 use crate::words::plain_lines;
 
 /// On a file system without change notifications, the Log is polled at this interval.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
-pub(super) fn print(place: &Place, run: RunId, what: What, part: Part, follow: Follow) -> Result<(), Failure> {
+pub(super) fn print(place: &CommandContext, run: RunId, what: What, part: Part, follow: Follow) -> Result<(), Failure> {
     let last = Seq(place.log.head(run)?.next_seq.0.saturating_sub(1));
     let counts_rasp = matches!(what, What::Rasp | What::Transcript);
     if counts_rasp && part.after > last.0 {
-        return Err(Failure::Input(format!("the Log of run {run} has {last} events; there is none after {}", part.after)));
+        return Err(Failure::Input(format!(
+            "the Log of run {run} has {last} events; there is none after {}",
+            part.after
+        )));
     }
     let mut printer = Printer::new(run, what, part);
     match follow {
@@ -53,12 +56,12 @@ fn read(log: &FileLog, run: RunId, printer: &mut Printer) -> Result<(), Failure>
     };
     loop {
         match log.read(run, cursor, Limits::default())? {
-            Answer::Page(page) if page.is_empty() => return Ok(()),
-            Answer::Page(page) => {
+            LogRead::Page(page) if page.is_empty() => return Ok(()),
+            LogRead::Page(page) => {
                 printer.page(&page)?;
                 cursor = page.cursor();
             }
-            Answer::Reset(_) => {
+            LogRead::Reset(_) => {
                 printer.reset();
                 cursor = Cursor::BEGINNING;
             }
@@ -67,7 +70,7 @@ fn read(log: &FileLog, run: RunId, printer: &mut Printer) -> Result<(), Failure>
 }
 
 /// Follows the Log, also while questions are open, until its last event is printed.
-fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
+fn tail(place: &CommandContext, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
     let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
     let mut told = None;
     let mut wait = Duration::ZERO;
@@ -85,7 +88,7 @@ fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure>
                     told = Some(status);
                     at_rest(place, run, &printer.state);
                 }
-                wait = LOOK_AGAIN;
+                wait = POLL_INTERVAL;
             }
         }
         if printer.state.is_over() {
@@ -95,7 +98,7 @@ fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure>
 }
 
 /// Notes why no more output appears.
-fn at_rest(place: &Place, run: RunId, state: &State) {
+fn at_rest(place: &CommandContext, run: RunId, state: &State) {
     match (state.status, &state.question) {
         (Some(RunStatus::WaitingUser), Some(_)) => {
             note(&format!(
@@ -103,7 +106,7 @@ fn at_rest(place: &Place, run: RunId, state: &State) {
                 crate::commands::interactions::reply_command(&run.to_string())
             ));
         }
-        (Some(RunStatus::Queued | RunStatus::Running), _) => warn_if_nobody_works(place, run),
+        (Some(RunStatus::Queued | RunStatus::Running), _) => warn_if_unowned(place, run),
         (_, _) => {}
     }
 }
@@ -217,9 +220,9 @@ impl Printer {
     /// `fcmp.jsonl`, as it was written when the run ended.
     fn kept(&mut self, lines: impl BufRead) -> Result<(), Failure> {
         for line in lines.lines() {
-            let line = line.map_err(|error| Failure::Owner(format!("fcmp.jsonl: {error}")))?;
-            let head: Head =
-                serde_json::from_str(&line).map_err(|error| Failure::Owner(format!("fcmp.jsonl: {error}")))?;
+            let line = line.map_err(|error| Failure::internal(format!("fcmp.jsonl: {error}"), error))?;
+            let head: Head = serde_json::from_str(&line)
+                .map_err(|error| Failure::internal(format!("fcmp.jsonl: {error}"), error))?;
             if !self.part.has_attempt(head.meta.attempt) || head.seq <= self.part.after {
                 continue;
             }

@@ -13,9 +13,9 @@ use signal_hook::consts::SIGINT;
 use skillrun_model::{AttemptNumber, RunId};
 
 use crate::args::{Global, LogForm, Logs};
-use crate::exit::Outcome;
+use crate::exit::RunOutcome;
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::place::CommandContext;
 
 /// Whether to keep printing after everything that exists was printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Part {
 }
 
 pub(crate) fn run(global: &Global, args: &Logs) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let follow = if args.follow { Follow::Yes } else { Follow::No };
     if follow == Follow::Yes {
@@ -74,14 +74,14 @@ fn what(form: LogForm) -> What {
 
 /// This command only reads, so it can exit at any moment: it does not own the run.
 fn leave_on_interrupt() -> Result<(), Failure> {
-    let code = i32::from(Outcome::Interrupted.code());
+    let code = i32::from(RunOutcome::Interrupted.code());
     signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::new(AtomicBool::new(true)))
-        .map_err(|error| Failure::Owner(format!("failed to register signal handlers: {error}")))?;
+        .map_err(|error| Failure::internal(format!("failed to register signal handlers: {error}"), error))?;
     Ok(())
 }
 
 /// Prints a note if no more output will come, because no process works on the run.
-fn warn_if_nobody_works(place: &Place, run: RunId) {
+fn warn_if_unowned(place: &CommandContext, run: RunId) {
     if place.owner(run).is_none() {
         crate::place::note("no process works on this run; `skillrun recover` resumes it");
     }

@@ -11,35 +11,51 @@ use std::time::Duration;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use skillrun_evidence::error::EvidenceErrorKind;
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::{Extent, Folder, LiveFeed, Patterns, Step};
+use skillrun_evidence::{Extent, FeedStep, Folder, LiveFeed, Patterns};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_log::{Cursor, EventLog, Limits, LogRead};
 use skillrun_model::{AttemptNumber, RunId, Stream};
 
 use super::visible::Visible;
-use super::{Follow, warn_if_nobody_works};
+use super::{Follow, warn_if_unowned};
 use crate::failure::Failure;
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 
 /// On a file system without change notifications, files are polled at this interval.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Everything that has a record: the ranges to hide are on the disk before the record is.
 const RECORDED: Extent = Extent { stdout: u64::MAX, stderr: u64::MAX, pty: u64::MAX };
 
-pub(super) fn print(place: &Place, run: RunId, attempt: Option<AttemptNumber>, follow: Follow) -> Result<(), Failure> {
+pub(super) fn print(
+    place: &CommandContext,
+    run: RunId,
+    attempt: Option<AttemptNumber>,
+    follow: Follow,
+) -> Result<(), Failure> {
     // From run.json and not from the evidence, which may not exist yet.
     let patterns = Patterns::new(&place.record(run)?.redact_patterns);
-    let patterns = patterns.map_err(|error| Failure::Owner(format!("cannot read the redaction patterns: {error}; output withheld until run.json is repaired")))?;
+    let patterns = patterns.map_err(|error| {
+        Failure::internal(
+            format!("cannot read the redaction patterns: {error}; output withheld until run.json is repaired"),
+            error,
+        )
+    })?;
     match follow {
         Follow::No => recorded(place, run, attempt, &patterns),
         Follow::Yes => live(place, run, attempt, &patterns),
     }
 }
 
-fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
+fn recorded(
+    place: &CommandContext,
+    run: RunId,
+    attempt: Option<AttemptNumber>,
+    patterns: &Patterns,
+) -> Result<(), Failure> {
     let folder = place.folder(run);
-    let missing = || Failure::NotFound(format!("the engine output was removed; `skillrun logs {run}` prints the conversation"));
+    let missing =
+        || Failure::NotFound(format!("the engine output was removed; `skillrun logs {run}` prints the conversation"));
     let evidence = match Folder::open(folder.root()) {
         Ok(evidence) => evidence.hiding(patterns),
         Err(error) if matches!(error.kind, EvidenceErrorKind::NoAttempt) => {
@@ -75,7 +91,7 @@ fn no_attempt(run: RunId, attempt: AttemptNumber) -> Failure {
 }
 
 /// Woken by changes of the Log and of the evidence files; the Log says when an attempt is over.
-fn live(place: &Place, run: RunId, only: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
+fn live(place: &CommandContext, run: RunId, only: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
     let (sender, receiver) = channel();
     let bell = sender.clone();
     let _subscription = place.log.subscribe(
@@ -120,10 +136,10 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>, patterns: &Patte
         }
         streams.flush()?;
         if !std::mem::replace(&mut is_told, true) && state.question.is_none() {
-            warn_if_nobody_works(place, run);
+            warn_if_unowned(place, run);
         }
         // An error can only be a timeout: this thread holds a sender itself.
-        receiver.recv_timeout(LOOK_AGAIN).ok();
+        receiver.recv_timeout(POLL_INTERVAL).ok();
         while receiver.try_recv().is_ok() {}
     }
 }
@@ -135,17 +151,17 @@ enum Watched {
 }
 
 /// Reads what is new in the Log.
-fn read(place: &Place, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<(), Failure> {
+fn read(place: &CommandContext, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<(), Failure> {
     loop {
         match place.log.read(run, *cursor, Limits::default())? {
-            Answer::Page(page) if page.is_empty() => return Ok(()),
-            Answer::Page(page) => {
+            LogRead::Page(page) if page.is_empty() => return Ok(()),
+            LogRead::Page(page) => {
                 for line in page.lines() {
                     state.evolve(&line.event()?);
                 }
                 *cursor = page.cursor();
             }
-            Answer::Reset(_) => (*state, *cursor) = (State::default(), Cursor::BEGINNING),
+            LogRead::Reset(_) => (*state, *cursor) = (State::default(), Cursor::BEGINNING),
         }
     }
 }
@@ -198,7 +214,7 @@ impl Streams {
         Self { stdout: Way::to(&io::stdout()), stderr: Way::to(&io::stderr()) }
     }
 
-    fn step(&mut self, step: &Step<'_>) -> Result<(), Failure> {
+    fn step(&mut self, step: &FeedStep<'_>) -> Result<(), Failure> {
         let StepKind::Bytes { stream, bytes } = step.kind else { return Ok(()) };
         let failed = |path: &str| {
             let path = path.to_owned();

@@ -9,36 +9,36 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, Seq};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogRead, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runtime::Reply;
-use skillrun_runtime::owners::{Ask, Kind, ask as ask_owner};
+use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
 use skillrun_runtime::result::RunResult;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::{Asks, Transcript};
 
 use super::ask::{self, Meant, Typed};
-use crate::args::{Form, Wait};
-use crate::exit::Outcome;
+use crate::args::{OutputForm, Wait};
+use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::output::{self, Ink, Output};
-use crate::owner::{Owner, Take, in_background};
-use crate::place::Place;
+use crate::owner::{OwnerProcess, Take, in_background};
+use crate::place::CommandContext;
 use crate::settings::Settings;
 use crate::words::{moment, plain_lines};
 
 /// Interval of the checks for trouble that the Log does not show.
-const LOOK: Duration = Duration::from_secs(1);
+const TROUBLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long the owner of a run may take to create the run that retries it.
-const MAKING: Duration = Duration::from_secs(10);
+const RETRY_CREATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
-    form: Form,
+    form: OutputForm,
     conversation: Conversation,
 }
 
@@ -51,14 +51,14 @@ enum Conversation {
 impl Style {
     pub(crate) fn of(wait: Wait) -> Self {
         let form = wait.json.form();
-        let is_watched = form == Form::Text && io::stdout().is_terminal();
+        let is_watched = form == OutputForm::Text && io::stdout().is_terminal();
         let conversation = if wait.follow || is_watched { Conversation::Shown } else { Conversation::Left };
         Self { form, conversation }
     }
 }
 
 /// What can happen during the wait.
-enum Came {
+enum FollowEvent {
     News,
     Typed(Typed),
     Interrupt,
@@ -67,7 +67,7 @@ enum Came {
 
 struct Following<'a> {
     settings: &'a Settings,
-    owner: &'a Owner,
+    owner: &'a OwnerProcess,
     run: RunId,
     style: Style,
     cursor: Cursor,
@@ -80,8 +80,8 @@ struct Following<'a> {
     asked: Option<Pending>,
     listens: Keyboard,
     interrupts: u32,
-    told_trouble: Option<String>,
-    outcome: Option<Outcome>,
+    reported_trouble: Option<String>,
+    outcome: Option<RunOutcome>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,15 +95,15 @@ enum Keyboard {
 /// Follows a run from its event `known` on, and then the runs that retry it.
 pub(crate) fn follow(
     settings: &Settings,
-    owner: &Owner,
+    owner: &OwnerProcess,
     run: RunId,
     known: u64,
     style: Style,
     output: &Output,
-) -> Result<Outcome, Failure> {
+) -> Result<RunOutcome, Failure> {
     let (sender, receiver) = channel();
     signals(&sender)?;
-    let is_terminal = io::stdin().is_terminal() && style.form == Form::Text;
+    let is_terminal = io::stdin().is_terminal() && style.form == OutputForm::Text;
     let (mut run, mut known) = (run, known);
     let mut listens = if is_terminal { Keyboard::NotYet } else { Keyboard::None };
     loop {
@@ -111,7 +111,7 @@ pub(crate) fn follow(
         let subscription = owner.runtime.log().subscribe(
             run,
             Arc::new(move || {
-                news.send(Came::News).ok();
+                news.send(FollowEvent::News).ok();
             }),
         )?;
         let mut following = Following {
@@ -127,13 +127,13 @@ pub(crate) fn follow(
             asked: None,
             listens,
             interrupts: 0,
-            told_trouble: None,
+            reported_trouble: None,
             outcome: None,
         };
         let rest = following.until_rest(&sender, &receiver);
         drop(subscription);
         match rest? {
-            Rest::Ended(outcome) => {
+            FollowExit::Ended(outcome) => {
                 // Files that are written after the end are written before this process exits.
                 owner.runtime.wait_after_end(run, Duration::from_secs(60));
                 let Some(retry) = following.state.retry.filter(|retry| is_there(owner, retry.run_id)) else {
@@ -141,29 +141,26 @@ pub(crate) fn follow(
                     return Ok(outcome);
                 };
                 let at = moment(retry.not_before);
-                tell(&format!(
-                    "the quota is exhausted: retrying as run {}, not before {at}",
-                    retry.run_id
-                ));
+                print_line(&format!("the quota is exhausted: retrying as run {}, not before {at}", retry.run_id));
                 (run, known, listens) = (retry.run_id, 0, following.listens);
             }
-            Rest::Waiting(question) => {
+            FollowExit::Waiting(question) => {
                 print_waiting(settings, run, &question, style)?;
-                return Ok(Outcome::Waiting);
+                return Ok(RunOutcome::Waiting);
             }
-            Rest::Left => return Ok(Outcome::Interrupted),
+            FollowExit::Left => return Ok(RunOutcome::Interrupted),
         }
     }
 }
 
 /// Whether a planned run exists. Another process may be about to create it.
-fn is_there(owner: &Owner, run: RunId) -> bool {
+fn is_there(owner: &OwnerProcess, run: RunId) -> bool {
     let begin = Instant::now();
     loop {
         if owner.runtime.log().head(run).is_ok_and(|head| head.next_seq > Seq(1)) {
             return true;
         }
-        if begin.elapsed() > MAKING {
+        if begin.elapsed() > RETRY_CREATION_TIMEOUT {
             return false;
         }
         thread::sleep(Duration::from_millis(20));
@@ -171,50 +168,54 @@ fn is_there(owner: &Owner, run: RunId) -> bool {
 }
 
 /// Why following stops.
-enum Rest {
-    Ended(Outcome),
+enum FollowExit {
+    Ended(RunOutcome),
     Waiting(Box<Pending>),
     /// The run continues without this process.
     Left,
 }
 
 impl Following<'_> {
-    fn until_rest(&mut self, sender: &Sender<Came>, receiver: &Receiver<Came>) -> Result<Rest, Failure> {
+    fn until_rest(
+        &mut self,
+        sender: &Sender<FollowEvent>,
+        receiver: &Receiver<FollowEvent>,
+    ) -> Result<FollowExit, Failure> {
         loop {
             self.read()?;
             if let Some(outcome) = self.outcome {
-                let interrupted = self.interrupts > 0 && outcome == Outcome::Canceled;
-                return Ok(Rest::Ended(if interrupted { Outcome::Interrupted } else { outcome }));
+                let interrupted = self.interrupts > 0 && outcome == RunOutcome::Canceled;
+                return Ok(FollowExit::Ended(if interrupted { RunOutcome::Interrupted } else { outcome }));
             }
             if let Some(rest) = self.question(sender) {
                 return Ok(rest);
             }
-            let came = match receiver.recv_timeout(LOOK) {
+            let came = match receiver.recv_timeout(TROUBLE_CHECK_INTERVAL) {
                 Ok(came) => came,
                 Err(RecvTimeoutError::Timeout) => {
                     self.trouble()?;
                     continue;
                 }
-                Err(RecvTimeoutError::Disconnected) => return Ok(Rest::Left),
+                Err(RecvTimeoutError::Disconnected) => return Ok(FollowExit::Left),
             };
             match came {
-                Came::News => {}
-                Came::Typed(typed) => {
+                FollowEvent::News => {}
+                FollowEvent::Typed(typed) => {
                     if let Some(rest) = self.typed(typed)? {
                         return Ok(rest);
                     }
                 }
-                Came::HangUp => return self.leave(),
-                Came::Interrupt => {
+                FollowEvent::HangUp => return self.leave(),
+                FollowEvent::Interrupt => {
                     self.interrupts += 1;
                     if self.interrupts > 1 {
                         return self.leave();
                     }
-                    tell("canceling; press Ctrl-C again to leave it running");
+                    print_line("canceling; press Ctrl-C again to leave it running");
                     match self.owner.runtime.cancel_anywhere(self.run, "interrupt at the terminal") {
                         Ok(_) => {}
                         // It is over already.
-                        Err(error) if matches!(error.kind(), Kind::Over) => {}
+                        Err(error) if matches!(error.kind(), OwnerErrorKind::Over) => {}
                         Err(error) => return Err(error.into()),
                     }
                 }
@@ -226,14 +227,14 @@ impl Following<'_> {
     fn read(&mut self) -> Result<(), Failure> {
         loop {
             match self.owner.runtime.log().read(self.run, self.cursor, Limits::default())? {
-                Answer::Page(page) if page.is_empty() => return Ok(()),
-                Answer::Page(page) => {
+                LogRead::Page(page) if page.is_empty() => return Ok(()),
+                LogRead::Page(page) => {
                     for line in page.lines() {
                         self.event(line.event()?)?;
                     }
                     self.cursor = page.cursor();
                 }
-                Answer::Reset(_) => {
+                LogRead::Reset(_) => {
                     (self.cursor, self.state) = (Cursor::BEGINNING, State::default());
                     self.fcmp = FcmpTranslator::default();
                 }
@@ -243,7 +244,7 @@ impl Following<'_> {
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
         self.state.evolve(&event);
-        self.outcome = Outcome::of(&event.data).or(self.outcome);
+        self.outcome = RunOutcome::of(&event.data).or(self.outcome);
         if self.style.conversation == Conversation::Left {
             return Ok(());
         }
@@ -256,9 +257,9 @@ impl Following<'_> {
         }
         let text = plain_lines(&text);
         match self.style.form {
-            Form::Text => output::print(&text),
+            OutputForm::Text => output::print(&text),
             // The result alone is on stdout.
-            Form::Json => {
+            OutputForm::Json => {
                 let _ = io::stderr().write_all(text.as_bytes());
                 Ok(())
             }
@@ -266,7 +267,7 @@ impl Following<'_> {
     }
 
     /// Asks at the terminal, or decides whether it is worth staying.
-    fn question(&mut self, sender: &Sender<Came>) -> Option<Rest> {
+    fn question(&mut self, sender: &Sender<FollowEvent>) -> Option<FollowExit> {
         let question = self.state.question.clone().filter(|_| self.state.status == Some(RunStatus::WaitingUser))?;
         if self.interrupts > 0 {
             return None;
@@ -279,13 +280,13 @@ impl Following<'_> {
                 // With a deadline, the question will be answered or decided in time; without one, not from here.
                 self.asked = Some(question.clone());
                 if question.deadline.is_none() {
-                    return Some(Rest::Waiting(Box::new(question)));
+                    return Some(FollowExit::Waiting(Box::new(question)));
                 }
-                tell(&format!("the run waits for an answer: skillrun reply {} TEXT", self.run));
+                print_line(&format!("the run waits for an answer: skillrun reply {} TEXT", self.run));
                 return None;
             }
             Keyboard::NotYet => {
-                ask::listen(sender.clone(), Came::Typed);
+                ask::listen(sender.clone(), FollowEvent::Typed);
                 self.listens = Keyboard::Listening;
             }
             Keyboard::Listening => {}
@@ -295,14 +296,14 @@ impl Following<'_> {
         None
     }
 
-    fn typed(&mut self, typed: Typed) -> Result<Option<Rest>, Failure> {
+    fn typed(&mut self, typed: Typed) -> Result<Option<FollowExit>, Failure> {
         let Some(question) = self.asked.clone() else { return Ok(None) };
         let line = match typed {
             Typed::Line(line) => line,
             Typed::End => {
                 self.listens = Keyboard::None;
-                if question.deadline.is_none() && Outcome::waits(&self.state) {
-                    return Ok(Some(Rest::Waiting(Box::new(question))));
+                if question.deadline.is_none() && RunOutcome::waits(&self.state) {
+                    return Ok(Some(FollowExit::Waiting(Box::new(question))));
                 }
                 return Ok(None);
             }
@@ -319,8 +320,10 @@ impl Following<'_> {
         match self.owner.runtime.reply_anywhere(self.run, reply) {
             Ok(_) => Ok(None),
             // Another client was quicker, or the deadline has passed.
-            Err(error) if matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over) => {
-                tell("that question is no longer open");
+            Err(error)
+                if matches!(error.kind(), OwnerErrorKind::Stale | OwnerErrorKind::Repeated | OwnerErrorKind::Over) =>
+            {
+                print_line("that question is no longer open");
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -328,20 +331,20 @@ impl Following<'_> {
     }
 
     /// Hands the run over to an owner process in the background.
-    fn leave(&mut self) -> Result<Rest, Failure> {
+    fn leave(&mut self) -> Result<FollowExit, Failure> {
         if self.owner.runtime.has(self.run) {
             self.owner.runtime.let_go(self.run);
             in_background(self.settings, Take::One(self.run))?;
         }
-        tell(&format!("left running; `skillrun logs -f {}` follows it", self.run));
-        Ok(Rest::Left)
+        print_line(&format!("left running; `skillrun logs -f {}` follows it", self.run));
+        Ok(FollowExit::Left)
     }
 
     /// Whether another process owns the run and responds.
     fn is_owned(&self) -> bool {
         let data = &self.settings.data;
         let pid = self.owner.runtime.log().last_writer(self.run).filter(|pid| *pid != std::process::id());
-        pid.is_some_and(|pid| ask_owner(data, pid, Ask::Hello).is_ok())
+        pid.is_some_and(|pid| ask_owner(data, pid, OwnerRequest::Hello).is_ok())
     }
 
     /// Reports once what keeps the run from making progress.
@@ -352,24 +355,24 @@ impl Following<'_> {
         }
         let trouble = self.owner.runtime.trouble(self.run);
         if let Some(words) = &trouble
-            && self.told_trouble.as_ref() != Some(words)
+            && self.reported_trouble.as_ref() != Some(words)
         {
-            tell(&format!("warning: {words}"));
+            print_line(&format!("warning: {words}"));
         }
-        self.told_trouble = trouble.or(self.told_trouble.take());
+        self.reported_trouble = trouble.or(self.reported_trouble.take());
         Ok(())
     }
 }
 
 /// Prints a line on stderr, beside the output of the command.
-fn tell(text: &str) {
+fn print_line(text: &str) {
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Sends the signals of this process to a channel.
-fn signals(to: &Sender<Came>) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
+fn signals(to: &Sender<FollowEvent>) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     for (signals, came) in [(&[SIGINT, SIGTERM][..], true), (&[SIGHUP][..], false)] {
         let (mut reader, writer) = UnixStream::pair().map_err(failed)?;
         for signal in signals {
@@ -379,7 +382,7 @@ fn signals(to: &Sender<Came>) -> Result<(), Failure> {
         let listen = move || {
             use std::io::Read;
             while reader.read(&mut [0; 16]).is_ok_and(|count| count > 0) {
-                let said = if came { Came::Interrupt } else { Came::HangUp };
+                let said = if came { FollowEvent::Interrupt } else { FollowEvent::HangUp };
                 if to.send(said).is_err() {
                     return;
                 }
@@ -392,12 +395,12 @@ fn signals(to: &Sender<Came>) -> Result<(), Failure> {
 
 fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Style) -> Result<(), Failure> {
     match style.form {
-        Form::Json => output::print_json(&serde_json::json!({
+        OutputForm::Json => output::print_json(&serde_json::json!({
             "run_id": run,
             "status": RunStatus::WaitingUser,
             "question": question,
         })),
-        Form::Text => {
+        OutputForm::Text => {
             let told = match style.conversation {
                 Conversation::Shown => String::new(),
                 Conversation::Left => {
@@ -416,13 +419,13 @@ fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Sty
 /// The result, and the folder of the run.
 pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &Output) -> Result<(), Failure> {
     let folder = settings.data.run(run);
-    let place = Place { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
+    let place = CommandContext { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
     let Some(result) = crate::commands::result::read(&place, run)? else {
         return Err(Failure::NotFound(format!("run {run} has no result")));
     };
     match style.form {
-        Form::Json => output::print_json(&result),
-        Form::Text => output::print(&end_text(&result, &folder.root().display().to_string(), style, output)),
+        OutputForm::Json => output::print_json(&result),
+        OutputForm::Text => output::print(&end_text(&result, &folder.root().display().to_string(), style, output)),
     }
 }
 

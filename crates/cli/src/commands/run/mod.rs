@@ -13,10 +13,10 @@ use skillrun_model::RunId;
 use skillrun_runtime::{NewRun, RuntimeError};
 
 use crate::args::{Global, Run, Wait};
-use crate::exit::Outcome;
+use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::owner::{Given, Owner, Take, give_to_server, in_background, server, take_over_orphans};
+use crate::owner::{Given, OwnerProcess, Take, hand_to_server, in_background, server, take_over_orphans};
 use crate::place::note;
 use crate::settings::Settings;
 
@@ -36,12 +36,15 @@ pub(crate) fn submit(
     cached: bool,
 ) -> Result<ExitCode, Failure> {
     take_over_orphans(settings);
-    let owner = Owner::new(settings)?;
+    let owner = OwnerProcess::new(settings)?;
     if let Some(before) = new.retry_of
         && let Err(RuntimeError::OtherVariables { changed, .. }) = owner.runtime.check_variables(before)
     {
         let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
-        note(&format!("the new run uses the environment variables of this shell; run {before} had different ones: {}", changed.join(", ")));
+        note(&format!(
+            "the new run uses the environment variables of this shell; run {before} had different ones: {}",
+            changed.join(", ")
+        ));
     }
     if cached && let Some(run) = owner.runtime.cached(&new)? {
         return show_cached(global, settings, run, wait);
@@ -51,7 +54,7 @@ pub(crate) fn submit(
     if wait.no_wait {
         let run = owner.runtime.accept(new)?;
         print_id(run, wait)?;
-        if !is_for_server || give_to_server(settings, run) == Given::Refused {
+        if !is_for_server || hand_to_server(settings, run) == Given::Refused {
             in_background(settings, Take::One(run))?;
         }
         return Ok(ExitCode::SUCCESS);
@@ -59,7 +62,7 @@ pub(crate) fn submit(
     let output = Output::new(global.color, &settings.surroundings);
     let run = if is_for_server {
         let run = owner.runtime.accept(new)?;
-        if give_to_server(settings, run) == Given::Refused {
+        if hand_to_server(settings, run) == Given::Refused {
             owner.runtime.take_up(run)?;
         }
         run
@@ -76,12 +79,12 @@ fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> 
     }
     let output = Output::new(global.color, &settings.surroundings);
     follow::print_end(settings, run, follow::Style::of(wait), &output)?;
-    Ok(Outcome::Succeeded.into())
+    Ok(RunOutcome::Succeeded.into())
 }
 
 fn print_id(run: RunId, wait: Wait) -> Result<(), Failure> {
     match wait.json.form() {
-        crate::args::Form::Json => output::print_json(&serde_json::json!({ "run_id": run })),
-        crate::args::Form::Text => output::print(&format!("{run}\n")),
+        crate::args::OutputForm::Json => output::print_json(&serde_json::json!({ "run_id": run })),
+        crate::args::OutputForm::Text => output::print(&format!("{run}\n")),
     }
 }

@@ -11,14 +11,14 @@ use skillrun_runtime::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
 
-use crate::args::Request;
+use crate::args::RequestArgs;
 use crate::failure::{Failure, reason};
 use crate::settings::Settings;
 
 /// Largest file or stdin with input.
 const INPUT_MAX: u64 = 8 << 20;
 
-pub(crate) fn of(settings: &Settings, skill: Skill, args: &Request) -> Result<NewRun, Failure> {
+pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Result<NewRun, Failure> {
     let engine = match (&args.engine, &settings.engine, &skill.runner.engines[..]) {
         (Some(engine), _, _) => engine.clone(),
         (None, Some(engine), _) => engine.clone(),
@@ -50,7 +50,7 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &Request) -> Result<Ne
     })
 }
 
-pub(crate) fn options(args: &Request) -> Options {
+pub(crate) fn options(args: &RequestArgs) -> Options {
     let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
     Options {
         permission: args.permission,

@@ -116,7 +116,7 @@ pub(super) fn begin(settings: &Settings, runtime: &Arc<Runtime>) -> Result<(), D
             retry_of: None,
             request_id: None,
         };
-        runtime.submit_once(&key, blake3_of(number), || Ok(new))?;
+        runtime.submit_once(&key, blake3_of(number), || Ok::<_, SubmitError>(new))?;
     }
     Ok(())
 }

@@ -12,26 +12,26 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use skillrun_runtime::SystemClock;
 use skillrun_server::auth::{TokenFile, links, random};
 use skillrun_server::webhooks::{self, PrivateAddresses};
-use skillrun_server::{Around, Door, Serving, Setup, Stop, serve};
+use skillrun_server::{ListenConfig, ServerSetup, ServiceContext, Serving, Stop, serve};
 
 use crate::args::{Global, Serve};
 use crate::failure::Failure;
 use crate::output;
-use crate::owner::Owner;
+use crate::owner::OwnerProcess;
 use crate::place::note;
 use crate::settings::Settings;
 use crate::words::counted;
 
 pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
-    skillrun_collect::memory::give_back_freed();
+    skillrun_collect::memory::return_freed_memory();
     let settings = Settings::load(global)?;
     std::fs::create_dir_all(settings.data.root()).map_err(|error| {
         let path = settings.data.root().display().to_string();
         Failure::Write { path, error }
     })?;
-    let owner = Owner::for_server(&settings)?;
+    let owner = OwnerProcess::for_server(&settings)?;
     let setup = setup(&settings, &owner, args)?;
-    if !setup.door.listen.ip().is_loopback() {
+    if !setup.listen_config.listen.ip().is_loopback() {
         note(
             "this address can be reached from other machines, and the traffic is not encrypted; \
              put a TLS proxy in front of it, and add the proxy's name to server.hosts",
@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
         if is_demo && let Err(error) = demo::begin(&told, &runtime) {
             note(&format!("failed to start the demo: {error}"));
         }
-        tell(&told, serving);
+        print_address(&told, serving);
     });
     // Host processes keep running, and the next start finds them.
     owner.leave_runs();
@@ -53,20 +53,20 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn setup(settings: &Settings, owner: &Owner, args: &Serve) -> Result<Setup, Failure> {
+fn setup(settings: &Settings, owner: &OwnerProcess, args: &Serve) -> Result<ServerSetup, Failure> {
     let server = &settings.server;
     let token_file = args.token_file.as_deref().map(|path| settings.surroundings.absolute_path(path));
-    Ok(Setup {
+    Ok(ServerSetup {
         runtime: owner.runtime.clone(),
         clock: Arc::new(SystemClock),
-        door: Door {
+        listen_config: ListenConfig {
             listen: args.listen.unwrap_or(server.listen),
             hosts: server.hosts.clone(),
             origins: server.origins.clone(),
             connections: server.connections as usize,
             token_file: token_file.unwrap_or_else(|| TokenFile::default_path(&settings.data)),
         },
-        around: Around {
+        around: ServiceContext {
             skills: settings.search_path(settings.cwd()),
             cwd: settings.cwd().to_owned(),
             engines: settings.engines(),
@@ -93,7 +93,8 @@ fn setup(settings: &Settings, owner: &Owner, args: &Serve) -> Result<Setup, Fail
 
 /// The first signal stops the server, a second one exits at once.
 fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
+    let failed =
+        |error: std::io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     let is_second = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, is_second.clone()).map_err(failed)?;
@@ -115,7 +116,7 @@ fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
 }
 
 /// Prints the address of the server and how to log in.
-fn tell(settings: &Settings, serving: &Serving) {
+fn print_address(settings: &Settings, serving: &Serving) {
     let Serving { url, token_file, taken_up, waiting, broken } = serving;
     let link = random::bytes().and_then(|random| links::make(&settings.data, crate::words::now(), random));
     let open = link.map_or_else(|error| format!("({error})"), |code| format!("{url}/open#code={code}"));

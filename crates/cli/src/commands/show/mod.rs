@@ -10,13 +10,13 @@ use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::Data;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runtime::RunRecord;
-use skillrun_runtime::looking::attempts::{Attempt, Attempts};
+use skillrun_runtime::inspect::attempts::{Attempt, Attempts};
 use skillrun_runtime::result::RunResult;
 
-use crate::args::{Form, Global, OneRun};
+use crate::args::{Global, OneRun, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Output, print, print_json};
-use crate::place::{Place, note};
+use crate::place::{CommandContext, note};
 
 /// What is known about a run.
 struct Known {
@@ -45,15 +45,15 @@ struct File {
 }
 
 pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
-    let place = Place::open(global)?;
+    let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let known = look(&place, run)?;
     match args.json.form() {
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
             print(&page::page(&place, &known, &output))
         }
-        Form::Json => print_json(&json!({
+        OutputForm::Json => print_json(&json!({
             "run_id": known.run,
             "status": known.state.status,
             "damage": known.damage,
@@ -81,7 +81,7 @@ fn attempt_json(attempt: &Attempt) -> Value {
     json!({ "number": number, "started_at": started_at, "ended": ended, "bytes": bytes, "parse": parse })
 }
 
-fn look(place: &Place, run: RunId) -> Result<Known, Failure> {
+fn look(place: &CommandContext, run: RunId) -> Result<Known, Failure> {
     let record = match place.record(run) {
         Ok(record) => Some(record),
         Err(error) => {

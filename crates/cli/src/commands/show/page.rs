@@ -4,14 +4,14 @@ use serde_json::Value;
 use skillrun_model::RunStatus;
 use skillrun_model::rasp::data::Exit;
 use skillrun_runtime::RunRecord;
-use skillrun_runtime::looking::attempts::Attempt;
+use skillrun_runtime::inspect::attempts::Attempt;
 use skillrun_runtime::record::{Sharing, Workspace};
 
 use super::Known;
 use crate::commands::interactions::{deadline_words, question_text, reply_command};
 use crate::commands::result::{LAST_MESSAGE, pretty};
 use crate::output::{Ink, LastColumn, Output, plain};
-use crate::place::Place;
+use crate::place::CommandContext;
 use crate::words::{counted, from_now, indented, lasting, moment, now, size, status_ink};
 
 /// Characters of a hash that are shown, enough to distinguish skills.
@@ -21,7 +21,7 @@ const LINES: usize = 12;
 
 type Rows = Vec<[(Ink, String); 2]>;
 
-pub(super) fn page(place: &Place, known: &Known, output: &Output) -> String {
+pub(super) fn page(place: &CommandContext, known: &Known, output: &Output) -> String {
     let mut parts = vec![head(known, output)];
     parts.push(facts(place, known, output));
     if !known.attempts.list().is_empty() {
@@ -61,7 +61,7 @@ fn row(label: &str, text: String) -> [(Ink, String); 2] {
     [(Ink::Dim, label.to_owned()), (Ink::Plain, text)]
 }
 
-fn facts(place: &Place, known: &Known, output: &Output) -> String {
+fn facts(place: &CommandContext, known: &Known, output: &Output) -> String {
     let mut rows = Rows::new();
     if let Some(record) = &known.record {
         rows.extend(of_record(place, record));
@@ -119,7 +119,7 @@ fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
     }
 }
 
-fn of_record(place: &Place, record: &RunRecord) -> Rows {
+fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
     let (skill, engine, request) = (&record.skill, &record.engine, &record.request);
     let version = |version: &Option<String>| version.as_deref().map(|v| format!(" {}", plain(v))).unwrap_or_default();
     let hash: String = skill.hash.chars().take(HASH).collect();
@@ -251,7 +251,7 @@ fn result(known: &Known, output: &Output) -> Option<String> {
     Some(text)
 }
 
-fn files(place: &Place, known: &Known, output: &Output) -> String {
+fn files(place: &CommandContext, known: &Known, output: &Output) -> String {
     let folder = place.folder(known.run);
     let rows = known.files.iter().map(|file| {
         let name = if file.bytes.is_some() { file.name.to_owned() } else { format!("{}/", file.name) };

@@ -7,37 +7,37 @@ use skillrun_skill::archive::{self, ArchiveErrorKind};
 use skillrun_skill::{Existing, scaffold};
 
 use super::findings_text;
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::output::{Output, plain, print, print_json};
 use crate::settings::Settings;
 
-pub(super) fn new(name: &str, dir: &Path, form: Form) -> Result<(), Failure> {
+pub(super) fn new(name: &str, dir: &Path, form: OutputForm) -> Result<(), Failure> {
     let root = scaffold::new(name, dir)?;
     let folder = plain(&root.to_string_lossy());
     let absolute = std::path::absolute(&root).unwrap_or(root);
     match form {
-        Form::Json => print_json(&json!({ "name": name, "folder": absolute.to_string_lossy() })),
-        Form::Text => print(&format!(
+        OutputForm::Json => print_json(&json!({ "name": name, "folder": absolute.to_string_lossy() })),
+        OutputForm::Text => print(&format!(
             "{folder} is written\nSay in {folder}/SKILL.md what is to be done, then look at it:\n  \
              skillrun skills validate {folder}\n"
         )),
     }
 }
 
-pub(super) fn install(global: &Global, file: &Path, existing: Existing, form: Form) -> Result<(), Failure> {
+pub(super) fn install(global: &Global, file: &Path, existing: Existing, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let installed = archive::install(file, &settings.data.skills(), existing)?;
     let skill = &installed.skill;
     match form {
-        Form::Json => print_json(&json!({
+        OutputForm::Json => print_json(&json!({
             "name": skill.name,
             "folder": skill.root.to_string_lossy(),
             "replaced": installed.replaced,
             "findings": skill.findings,
         })),
-        Form::Text => {
+        OutputForm::Text => {
             let output = Output::new(global.color, &settings.surroundings);
             let what = if installed.replaced { "is replaced" } else { "is installed" };
             let findings = findings_text(&skill.root, &skill.findings, &output);
@@ -46,7 +46,7 @@ pub(super) fn install(global: &Global, file: &Path, existing: Existing, form: Fo
     }
 }
 
-pub(super) fn remove(global: &Global, name: &str, form: Form) -> Result<(), Failure> {
+pub(super) fn remove(global: &Global, name: &str, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let folder = settings.data.skills();
     let root = archive::remove(name, &folder).map_err(|error| {
@@ -54,8 +54,8 @@ pub(super) fn remove(global: &Global, name: &str, form: Form) -> Result<(), Fail
         if is_missing { not_installed(name, &settings) } else { error.into() }
     })?;
     match form {
-        Form::Json => print_json(&json!({ "name": name, "folder": root.to_string_lossy() })),
-        Form::Text => print(&format!("{} is removed from {}\n", plain(name), plain(&folder.to_string_lossy()))),
+        OutputForm::Json => print_json(&json!({ "name": name, "folder": root.to_string_lossy() })),
+        OutputForm::Text => print(&format!("{} is removed from {}\n", plain(name), plain(&folder.to_string_lossy()))),
     }
 }
 
@@ -71,7 +71,9 @@ fn not_installed(name: &str, settings: &Settings) -> Failure {
             found.root.display()
         ),
         (None, Some(known)) => format!("no skill \"{name}\" is installed; did you mean \"{known}\"?"),
-        (None, None) if installed.is_empty() => format!("there is no skill \"{name}\" to remove; no skills are installed"),
+        (None, None) if installed.is_empty() => {
+            format!("there is no skill \"{name}\" to remove; no skills are installed")
+        }
         (None, None) => format!("no skill \"{name}\" is installed; installed are: {}", installed.join(", ")),
     })
 }

@@ -1,34 +1,34 @@
 //! `skillrun skills list`.
 
 use serde_json::{Value, json};
-use skillrun_skill::{Found, Listing, Origin, SearchPath};
+use skillrun_skill::{FoundSkill, Listing, SearchPath, SkillOrigin};
 
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::settings::Settings;
 
-pub(super) fn run(global: &Global, form: Form) -> Result<(), Failure> {
+pub(super) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let path = settings.search_path(settings.cwd());
     let listing = path.list();
     match form {
-        Form::Json => print_json(&listing_json(&listing, &path)),
-        Form::Text => print(&listing_text(&listing, &path, &Output::new(global.color, &settings.surroundings))),
+        OutputForm::Json => print_json(&listing_json(&listing, &path)),
+        OutputForm::Text => print(&listing_text(&listing, &path, &Output::new(global.color, &settings.surroundings))),
     }
 }
 
-pub(super) fn origin_word(origin: Origin) -> &'static str {
+pub(super) fn origin_word(origin: SkillOrigin) -> &'static str {
     match origin {
-        Origin::Project => "project",
-        Origin::Configured => "configured",
-        Origin::User => "user",
-        Origin::Path => "path",
+        SkillOrigin::Project => "project",
+        SkillOrigin::Configured => "configured",
+        SkillOrigin::User => "user",
+        SkillOrigin::Path => "path",
     }
 }
 
 /// Why a skill cannot be run, if so.
-fn problem(found: &Found) -> Option<String> {
+fn problem(found: &FoundSkill) -> Option<String> {
     let usable = found.skill.as_ref().map(|skill| skill.check_usable());
     match usable {
         Err(error) => Some(error.to_string()),
@@ -38,7 +38,7 @@ fn problem(found: &Found) -> Option<String> {
 }
 
 fn listing_json(listing: &Listing, path: &SearchPath) -> Value {
-    let skill = |found: &Found| {
+    let skill = |found: &FoundSkill| {
         let skill = found.skill.as_ref().ok();
         let modes: Option<Vec<_>> =
             skill.map(|skill| skill.runner.execution_modes.iter().map(|mode| mode.as_str()).collect());
@@ -95,8 +95,11 @@ fn listing_text(listing: &Listing, path: &SearchPath, output: &Output) -> String
         rows.iter().map(line).collect::<String>()
     };
     if !shadowed.is_empty() {
-        text +=
-            &format!("\n{}\n{}", output.paint(Ink::Warning, "Shadowed by an earlier skill with the same name:"), whole(&shadowed));
+        text += &format!(
+            "\n{}\n{}",
+            output.paint(Ink::Warning, "Shadowed by an earlier skill with the same name:"),
+            whole(&shadowed)
+        );
     }
     if !broken.is_empty() {
         text += &format!("\n{}\n{}", output.paint(Ink::Bad, "Cannot be run:"), whole(&broken));

@@ -1,42 +1,47 @@
 //! `skillrun skills show`: a skill, or the text that an agent reads.
 
 use serde_json::{Value, json};
-use skillrun_model::ExecutionMode;
-use skillrun_runtime::looking::patched::patched as patched_skill;
+use skillrun_model::{ErrorClass, ExecutionMode};
+use skillrun_runtime::inspect::patched::patched as patched_skill;
 use skillrun_skill::validate::validate;
-use skillrun_skill::{Finding, Origin, SchemaRole, Skill};
+use skillrun_skill::{Finding, SchemaRole, Skill, SkillOrigin};
 
 use super::findings_text;
 use super::list::origin_word;
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::settings::Settings;
 
-pub(super) fn run(global: &Global, wanted: &str, form: Form) -> Result<(), Failure> {
+pub(super) fn run(global: &Global, wanted: &str, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let path = settings.search_path(settings.cwd());
     let skill = path.resolve(wanted, settings.cwd())?;
     let listed = path.list().skills.into_iter().find(|found| found.root == skill.root);
-    let origin = listed.map_or(Origin::Path, |found| found.origin);
+    let origin = listed.map_or(SkillOrigin::Path, |found| found.origin);
     let findings = validate(&skill.root).findings;
     match form {
-        Form::Json => print_json(&skill_json(&skill, origin, &findings)),
-        Form::Text => {
+        OutputForm::Json => print_json(&skill_json(&skill, origin, &findings)),
+        OutputForm::Text => {
             let output = Output::new(global.color, &settings.surroundings);
             print(&skill_text(&skill, origin, &findings, &output))
         }
     }
 }
 
-pub(super) fn patched(global: &Global, wanted: &str, mode: Option<ExecutionMode>, form: Form) -> Result<(), Failure> {
+pub(super) fn patched(
+    global: &Global,
+    wanted: &str,
+    mode: Option<ExecutionMode>,
+    form: OutputForm,
+) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let skill = settings.search_path(settings.cwd()).resolve(wanted, settings.cwd())?;
     let patched = patched_skill(&skill, &settings.layers()?, &settings.data, mode, None)
-        .map_err(|error| Failure::Input(error.to_string()))?;
+        .map_err(|error| Failure::of_class(ErrorClass::Usage, error))?;
     match form {
-        Form::Json => print_json(&patched),
-        Form::Text => print(&patched.patched.text),
+        OutputForm::Json => print_json(&patched),
+        OutputForm::Text => print(&patched.patched.text),
     }
 }
 
@@ -51,7 +56,7 @@ fn schemas(skill: &Skill) -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-fn skill_json(skill: &Skill, origin: Origin, findings: &[Finding]) -> Value {
+fn skill_json(skill: &Skill, origin: SkillOrigin, findings: &[Finding]) -> Value {
     let runner = &skill.runner;
     json!({
         "name": skill.name,
@@ -71,7 +76,7 @@ fn skill_json(skill: &Skill, origin: Origin, findings: &[Finding]) -> Value {
     })
 }
 
-fn skill_text(skill: &Skill, origin: Origin, findings: &[Finding], output: &Output) -> String {
+fn skill_text(skill: &Skill, origin: SkillOrigin, findings: &[Finding], output: &Output) -> String {
     let runner = &skill.runner;
     let names = |engines: &[skillrun_model::EngineName]| {
         engines.iter().map(|engine| plain(engine.as_str())).collect::<Vec<_>>().join(", ")

@@ -7,23 +7,23 @@ use serde_json::json;
 use skillrun_skill::{Severity, validate};
 
 use super::findings_text;
-use crate::args::{Form, Global};
+use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::settings::Surroundings;
+use crate::settings::ProcessContext;
 
 /// A skill that cannot be run is input that cannot be used.
 const UNUSABLE: u8 = 2;
 
-pub(super) fn run(global: &Global, dir: &Path, form: Form) -> Result<ExitCode, Failure> {
+pub(super) fn run(global: &Global, dir: &Path, form: OutputForm) -> Result<ExitCode, Failure> {
     let report = validate::validate(dir);
     let usable = report.is_usable();
     match form {
-        Form::Json => print_json(&json!({
+        OutputForm::Json => print_json(&json!({
             "folder": dir.to_string_lossy(), "usable": usable, "findings": report.findings,
         }))?,
-        Form::Text => {
-            let output = Output::new(global.color, &Surroundings::read()?);
+        OutputForm::Text => {
+            let output = Output::new(global.color, &ProcessContext::read()?);
             let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
             let counts = [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")];
             let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| match count {

@@ -15,19 +15,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_model::ErrorClass;
 use skillrun_model::status::OnQuota;
 use skillrun_runtime::{Options, RunRecord};
 use skillrun_trial::cases::{self, Case};
 use skillrun_trial::drive::Stop;
 use skillrun_trial::junit;
-use skillrun_trial::report::{About, Overall, Report};
-use skillrun_trial::trials::{Came, Plan, Progress, Trial, run_all};
+use skillrun_trial::report::{About, Overall, TrialReport};
+use skillrun_trial::trials::{Trial, TrialEnd, TrialPlan, TrialProgress, run_all};
 
-use crate::args::{Form, Global, Test};
-use crate::exit::Outcome;
+use crate::args::{Global, OutputForm, Test};
+use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::output::{Output, plain, print, print_json};
-use crate::owner::Owner;
+use crate::owner::OwnerProcess;
 use crate::settings::Settings;
 use place::Place;
 
@@ -38,12 +39,12 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     let given = args.cases.as_deref().map(|path| settings.surroundings.absolute_path(path));
     let file = given.or_else(|| cases::find(&skill.root));
     let cases = match &file {
-        Some(file) => cases::read(file).map_err(|error| Failure::Input(error.to_string()))?,
+        Some(file) => cases::read(file).map_err(|error| Failure::of_class(ErrorClass::Usage, error))?,
         None => vec![Case::without_input()],
     };
     let chosen = engines::choose(&settings, &skill, &cases, args)?;
     for (name, why) in &chosen.skipped {
-        tell(&format!("{name} is skipped: {}", plain(why)));
+        print_line(&format!("{name} is skipped: {}", plain(why)));
     }
     let place = Place::make(&settings, args.keep.as_deref())?;
     let skill = place.skill(&skill, file.as_deref())?;
@@ -53,14 +54,14 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     let slots = &mut settings.slots;
     (slots.total, slots.per_engine, slots.sticky) = (jobs, jobs, jobs);
     slots.by_engine = BTreeMap::new();
-    let owner = Owner::new(&settings)?;
+    let owner = OwnerProcess::new(&settings)?;
     let options = Options {
         hard_timeout_sec: args.timeout.map(|limit| limit.as_secs_f64()),
         // A test does not wait for hours, and its owner process would be gone when the quota resets.
         retry_quota: Some(OnQuota::Fail),
         ..Options::default()
     };
-    let plan = Plan {
+    let plan = TrialPlan {
         skill: &skill,
         cases: &cases,
         engines: &chosen.engines,
@@ -68,31 +69,31 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
         at_once: jobs,
         options: &options,
     };
-    let trials = run_all(&owner.runtime, plan, &stop_on_signals()?, |progress| tell_progress(plan, &progress))?;
+    let trials = run_all(&owner.runtime, plan, &stop_on_signals()?, |progress| print_progress(plan, &progress))?;
     let versions = versions(&settings, plan, &trials);
     // No run continues after a test.
     owner.leave_runs();
     let cases_file = file.map(|file| file.to_string_lossy().into_owned());
-    let mut report = Report::of(plan, About { cases_file, versions, skipped: chosen.skipped }, &trials);
+    let mut report = TrialReport::of(plan, About { cases_file, versions, skipped: chosen.skipped }, &trials);
     report.folder = place.end(report.verdict);
     if let Some(path) = &args.junit {
         write(&settings.surroundings.absolute_path(path), &junit::xml(&report))?;
     }
     match args.json.form() {
-        Form::Json => print_json(&report)?,
-        Form::Text => print(&table::text(&report, &Output::new(global.color, &settings.surroundings)))?,
+        OutputForm::Json => print_json(&report)?,
+        OutputForm::Text => print(&table::text(&report, &Output::new(global.color, &settings.surroundings)))?,
     }
     Ok(ExitCode::from(match report.verdict {
-        Overall::Passed => Outcome::Succeeded,
-        Overall::Failed => Outcome::Failed,
-        Overall::Interrupted => Outcome::Interrupted,
+        Overall::Passed => RunOutcome::Succeeded,
+        Overall::Failed => RunOutcome::Failed,
+        Overall::Interrupted => RunOutcome::Interrupted,
     }))
 }
 
 /// The versions that were tested, from the records of the runs.
-fn versions(settings: &Settings, plan: Plan<'_>, trials: &[Trial]) -> BTreeMap<String, String> {
+fn versions(settings: &Settings, plan: TrialPlan<'_>, trials: &[Trial]) -> BTreeMap<String, String> {
     let version = |trial: &Trial| {
-        let Came::Ended { ended, .. } = &trial.came else { return None };
+        let TrialEnd::Ended { ended, .. } = &trial.came else { return None };
         let record = RunRecord::read(&settings.data.run(ended.run).record()).ok()?;
         Some((plan.engines.get(trial.engine)?.name.clone(), record.engine.version?))
     };
@@ -101,32 +102,32 @@ fn versions(settings: &Settings, plan: Plan<'_>, trials: &[Trial]) -> BTreeMap<S
 
 /// The first signal cancels the active runs, the second exits at once.
 pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
-    let failed = |error: io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
+    let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the conditional shutdown is for the next signal.
-        let code = i32::from(Outcome::Interrupted.code());
+        let code = i32::from(RunOutcome::Interrupted.code());
         signal_hook::flag::register_conditional_shutdown(signal, code, flag.clone()).map_err(failed)?;
         signal_hook::flag::register(signal, flag.clone()).map_err(failed)?;
     }
     Ok(Stop::of(flag))
 }
 
-fn tell_progress(plan: Plan<'_>, progress: &Progress<'_>) {
+fn print_progress(plan: TrialPlan<'_>, progress: &TrialProgress<'_>) {
     match progress {
-        Progress::Stopping => tell("canceling; press Ctrl-C again to exit at once"),
-        Progress::Done { done, of, trial } => {
+        TrialProgress::Stopping => print_line("canceling; press Ctrl-C again to exit at once"),
+        TrialProgress::Done { done, of, trial } => {
             let case = plan.cases.get(trial.case).map_or("", |case| &case.name);
             let engine = plan.engines.get(trial.engine).map_or("", |engine| &engine.name);
             let time = if plan.times > 1 { format!(", {} of {}", trial.time, plan.times) } else { String::new() };
             let verdict = table::verdict_word(trial.verdict());
-            tell(&format!("[{done}/{of}] {} on {engine}{time}: {verdict}", plain(case)));
+            print_line(&format!("[{done}/{of}] {} on {engine}{time}: {verdict}", plain(case)));
         }
     }
 }
 
 /// Prints a line on stderr, beside the output of the command.
-fn tell(text: &str) {
+fn print_line(text: &str) {
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,6 +1,6 @@
 //! The report for people: a table of 80 columns, then what is wrong, then what engines disagree about.
 
-use skillrun_trial::report::{Disagreement, Overall, Report, Row, RowVerdict, Told};
+use skillrun_trial::report::{Disagreement, Overall, Row, RowSummary, RowVerdict, TrialReport};
 use skillrun_trial::trials::Verdict;
 
 use crate::output::{Ink, LastColumn, Output, cut, plain};
@@ -13,7 +13,7 @@ const ENGINE_WIDTH: usize = 10;
 /// Problems that are listed for one row.
 const PROBLEMS_MAX: usize = 5;
 
-pub(super) fn text(report: &Report, output: &Output) -> String {
+pub(super) fn text(report: &TrialReport, output: &Output) -> String {
     let mut text = table(report, output);
     let failed = report.rows.iter().filter(|row| row.verdict != RowVerdict::Passed);
     let failed: String = failed.map(|row| problems(row, output)).collect();
@@ -34,7 +34,7 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn table(report: &Report, output: &Output) -> String {
+fn table(report: &TrialReport, output: &Output) -> String {
     let heading = ["case", "engine", "verdict", "output", "met", "time", "tokens", "att"];
     let mut rows = vec![heading.map(|word| (Ink::Bold, word.to_owned()))];
     rows.extend(report.rows.iter().map(|row| {
@@ -94,7 +94,7 @@ fn problems(row: &Row, output: &Output) -> String {
     text
 }
 
-fn comparison(report: &Report, output: &Output) -> String {
+fn comparison(report: &TrialReport, output: &Output) -> String {
     let mut text = String::new();
     if !report.disagreements.is_empty() {
         text += &format!("\n{}\n", output.paint(Ink::Bold, "Engines disagree"));
@@ -110,7 +110,7 @@ fn comparison(report: &Report, output: &Output) -> String {
 }
 
 fn disagreement(one: &Disagreement) -> String {
-    let told = |(engine, told): (&String, &Told)| {
+    let told = |(engine, told): (&String, &RowSummary)| {
         let status = told.status.map_or("not run", |status| status.as_str());
         let output = told.output.map_or(String::new(), |output| format!(", output {}", output.as_str()));
         format!("    {engine}: {} ({status}{output})\n", told.verdict.as_str())
@@ -118,7 +118,7 @@ fn disagreement(one: &Disagreement) -> String {
     format!("  {}\n{}", plain(&one.case), one.told.iter().map(told).collect::<String>())
 }
 
-fn summary(report: &Report, output: &Output) -> String {
+fn summary(report: &TrialReport, output: &Output) -> String {
     let passed = report.rows.iter().filter(|row| row.verdict == RowVerdict::Passed).count();
     let (ink, word) = match report.verdict {
         Overall::Passed => (Ink::Good, "all tests passed"),

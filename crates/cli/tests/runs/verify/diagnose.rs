@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use skillrun_log::FileLog;
 use skillrun_model::rasp::Data;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus, Timestamp};
-use skillrun_runtime::diagnose::{Diagnosis, FindingKind, Owner, Resolution, diagnose};
+use skillrun_runtime::diagnose::{Diagnosis, FindingKind, Resolution, RunOwner, diagnose};
 use skillrun_runtime::{Clock, NewRun, Options, SystemClock};
 
 use super::{DONE, played};
@@ -17,13 +17,13 @@ use crate::lab::{Lab, reply, sticky};
 const LABEL: usize = 12;
 const WIDTH: usize = 80;
 
-fn look(lab: &Lab, run: RunId, owner: Owner, now: Timestamp) -> Diagnosis {
+fn look(lab: &Lab, run: RunId, owner: RunOwner, now: Timestamp) -> Diagnosis {
     let log = FileLog::new(lab.data().runs());
     diagnose(&lab.data(), &log, run, owner, now).expect("a diagnosis")
 }
 
 fn now(lab: &Lab, run: RunId) -> Diagnosis {
-    look(lab, run, Owner::Unknown, SystemClock.now())
+    look(lab, run, RunOwner::Unknown, SystemClock.now())
 }
 
 fn finds(diagnosis: &Diagnosis, is_it: impl Fn(&FindingKind) -> bool) -> bool {
@@ -322,7 +322,7 @@ fn a_question_that_waits() {
         "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
     lab.wait_asked(run, 1);
-    let diagnosis = look(&lab, run, Owner::Nobody, SystemClock.now());
+    let diagnosis = look(&lab, run, RunOwner::Nobody, SystemClock.now());
     // It waits without a limit, so no owner is needed.
     assert!(!finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner | FindingKind::WithoutOwner)));
     assert_snapshot!(shown(&diagnosis), @r#"
@@ -404,10 +404,10 @@ fn a_question_whose_time_is_up() {
     let run = runtime.submit(new).expect("accepted");
     lab.wait_asked(run, 1);
     let later = SystemClock.now().plus_nanos(2_000 * 1_000_000_000);
-    let diagnosis = look(&lab, run, Owner::Nobody, later);
+    let diagnosis = look(&lab, run, RunOwner::Nobody, later);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::DeadlinePassed { .. })), "{diagnosis:#?}");
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner)), "{diagnosis:#?}");
-    let diagnosis = look(&lab, run, Owner::Somebody { pid: Some(7) }, SystemClock.now());
+    let diagnosis = look(&lab, run, RunOwner::Somebody { pid: Some(7) }, SystemClock.now());
     assert!(!finds(&diagnosis, |kind| matches!(
         kind,
         FindingKind::DeadlinePassed { .. } | FindingKind::QuestionWithoutOwner
@@ -452,7 +452,7 @@ fn a_cancel_in_the_middle() {
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
-    let diagnosis = look(&lab, run, Owner::Nobody, SystemClock.now());
+    let diagnosis = look(&lab, run, RunOwner::Nobody, SystemClock.now());
     assert_eq!(diagnosis.status, RunStatus::Running);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::WithoutOwner)));
     assert!(diagnosis.attempts[0].ending.is_none());
@@ -495,7 +495,7 @@ fn a_lost_host() {
     let killed = Command::new("kill").arg("-9").arg(host.expect("a host").to_string()).status().expect("a command");
     assert!(killed.success());
     lab.wait_over(run);
-    assert!(runtime.wait_idle(crate::lab::PATIENCE));
+    assert!(runtime.wait_idle(crate::lab::TEST_TIMEOUT));
     assert_snapshot!(shown(&now(&lab, run)), @r#"
     run         ID
     skill       probe on scripted VERSION, auto
@@ -531,7 +531,7 @@ fn a_run_in_the_queue() {
     lab.slots.total = 0;
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
-    let diagnosis = look(&lab, run, Owner::Nobody, SystemClock.now().plus_nanos(65_000_000_000));
+    let diagnosis = look(&lab, run, RunOwner::Nobody, SystemClock.now().plus_nanos(65_000_000_000));
     assert!(diagnosis.elapsed_ms >= 65_000);
     assert_snapshot!(shown(&diagnosis), @r#"
     run         ID

@@ -29,18 +29,18 @@ fn full(lab: &Lab) -> RunId {
     let files = reply_files(&lab.data().run(run), skillrun_model::InteractionId(1), &[photo]).expect("taken");
     runtime.reply(run, Reply { files, ..reply(1, "blue as the sea") }).expect("answered");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     run
 }
 
 /// The words of the first break, which is of this kind.
-fn first_break(report: &Report, kind: CheckKind) -> String {
+fn first_break(report: &VerifyReport, kind: CheckKind) -> String {
     let check = report.first_break().unwrap_or_else(|| panic!("nothing is found broken: {report:#?}"));
     assert_eq!(check.what, kind, "{report:#?}");
     match &check.outcome {
-        Outcome::Different { difference } => difference.clone(),
-        Outcome::Missing { why, .. } => why.clone(),
-        other @ (Outcome::Same | Outcome::ChangedSince { .. } | Outcome::NotComparable { .. }) => {
+        VerifyOutcome::Different { difference } => difference.clone(),
+        VerifyOutcome::Missing { why, .. } => why.clone(),
+        other @ (VerifyOutcome::Same | VerifyOutcome::ChangedSince { .. } | VerifyOutcome::NotComparable { .. }) => {
             panic!("{kind:?} is {other:?}")
         }
     }
@@ -115,7 +115,7 @@ fn a_rewritten_reply_is_found_and_its_place_is_named() {
     // A forger who recreates the whole chain is detected by an earlier answer: here by the result.
     fs::write(&path, chained(run, &lab.events(run))).expect("written");
     let report = check(&lab, run);
-    assert_eq!(what(&report, CheckKind::Chain), &Outcome::Same);
+    assert_eq!(what(&report, CheckKind::Chain), &VerifyOutcome::Same);
     assert!(first_break(&report, CheckKind::Result).contains("log_head.hash"), "{report:#?}");
 }
 
@@ -157,7 +157,7 @@ fn logs_without_a_chain_are_read_and_reported_as_unchained() {
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let mut events = lab.events(run);
     old(&mut events);
     let lines: String = events.iter().map(|event| event.to_json() + "\n").collect();
@@ -165,16 +165,16 @@ fn logs_without_a_chain_are_read_and_reported_as_unchained() {
     let report = check(&lab, run);
     assert!(report.is_good() && report.log_head.is_none(), "{report:#?}");
     for kind in [CheckKind::Chain, CheckKind::Record] {
-        assert!(matches!(what(&report, kind), Outcome::NotComparable { why } if why.contains("older version")));
+        assert!(matches!(what(&report, kind), VerifyOutcome::NotComparable { why } if why.contains("older version")));
     }
     // A later version continues it.
     runtime.reply(run, reply(1, "blue")).expect("answered");
     lab.wait_over(run);
-    assert!(runtime.wait_idle(PATIENCE));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
     let report = check(&lab, run);
     assert!(report.is_good() && report.log_head.is_some(), "{report:#?}");
     let first = format!("before seq {} are unchained", events.len() + 1);
-    assert!(matches!(what(&report, CheckKind::Chain), Outcome::NotComparable { why } if why.contains(&first)));
+    assert!(matches!(what(&report, CheckKind::Chain), VerifyOutcome::NotComparable { why } if why.contains(&first)));
     // One that says that it is chained is not taken for an old one.
     let run = done(&lab);
     let lines: String = lab.events(run).iter().map(|event| event.to_json() + "\n").collect();
@@ -201,7 +201,7 @@ fn the_head_in_an_answer_vouches_for_the_whole_log() {
     };
     for noted in [head.hash.clone(), format!("{}:{}", head.seq, head.hash), format!("{}:{}", before.seq, before.hash)] {
         let report = with(noted);
-        assert_eq!((what(&report, CheckKind::Head), report.is_good()), (&Outcome::Same, true));
+        assert_eq!((what(&report, CheckKind::Head), report.is_good()), (&VerifyOutcome::Same, true));
         assert_eq!(report.log_head, Some(head.clone()));
     }
     let other = with(format!("{}:{}", head.seq, before.hash));
@@ -212,7 +212,7 @@ fn the_head_in_an_answer_vouches_for_the_whole_log() {
         let (before, after) = text.rsplit_once("DONE_MARKER_FOUND").expect("the reason");
         format!("{before}OUTPUT_VALID{after}").into_bytes()
     });
-    assert_eq!(what(&check(&lab, run), CheckKind::Chain), &Outcome::Same);
+    assert_eq!(what(&check(&lab, run), CheckKind::Chain), &VerifyOutcome::Same);
     assert!(first_break(&with(head.hash), CheckKind::Head).contains("no event has that hash"));
     assert!("12:34".parse::<NotedHead>().is_err() && "x:".parse::<NotedHead>().is_err());
 }
@@ -232,7 +232,7 @@ fn artifacts_in_a_folder_of_the_users_may_change() {
         change(&folder.join("artifacts/note.txt"));
         let report = check(&lab, run);
         assert!(report.is_good(), "{report:#?}");
-        let Outcome::ChangedSince { what_changed: words } = what(&report, CheckKind::Artifacts) else {
+        let VerifyOutcome::ChangedSince { what_changed: words } = what(&report, CheckKind::Artifacts) else {
             panic!("{report:#?}")
         };
         assert!(words.contains("artifacts/note.txt") && words.contains("the user's"), "{words}");

@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::http::{Answer, answer};
 
 use super::{FORM, JSON, SCRIPT, plain, pour, refused};
-use crate::lab::{Lab, PATIENCE, Server};
+use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -85,7 +85,7 @@ fn is_empty(lab: &Lab) -> bool {
 fn emptied(lab: &Lab) {
     let begin = Instant::now();
     while !is_empty(lab) {
-        assert!(begin.elapsed() < PATIENCE, "uploads are not removed");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "uploads are not removed");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -145,7 +145,7 @@ fn a_form_of_too_many_parts_is_refused() {
 }
 
 #[test]
-fn requests_that_are_never_finished_keep_nobody_waiting() {
+fn unfinished_requests_delay_no_other_client() {
     let (_lab, server) = plain();
     let host = server.client.address;
     let half = [
@@ -198,7 +198,7 @@ fn serves(server: &Server, tokens: &[&str]) {
 }
 
 #[test]
-fn half_sent_requests_without_a_token_lock_nobody_out() {
+fn half_sent_requests_lock_no_client_out() {
     let (_lab, server) = crowded();
     let host = server.client.address;
     let halves = [
@@ -229,7 +229,7 @@ fn half_sent_requests_without_a_token_lock_nobody_out() {
 }
 
 #[test]
-fn streams_of_one_token_lock_nobody_out() {
+fn streams_of_one_token_lock_no_client_out() {
     let (lab, server) = crowded();
     let token = lab.make_token("reader", "read");
     let reader = server.with_token(&token);
@@ -254,7 +254,7 @@ fn streams_of_one_token_lock_nobody_out() {
 }
 
 #[test]
-fn requests_that_wait_for_long_lock_nobody_out() {
+fn long_waiting_requests_lock_no_client_out() {
     let lab = Lab::new();
     lab.skill("plain", SCRIPT);
     lab.skill("slow", "- - sleep_ms: 600000\n  - output: {answer: done}\n    done: true\n");

@@ -167,7 +167,7 @@ fn around<'a>(text: &'a str, word: &str) -> &'a str {
 }
 
 #[test]
-fn nobody_in_a_private_network_is_told() {
+fn private_addresses_are_not_notified() {
     let (lab, server) = plain();
     let run = server.run("plain", json!({}));
     server.wait(&run);

@@ -56,7 +56,7 @@ fn a_request_of_two_lengths_or_none_that_makes_sense_is_refused() {
 
 /// Chunks count then, as the standard has it, and what follows is not looked at.
 #[test]
-fn after_a_request_with_a_length_and_chunks_nothing_more_is_read() {
+fn nothing_is_read_after_a_request_with_length_and_chunks() {
     let (_lab, server) = plain();
     let (token, host) = (server.token(), server.client.address);
     let line = format!("POST /v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n{JSON}");

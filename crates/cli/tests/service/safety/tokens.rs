@@ -120,7 +120,7 @@ fn a_token_that_is_revoked_is_refused_at_once() {
 }
 
 #[test]
-fn a_body_is_not_read_for_somebody_who_is_not_let_in() {
+fn a_body_is_not_read_without_authorization() {
     let (_lab, server) = plain();
     let headers = [JSON, ("Content-Length", "1000000000")];
     let head = testkit::http::Client { address: server.client.address, token: None }.head("POST", "/v1/runs", &headers);

@@ -8,7 +8,7 @@ use super::{ASKS, LONG, send_form, wait_for};
 use crate::lab::Lab;
 
 #[test]
-fn an_answer_counts_once_and_one_that_is_late_is_told_how_things_are() {
+fn an_answer_counts_once_and_a_late_one_gets_the_state() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let server = lab.serve();
@@ -45,7 +45,7 @@ fn an_answer_counts_once_and_one_that_is_late_is_told_how_things_are() {
 
 /// A client that used the names of contract R5.12 found neither.
 #[test]
-fn the_status_tells_of_automatic_decisions() {
+fn the_status_counts_automatic_decisions() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let server = lab.serve();

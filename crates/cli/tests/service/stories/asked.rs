@@ -15,7 +15,7 @@ fn asked(server: &Server, run: &str) -> Value {
 }
 
 #[test]
-fn a_request_is_told_as_it_was_accepted() {
+fn a_request_is_shown_as_it_was_accepted() {
     let lab = Lab::new();
     let skill = lab.skill("done", DONE);
     fs::write(skill.join("assets/runner.json"), r#"{"version": "1.2.3", "max_attempt": 7, "require_marker": true}"#)

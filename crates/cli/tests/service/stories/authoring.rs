@@ -40,7 +40,7 @@ fn the_patched_text_is_what_the_agent_of_a_run_reads() {
 }
 
 #[test]
-fn what_cannot_be_patched_is_told() {
+fn a_skill_that_cannot_be_patched_is_reported() {
     let lab = Lab::new();
     let skill = lab.skill("alone", DONE);
     fs::write(skill.join("assets/runner.json"), r#"{"execution_modes": ["interactive"]}"#).expect("written");
@@ -103,7 +103,7 @@ fn a_skill_is_looked_at_and_not_kept() {
 }
 
 #[test]
-fn engines_tell_how_to_get_them() {
+fn engines_say_how_to_install_them() {
     let lab = Lab::new();
     let server = lab.serve();
     let list = server.get("/v1/engines").json();
@@ -121,7 +121,7 @@ fn engines_tell_how_to_get_them() {
 
 /// The list said nothing of a schema that is none, and offered the skill to be started.
 #[test]
-fn what_is_wrong_with_a_skill_is_told_in_the_list() {
+fn the_list_reports_what_is_wrong_with_a_skill() {
     let lab = Lab::new();
     lab.skill("good", DONE);
     let bad = lab.skill("bad", DONE);

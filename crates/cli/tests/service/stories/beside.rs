@@ -18,7 +18,7 @@ fn elsewhere(lab: &Lab, skill: &str) -> String {
 }
 
 #[test]
-fn runs_of_another_process_are_answered_and_canceled_through_the_service() {
+fn runs_of_another_process_are_served_over_http() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let (first, second) = (elsewhere(&lab, "asks"), elsewhere(&lab, "asks"));
@@ -67,7 +67,7 @@ fn the_program_acts_on_runs_of_the_server() {
 
 /// Symptom it guards against: a stop that ends what runs, or a start that runs it again beside itself.
 #[test]
-fn a_stop_leaves_engines_running_and_the_next_start_finishes_their_runs() {
+fn after_a_stop_the_next_start_finishes_the_runs() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let server = lab.serve();

@@ -59,7 +59,7 @@ fn clients_that_leave_after_every_event_get_each_once() {
 }
 
 #[test]
-fn a_server_that_stops_and_comes_again_loses_nobody() {
+fn followers_survive_a_restart_of_the_server() {
     let lab = Lab::new();
     lab.skill("slow", &slow_talk(40));
     let mut server = lab.serve();
@@ -93,7 +93,7 @@ impl Random {
 }
 
 #[test]
-fn a_server_that_is_killed_at_any_moment_loses_nobody() {
+fn followers_survive_a_kill_of_the_server() {
     let given = std::env::var("SKILLRUN_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     eprintln!("SKILLRUN_SEED={seed}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::http::{Client, Event, Opened};
 
-use crate::lab::{Lab, PATIENCE, Server};
+use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
@@ -144,7 +144,7 @@ impl Follower {
     pub(super) fn follow(mut self, client: &Client, most: usize, service: Service) -> Self {
         let begin = Instant::now();
         for tells in [Tells::LastEventId, Tells::Cursor].into_iter().cycle() {
-            assert!(begin.elapsed() < PATIENCE, "{} events and no end: {:?}", self.got.len(), self.got.last());
+            assert!(begin.elapsed() < TEST_TIMEOUT, "{} events and no end: {:?}", self.got.len(), self.got.last());
             match (self.take(client, tells, most), service) {
                 (Ok(Came::Complete), _) => break,
                 (Ok(Came::Enough), _) => {}
@@ -176,7 +176,7 @@ pub(super) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T
         if let Some(found) = found() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
         thread::sleep(Duration::from_millis(3));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::http::{Client, Event};
 
 use super::follower::wait_for;
-use crate::lab::{Lab, PATIENCE, Server};
+use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 const QUICK: &str = "- - say: I begin.\n  - sleep_ms: 100\n  - output: {answer: done}\n    done: true\n";
 const FAILS: &str = "- - say: I begin.\n  - fail: the model is not there\n";
@@ -55,7 +55,7 @@ impl Watcher {
     fn watch(mut self, client: &Client, expected: &Mutex<Option<Statuses>>) -> Self {
         let begin = Instant::now();
         while expected.lock().expect("whole").as_ref() != Some(&self.runs) {
-            assert!(begin.elapsed() < PATIENCE, "it has {:?}", self.runs);
+            assert!(begin.elapsed() < TEST_TIMEOUT, "it has {:?}", self.runs);
             let header = self.cursor.as_deref().map(|id| ("Last-Event-ID", id));
             let Ok(opened) = client.events("/v1/stream", header.as_slice()) else {
                 thread::sleep(Duration::from_millis(3));

@@ -15,7 +15,7 @@ fn outline(server: &Server, run: &str, query: &str) -> Value {
 }
 
 /// What an outline says of each event, in the words of the history.
-fn told(outline: &Value) -> Vec<Value> {
+fn events_of(outline: &Value) -> Vec<Value> {
     let column = |name: &str| outline[name].as_array().expect(name);
     let first = outline["first_seq"].as_u64().expect("a seq");
     let at = |table: &str, place: &Value| column(table)[usize::try_from(place.as_u64().unwrap()).unwrap()].clone();
@@ -58,7 +58,7 @@ fn of_event(event: &Value) -> Value {
 }
 
 #[test]
-fn an_outline_tells_of_the_same_events_as_the_history() {
+fn an_outline_has_the_same_events_as_the_history() {
     let lab = Lab::new();
     lab.skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
     let server = lab.serve();
@@ -73,14 +73,14 @@ fn an_outline_tells_of_the_same_events_as_the_history() {
     }
 
     let whole = outline(&server, &run, "");
-    assert_eq!(told(&whole), expected);
+    assert_eq!(events_of(&whole), expected);
     assert_eq!((&whole["last_seq"], &whole["epoch"]), (&history["last_seq"], &history["epoch"]));
 
     for limit in [1, 7, 50_000] {
         let (mut all, mut from) = (Vec::new(), 1);
         while from <= expected.len() {
             let page = outline(&server, &run, &format!("from_seq={from}&limit={limit}"));
-            let events = told(&page);
+            let events = events_of(&page);
             assert_eq!(events.len(), limit.min(expected.len() + 1 - from), "from {from} by {limit}");
             from += events.len();
             all.extend(events);
@@ -97,7 +97,7 @@ fn beyond_the_end_is_empty_and_a_wrong_question_is_a_problem() {
     let run = server.run("talk", json!({"mode": "auto"}));
     assert_eq!(server.wait(&run)["status"], "succeeded");
     let empty = outline(&server, &run, "from_seq=1000000");
-    assert_eq!((told(&empty), &empty["first_seq"]), (Vec::new(), &json!(1_000_000)));
+    assert_eq!((events_of(&empty), &empty["first_seq"]), (Vec::new(), &json!(1_000_000)));
     assert_eq!(empty["last_seq"], outline(&server, &run, "")["ts"].as_array().expect("a column").len());
     for wrong in ["limit=0", "limit=50001", "limit=x", "from_seq=-1"] {
         let answer = server.get(&format!("/v1/runs/{run}/events/outline?{wrong}"));

@@ -90,7 +90,7 @@ fn without_comments(body: &[u8]) -> String {
 }
 
 #[test]
-fn slow_readers_and_stuck_ones_get_everything_and_hold_up_nobody() {
+fn slow_and_stuck_readers_delay_no_other_reader() {
     let lab = Lab::new();
     lab.skill("much", &script());
     let server = lab.serve();

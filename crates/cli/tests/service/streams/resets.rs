@@ -38,7 +38,7 @@ fn refused(server: &Server, path: &str) -> Answer {
 }
 
 #[test]
-fn a_cursor_beyond_the_end_or_of_another_epoch_gets_reset_and_everything() {
+fn an_invalid_cursor_gets_a_reset_and_all_events() {
     let lab = Lab::new();
     let server = lab.serve();
     let run = finished(&lab, &server);
@@ -81,7 +81,7 @@ fn translated(events: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn after_events_were_lost_old_cursors_get_reset_and_new_ones_hold() {
+fn after_lost_events_only_old_cursors_are_reset() {
     let lab = Lab::new();
     let server = lab.serve();
     let run = finished(&lab, &server);
@@ -116,7 +116,7 @@ fn after_events_were_lost_old_cursors_get_reset_and_new_ones_hold() {
 }
 
 #[test]
-fn runs_that_are_gone_or_never_were_are_told_apart() {
+fn removed_and_unknown_runs_are_distinguished() {
     let lab = Lab::new();
     let server = lab.serve();
     let run = finished(&lab, &server);

@@ -40,7 +40,7 @@ fn a_limit_that_is_just_reached_limits_nothing() {
 }
 
 #[test]
-fn a_file_that_does_not_fit_is_passed_over_and_smaller_ones_are_hashed() {
+fn a_file_over_the_limit_is_skipped_and_smaller_ones_hashed() {
     let work = Workspace::with_limits(|limits| limits.bytes = 10);
     work.write("a", "12345");
     // A hole of a terabyte: reading it would take minutes.
@@ -54,7 +54,7 @@ fn a_file_that_does_not_fit_is_passed_over_and_smaller_ones_are_hashed() {
 }
 
 #[test]
-fn beyond_the_limit_of_entries_folders_are_named_and_not_looked_into() {
+fn beyond_the_limit_folders_are_listed_without_content() {
     let work = Workspace::with_limits(|limits| limits.entries = 5);
     for name in ["a/1", "b/1", "b/2", "b/3", "c/1"] {
         work.write(name, "x");

@@ -11,7 +11,7 @@ fn hash(text: &str) -> String {
 }
 
 #[test]
-fn created_modified_and_deleted_are_told_with_hashes() {
+fn created_modified_and_deleted_are_listed_with_hashes() {
     let work = Workspace::new();
     work.write("same", "same");
     work.write("src/a.rs", "one\ntwo\n");
@@ -148,7 +148,7 @@ fn a_change_that_hides_its_time_is_seen() {
 }
 
 #[test]
-fn the_reason_for_a_missing_difference_is_told() {
+fn the_reason_for_a_missing_difference_is_recorded() {
     let omitted = |old: &[u8], new: &[u8]| {
         let work = Workspace::with_limits(|limits| limits.text = 10);
         work.write("a", old);

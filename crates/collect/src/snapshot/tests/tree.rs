@@ -32,7 +32,7 @@ fn an_entry_has_all_its_facts() {
 }
 
 #[test]
-fn the_order_is_that_of_names_with_a_folder_before_what_is_in_it() {
+fn names_are_in_order_and_folders_before_their_content() {
     let work = Workspace::new();
     for name in ["a/z", "a.b", "a-b", "a/b/c", "B", "ab"] {
         work.write(name, "");
@@ -162,7 +162,7 @@ fn what_cannot_be_read_is_an_entry_with_an_error() {
 
 /// Root reads all modes; a folder that is nested too deep is unreadable for every user.
 #[test]
-fn what_is_in_an_unreadable_folder_is_neither_created_nor_deleted() {
+fn content_of_an_unreadable_folder_is_not_a_change() {
     let depth = |depth| super::Limits { depth, ..super::Limits::default() };
     let mut work = Workspace::new();
     work.write("a/b/c", "x");
@@ -268,7 +268,7 @@ fn a_file_that_vanishes_is_left_out_and_was_deleted() {
 
 /// While deleted entries are reported, `breathe` runs between the check of a file and its opening.
 #[test]
-fn a_file_replaced_between_being_looked_at_and_being_opened_is_not_read() {
+fn a_file_replaced_before_it_is_opened_is_not_read() {
     let replaced = |replace: fn(&Workspace)| {
         let work = Workspace::new();
         fs::write(work.folder.path().join("outside"), "x").expect("written");

@@ -37,7 +37,7 @@ fn is_rebuilt(news: &[Opened]) -> bool {
 }
 
 #[test]
-fn a_file_that_is_no_catalog_is_made_anew() {
+fn a_file_that_is_not_a_catalog_is_rebuilt() {
     let (world, rows) = filled();
     let good = fs::read(world.path()).expect("a file");
     let noise = |len: usize| (0..len as u64).map(|at| (at * at * 31 % 251) as u8).collect::<Vec<_>>();
@@ -78,7 +78,7 @@ fn every_page_may_be_noise() {
 }
 
 #[test]
-fn a_damage_met_by_a_question_is_mended_before_it_is_answered() {
+fn a_damage_found_by_a_query_is_repaired_first() {
     let (world, rows) = filled();
     let (mut catalog, opened) = world.open();
     assert_eq!(opened, Opened::Good);
@@ -95,7 +95,7 @@ fn a_damage_met_by_a_question_is_mended_before_it_is_answered() {
 }
 
 #[test]
-fn other_versions_boots_and_tables_are_made_anew() {
+fn other_versions_boots_and_tables_are_rebuilt() {
     let (world, rows) = filled();
     for (sql, why) in [
         ("PRAGMA user_version = 77", Some(Rebuild::OtherVersion)),
@@ -158,7 +158,7 @@ fn the_file_is_for_its_owner_alone() {
 }
 
 #[test]
-fn whoever_gets_no_turn_goes_its_own_way() {
+fn a_process_that_gets_no_lock_uses_memory() {
     let (world, rows) = filled();
     let (mut catalog, _) = world.open();
     let other = rusqlite::Connection::open(world.path()).expect("opened");

@@ -12,7 +12,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn half_a_fold_goes_on(data in prop::collection::vec(any_data(), 0..40), at in 0..40_usize) {
+    fn half_a_fold_can_be_resumed(data in prop::collection::vec(any_data(), 0..40), at in 0..40_usize) {
         let events: Vec<_> = (1..).zip(data).map(|(seq, data)| read(&event_of(run_id(1), seq, data))).collect();
         let mut whole = Fold::default();
         events.iter().for_each(|event| whole.add(event));
@@ -28,7 +28,7 @@ proptest! {
 
 /// New optional fields of the state would be read from old rows as none, without an error.
 #[test]
-fn whoever_changes_the_fold_raises_its_version() {
+fn a_changed_fold_needs_a_new_version() {
     let json = serde_json::to_string(&Fold::default()).expect("JSON");
     let state = r#"{"status":null,"continuation":null,"attempt":0,"started":null,"attempt_is_open":false,"session_id":null,"question":null,"interactions":0,"calls":0,"reply":null,"requests":{},"auto_decisions":0,"last_auto_decision_at":null,"canceling":null,"failing":null,"verdict":null,"not_before":null,"retry":null,"process_ended":false,"is_unfinished":false,"last_seq":0}"#;
     let expected = format!(

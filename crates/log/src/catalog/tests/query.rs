@@ -145,7 +145,7 @@ fn runs_are_counted_and_those_that_go_on_are_known() {
 
 /// A retry is recognized once its row exists; until then it still has to be created.
 #[test]
-fn a_retry_that_is_missing_is_told() {
+fn a_missing_retry_is_reported() {
     let world = World::new();
     let (mut catalog, _) = world.open();
     let (first, again) = (run_id(1), run_id(2));

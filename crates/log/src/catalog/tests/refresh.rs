@@ -108,7 +108,7 @@ fn only_what_is_new_is_read() {
 }
 
 #[test]
-fn a_torn_end_is_no_news_and_what_comes_after_it_is() {
+fn a_torn_end_is_not_a_change_but_later_events_are() {
     let world = World::new();
     let run = run_id(1);
     world.append(run, &life());
@@ -129,7 +129,7 @@ fn a_torn_end_is_no_news_and_what_comes_after_it_is() {
 }
 
 #[test]
-fn a_damage_is_told_and_stops_nobody_else() {
+fn a_damage_is_reported_and_does_not_affect_other_runs() {
     let world = World::new();
     let runs = [run_id(1), run_id(2), run_id(3)];
     runs.iter().for_each(|run| world.append(*run, &life()));
@@ -213,7 +213,7 @@ fn another_inode_or_epoch_is_another_log() {
 }
 
 #[test]
-fn what_is_no_run_is_passed_over_and_what_is_gone_goes() {
+fn other_folders_are_skipped_and_removed_runs_disappear() {
     let world = World::new();
     for number in 1..4 {
         world.append(run_id(number), &life());

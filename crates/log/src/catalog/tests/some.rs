@@ -52,7 +52,7 @@ fn a_large_log_is_read_in_pieces_and_comes_out_the_same() {
 }
 
 #[test]
-fn a_mended_file_has_all_rows_again() {
+fn a_repaired_file_has_all_rows_again() {
     let world = World::new();
     (1..4).for_each(|number| world.append(run_id(number), &life()));
     for damage in ["deleted", "no catalog", "emptied"] {
@@ -127,7 +127,7 @@ fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
 }
 
 #[test]
-fn rows_tell_the_last_words_and_what_they_cost() {
+fn rows_show_the_last_message_and_the_usage() {
     let world = World::new();
     let (mut catalog, _) = world.open();
     let run = run_id(1);
@@ -151,7 +151,7 @@ fn rows_tell_the_last_words_and_what_they_cost() {
         refreshed(&world, &mut catalog, run).expect("a row").usage
     };
     assert_eq!(usage_after(&[]), None);
-    let tokens = |input_tokens, output_tokens| Some(Usage { input_tokens, output_tokens });
+    let tokens = |input_tokens, output_tokens| Some(TokenUsage { input_tokens, output_tokens });
     assert_eq!(usage_after(&[usage(Some(3), None)]), tokens(Some(3), None));
     assert_eq!(usage_after(&[usage(Some(4), Some(1)), usage(None, None)]), tokens(Some(7), Some(1)));
     assert_eq!(usage_after(&[usage(Some(u64::MAX), None)]), tokens(Some(u64::MAX), Some(1)), "bounded");

@@ -76,7 +76,7 @@ fn many_refresh_at_once_and_no_row_goes_back() {
 }
 
 #[test]
-fn many_who_find_a_damaged_file_at_once_all_see_every_run() {
+fn concurrent_repairs_leave_every_run_visible() {
     let world = World::new();
     for number in 1..40 {
         world.append(run_id(number), &life());
@@ -105,7 +105,7 @@ fn many_who_find_a_damaged_file_at_once_all_see_every_run() {
 }
 
 #[test]
-fn whoever_is_killed_leaves_a_good_catalog() {
+fn a_killed_process_leaves_a_valid_catalog() {
     let world = World::new();
     let mut child = None;
     for round in 0..30_u64 {

@@ -11,7 +11,7 @@ use crate::bells::Bells;
 use crate::conformance::{LONG, moment, tailed};
 
 #[test]
-fn whoever_wants_to_know_of_all_runs_hears_of_each() {
+fn a_subscriber_to_all_runs_is_woken_for_each() {
     let fixture = Fixture::new(0);
     let (log, heard) = (fixture.log(), Arc::new(std::sync::Mutex::new(Vec::new())));
     let take = || std::mem::take(&mut *heard.lock().expect("a lock"));
@@ -48,7 +48,7 @@ fn whoever_wants_to_know_of_all_runs_hears_of_each() {
 }
 
 #[test]
-fn a_tail_hears_of_a_writer_elsewhere_at_once() {
+fn a_tail_notices_another_writer_at_once() {
     let fixture = Fixture::new(3);
     let run = fixture.run;
     let (here, there) = (fixture.log(), fixture.log());
@@ -72,7 +72,7 @@ fn a_tail_hears_of_a_writer_elsewhere_at_once() {
 }
 
 #[test]
-fn a_tail_hears_of_a_removal_elsewhere() {
+fn a_tail_notices_a_removal_by_another_process() {
     let fixture = Fixture::new(3);
     let run = fixture.run;
     let (here, there) = (fixture.log(), fixture.log());
@@ -112,7 +112,7 @@ fn a_tail_goes_from_outside_to_inside_and_back() {
 }
 
 #[test]
-fn a_second_log_over_the_folder_is_no_second_writer() {
+fn a_second_log_over_the_folder_cannot_write() {
     let fixture = Fixture::new(3);
     let (here, there) = (fixture.log(), fixture.log());
     here.open(fixture.run).expect("opened");
@@ -127,7 +127,7 @@ fn a_second_log_over_the_folder_is_no_second_writer() {
 }
 
 #[test]
-fn a_run_that_cannot_be_watched_is_looked_at() {
+fn a_run_that_cannot_be_watched_is_polled() {
     let folder = TempDir::new().expect("a folder");
     // The system refuses to watch a missing file, as it does when there are too many watches.
     let runs = folder.path().to_owned();
@@ -138,7 +138,7 @@ fn a_run_that_cannot_be_watched_is_looked_at() {
         rung.fetch_add(1, Ordering::SeqCst);
     });
     let subscription = bells.subscribe(run_id(1), wake);
-    bells.look_outside(run_id(1), || false).expect("started");
+    bells.update_watch(run_id(1), || false).expect("started");
     assert_eq!(bells.outside.watched(), (0, 1));
     let start = Instant::now();
     while count.load(Ordering::SeqCst) < 2 {

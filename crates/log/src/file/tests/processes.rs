@@ -148,7 +148,7 @@ fn appended(line: String) -> Option<u64> {
 }
 
 #[test]
-fn a_second_process_is_no_second_writer() {
+fn a_second_process_cannot_write() {
     let fixture = Fixture::new(3);
     let run = fixture.run;
     let mut child = Killed(
@@ -223,8 +223,8 @@ fn on_a_small_disk(folder: &Path) {
     assert_eq!(head, elsewhere.head(run).expect("a head"), "both know the epoch");
     assert!(head.epoch > Epoch::FIRST, "another process may have seen truncated lines");
     let cursor = Cursor::new(Epoch::FIRST, next);
-    assert!(matches!(elsewhere.read(run, cursor, MANY).expect("an answer"), Answer::Reset(_)));
-    assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), Answer::Reset(_)));
+    assert!(matches!(elsewhere.read(run, cursor, MANY).expect("an answer"), LogRead::Reset(_)));
+    assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), LogRead::Reset(_)));
     assert_eq!(log.check(run).expect("checked"), None);
     log.release(run);
 

@@ -38,7 +38,7 @@ fn a_last_line_torn_at_any_byte_is_kept_aside() {
 }
 
 #[test]
-fn a_last_line_that_is_no_event_or_has_another_seq_is_kept_aside() {
+fn a_bad_last_line_is_kept_aside() {
     let other_run = Fixture::new(0);
     let other = |run, seq| {
         let batch =
@@ -79,7 +79,7 @@ fn a_last_line_that_is_no_event_or_has_another_seq_is_kept_aside() {
 }
 
 #[test]
-fn a_damage_in_the_middle_is_told_and_nothing_is_appended() {
+fn a_damage_in_the_middle_is_reported_and_stops_appends() {
     let pristine = Fixture::new(20);
     let whole = pristine.bytes();
     let starts = starts(&whole);
@@ -153,13 +153,13 @@ fn a_power_failure_gives_a_new_epoch_and_readers_a_reset() {
     let bytes = fixture.bytes();
     fixture.set_bytes(&bytes[..starts(&bytes)[2]]);
     let log = fixture.log_in_boot("b");
-    assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), Answer::Reset(_)), "beyond the end");
+    assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), LogRead::Reset(_)), "beyond the end");
     let recovered = log.open(run).expect("opened");
     assert!(recovered.is_new_epoch);
     assert_eq!(recovered.head, Head { epoch: Epoch(2), next_seq: Seq(3) });
     log.append(run, Seq(3), &events(run, 3, 9), Durability::Derived).expect("appended");
     for log in [&log, &fixture.log()] {
-        assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), Answer::Reset(_)), "of another epoch");
+        assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), LogRead::Reset(_)), "of another epoch");
     }
     log.release(run);
     assert!(!log.open(run).expect("opened").is_new_epoch, "the same boot");
@@ -176,7 +176,7 @@ fn an_empty_log_needs_no_new_epoch() {
 }
 
 #[test]
-fn a_log_that_somebody_else_changed_is_not_appended_to() {
+fn a_log_changed_by_another_process_is_not_appended_to() {
     let fixture = Fixture::new(3);
     let run = fixture.run;
     let log = fixture.log();
@@ -235,7 +235,7 @@ fn assert_chained(fixture: &Fixture, first: u64) {
 }
 
 #[test]
-fn the_chain_goes_on_after_a_torn_end() {
+fn the_chain_continues_after_a_torn_end() {
     let fixture = Fixture::new(5);
     let whole = fixture.bytes();
     fixture.set_bytes(&whole[..whole.len() - 30]);
@@ -252,7 +252,7 @@ fn the_chain_goes_on_after_a_torn_end() {
 /// The index verifies only the beginning of a line. If the rest of that line is torn, nothing valid comes after the
 /// record, and the line before it is the last.
 #[test]
-fn the_chain_goes_on_where_the_line_of_the_last_record_is_torn() {
+fn the_chain_continues_if_the_last_indexed_line_is_torn() {
     let fixture = Fixture::new(0);
     let log = fixture.log();
     log.open(fixture.run).expect("opened");

@@ -6,13 +6,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use skillrun_model::status::Phase;
 
-use super::failure::Told;
+use super::failure::ErrorReport;
 use super::ours::{Name, Wanted, Way};
 use super::usage::Usage;
 use super::wire::{self, Answer, Id};
 use super::{Ending, Names, SessionName, Stage, Turn, status, updates};
 use crate::json;
-use crate::profile::{Emit, Outcome};
+use crate::profile::{Emit, LineOutcome};
 use crate::profiles::text_errors;
 use crate::record::{End, RecordKind};
 
@@ -89,20 +89,20 @@ impl Turn {
         }
     }
 
-    pub(super) fn answered(&mut self, id: &Id<'_>, result: &RawValue, emit: &mut Emit<'_>) -> Outcome {
+    pub(super) fn answered(&mut self, id: &Id<'_>, result: &RawValue, emit: &mut Emit<'_>) -> LineOutcome {
         let answer = wire::object::<Answer<'_>>(result).unwrap_or_default();
         match self.asked(id, |stage| Asked::by_shape(&answer, stage)) {
             Asked::Initialize => self.initialized(&answer, emit),
             Asked::Session(None) => self.session_opened(session_id(answer.session_id), Stage::Turn, emit),
             Asked::Session(Some(wanted)) => match wanted.opened(result) {
                 Ok(id) => self.session_opened(Some(id), after(&wanted.way), emit),
-                Err(unusable) => self.failed(&Told::engine(unusable.to_string()), emit),
+                Err(unusable) => self.failed(&ErrorReport::engine(unusable.to_string()), emit),
             },
             Asked::Now => self.past_is_over(emit),
             Asked::Prompt => self.prompted(&answer, emit),
             Asked::Past | Asked::Other => status(Phase::Working, Some("an answer"), emit),
         }
-        Outcome::Known
+        LineOutcome::Known
     }
 
     fn initialized(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
@@ -188,7 +188,7 @@ impl Turn {
     }
 
     /// An error in place of a response.
-    pub(super) fn refused(&mut self, id: &Id<'_>, error: &RawValue, emit: &mut Emit<'_>) -> Outcome {
+    pub(super) fn refused(&mut self, id: &Id<'_>, error: &RawValue, emit: &mut Emit<'_>) -> LineOutcome {
         let by_number = |stage: Stage| match stage {
             Stage::Opening => Asked::Session(None),
             // Of a later turn, or of the first request: the end in either case.
@@ -198,24 +198,24 @@ impl Turn {
             Asked::Initialize | Asked::Prompt => {
                 self.start_announced(emit);
                 self.close(Ending::Failed, emit);
-                self.failed(&Told::of_error(error), emit);
+                self.failed(&ErrorReport::of_error(error), emit);
             }
             Asked::Session(_) => {
                 self.stage = Stage::Turn;
-                self.failed(&Told::of_session(error), emit);
+                self.failed(&ErrorReport::of_session(error), emit);
             }
             // An agent need not know a request that asks for nothing; any response is enough.
             Asked::Past => return updates::quiet("an answer", emit),
             Asked::Now => self.past_is_over(emit),
             Asked::Other => {
-                let told = Told::of_error(error);
+                let told = ErrorReport::of_error(error);
                 emit.push(text_errors::warning(skillrun_model::Code::EngineWarning, &told.message));
             }
         }
-        Outcome::Known
+        LineOutcome::Known
     }
 
-    fn failed(&mut self, told: &Told, emit: &mut Emit<'_>) {
+    fn failed(&mut self, told: &ErrorReport, emit: &mut Emit<'_>) {
         // Its text may have arrived as a message before.
         if !self.said.take().is_some_and(|said| told.message.contains(&said)) {
             emit.push(text_errors::with_category(&told.message, told.category));
@@ -243,12 +243,12 @@ pub(super) fn session_id(raw: Option<&RawValue>) -> Option<String> {
 }
 
 /// `_meta` of a response that has an error, or a member that has one.
-fn error_in_meta(meta: &RawValue) -> Option<Told> {
+fn error_in_meta(meta: &RawValue) -> Option<ErrorReport> {
     let meta: Value = Some(meta).filter(|meta| meta.get().len() <= META_MAX).and_then(json::decode)?;
     let has_error = |value: &&Value| value.get("error").is_some_and(|error| !error.is_null());
     let holder = Some(&meta).filter(has_error).or_else(|| meta.as_object()?.values().find(has_error))?;
     let error = serde_json::value::to_raw_value(holder.get("error")?).ok()?;
-    Some(Told::of_error(&error))
+    Some(ErrorReport::of_error(&error))
 }
 
 /// Whether a cut line is the response to a prompt and already shows its reason. The reason is inside `result`, which is

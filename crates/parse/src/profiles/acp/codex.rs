@@ -7,7 +7,7 @@ use skillrun_model::Code;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 
-use super::failure::{self, Told};
+use super::failure::{self, ErrorReport};
 use super::wire;
 use crate::record::EngineError;
 
@@ -93,24 +93,24 @@ impl Codex {
 
     /// An error that is retried, or one of another turn.
     fn error(&mut self, error: &RawValue) -> Turned {
-        let told = Told::of_error(error);
+        let told = ErrorReport::of_error(error);
         let retries = wire::object::<CodexError<'_>>(error)
             .and_then(|error| crate::json::decode::<bool>(error.will_retry?))
             .unwrap_or(false);
         self.category = Some(told.category).filter(|category| *category != ErrorCategory::Engine).or(self.category);
         let code = if retries { Code::EngineRetry } else { Code::EngineWarning };
-        let Told { message, category, .. } = told;
+        let ErrorReport { message, category, .. } = told;
         Turned::Broken(Some(EngineError { level: Level::Warning, code, message, category, reset: None }))
     }
 
     /// Why the turn failed, if it did; with the text that was reported.
-    pub(super) fn failure(&self, words: Option<&str>) -> Option<Told> {
+    pub(super) fn failure(&self, words: Option<&str>) -> Option<ErrorReport> {
         if !self.failed {
             return None;
         }
         let message = words.unwrap_or("the turn failed").to_owned();
         let by_words = crate::classify::by_words(&message);
         let category = if by_words == ErrorCategory::Engine { self.category.unwrap_or(by_words) } else { by_words };
-        Some(Told { limit: failure::names_limit(&message), message, category })
+        Some(ErrorReport { limit: failure::names_limit(&message), message, category })
     }
 }

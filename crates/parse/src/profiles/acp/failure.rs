@@ -29,7 +29,7 @@ const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
 const NO_SESSION: [&str; 4] = ["no previous session", "invalid session", "unknown session", "session does not exist"];
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Told {
+pub(super) struct ErrorReport {
     pub(super) message: String,
     pub(super) category: ErrorCategory,
     /// The model was stopped by a limit.
@@ -56,7 +56,7 @@ struct Data {
     service: Option<String>,
 }
 
-impl Told {
+impl ErrorReport {
     pub(super) fn engine(message: String) -> Self {
         Self { message, category: ErrorCategory::Engine, limit: false }
     }

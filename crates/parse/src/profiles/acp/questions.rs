@@ -25,7 +25,7 @@ pub(super) fn wants(method: &str, id: &Id<'_>, params: Option<&RawValue>) -> Wan
         ELICITATION => elicitation(id, params).is_some(),
         _ => return Wants::Service,
     };
-    if is_whole { Wants::Somebody } else { Wants::Nobody }
+    if is_whole { Wants::User } else { Wants::Refusal }
 }
 
 /// What a permission is requested for; none when it cannot be answered.

@@ -12,13 +12,13 @@ use crate::ansi;
 use crate::text::json::repair_surrogates;
 
 #[derive(Debug)]
-pub enum Said<'a> {
+pub enum AgentMessage<'a> {
     /// The response to a request of ours; no result when it is an error.
     Answer { name: Name, result: Option<&'a RawValue> },
     /// A request of the agent. Its id is as it was written.
     Request { id: &'a RawValue, wants: Wants },
     /// A message, a thought, a call: part of the conversation, present or past.
-    Told,
+    Conversation,
     /// Nothing that requires an answer.
     Other,
 }
@@ -26,15 +26,15 @@ pub enum Said<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
     /// An answer of the user, who is asked through the records.
-    Somebody,
+    User,
     /// The same, but it cannot be understood, and the agent would wait indefinitely.
-    Nobody,
+    Refusal,
     /// Something else.
     Service,
 }
 
 /// None when the line is not a message.
-pub fn heard<T>(line: &[u8], take: impl FnOnce(Said<'_>) -> T) -> Option<T> {
+pub fn read_agent_message<T>(line: &[u8], take: impl FnOnce(AgentMessage<'_>) -> T) -> Option<T> {
     let text = String::from_utf8_lossy(line);
     let text = text.strip_suffix('\r').unwrap_or(&text);
     if let Some(message) = message(text) {
@@ -55,25 +55,27 @@ fn message(text: &str) -> Option<Message<'_>> {
     Some(text).filter(|text| text.starts_with('{')).and_then(wire::message)
 }
 
-fn said<'a>(message: &Message<'a>) -> Said<'a> {
+fn said<'a>(message: &Message<'a>) -> AgentMessage<'a> {
     match (message.id, message.method) {
         (Some(id), None) => {
-            let Id::Name(name, _) = Id::read(id) else { return Said::Other };
+            let Id::Name(name, _) = Id::read(id) else { return AgentMessage::Other };
             let is_answer = message.error.is_some() || message.result.is_some();
             let result = message.result.filter(|_| message.error.is_none());
-            Name::read(&name).filter(|_| is_answer).map_or(Said::Other, |name| Said::Answer { name, result })
+            Name::read(&name)
+                .filter(|_| is_answer)
+                .map_or(AgentMessage::Other, |name| AgentMessage::Answer { name, result })
         }
         (Some(id), Some(method)) => {
             let wants = match wire::word(method) {
                 Some(method) => questions::wants(&method, &Id::read(id), message.params),
                 None => Wants::Service,
             };
-            Said::Request { id, wants }
+            AgentMessage::Request { id, wants }
         }
         (None, Some(method)) => {
-            let is_told = wire::word(method).is_some_and(|method| updates::tells(&method, message.params));
-            if is_told { Said::Told } else { Said::Other }
+            let is_told = wire::word(method).is_some_and(|method| updates::is_conversation(&method, message.params));
+            if is_told { AgentMessage::Conversation } else { AgentMessage::Other }
         }
-        (None, None) => Said::Other,
+        (None, None) => AgentMessage::Other,
     }
 }

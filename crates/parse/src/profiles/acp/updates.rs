@@ -10,7 +10,7 @@ use super::draft::{Draft, Ending};
 use super::usage::Usage;
 use super::wire::{self, Content, Id, Meta, Update, UpdateParams};
 use super::{SessionName, Stage, Turn, answers, questions, status, unknown};
-use crate::profile::{Emit, Outcome};
+use crate::profile::{Emit, LineOutcome};
 use crate::profiles::open_message::OpenMessage;
 use crate::record::{MessageKey, RecordKind};
 
@@ -21,7 +21,7 @@ const ELICITATION_OVER: &str = CLIENT_METHOD_NAMES.elicitation_complete;
 const TAKEN_BACK: &str = PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
 
 /// Updates that a session's history consists of.
-const TOLD: [&str; 6] =
+const HISTORY_UPDATES: [&str; 6] =
     ["agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan"];
 
 #[derive(Default, Deserialize)]
@@ -39,7 +39,7 @@ struct ClaudeMeta<'a> {
 }
 
 impl Turn {
-    pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>, emit: &mut Emit<'_>) -> Outcome {
+    pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>, emit: &mut Emit<'_>) -> LineOutcome {
         match method {
             UPDATE => self.update(params, emit),
             TAKEN_BACK => {
@@ -48,7 +48,7 @@ impl Turn {
                 match id.as_ref().and_then(questions::call_id) {
                     Some(call_id) => {
                         emit.push(RecordKind::Withdrawn { call_id });
-                        Outcome::Known
+                        LineOutcome::Known
                     }
                     None => unknown(method),
                 }
@@ -66,7 +66,7 @@ impl Turn {
         id: &Id<'_>,
         params: Option<&RawValue>,
         emit: &mut Emit<'_>,
-    ) -> Outcome {
+    ) -> LineOutcome {
         let asked = match method {
             PERMISSION => questions::permission(id, params, &mut self.calls),
             ELICITATION => questions::elicitation(id, params).map(|question| (Vec::new(), question)),
@@ -77,17 +77,17 @@ impl Turn {
         self.close(Ending::Whole, emit);
         begun.into_iter().for_each(|kind| emit.push(kind));
         emit.push(RecordKind::Question(question));
-        Outcome::Known
+        LineOutcome::Known
     }
 
-    fn update(&mut self, params: Option<&RawValue>, emit: &mut Emit<'_>) -> Outcome {
+    fn update(&mut self, params: Option<&RawValue>, emit: &mut Emit<'_>) -> LineOutcome {
         let Some((session, update, kind)) = read(params) else { return unknown(UPDATE) };
         if self.is_of_another(session, emit) {
             status(Phase::Subagent, Some(&kind), emit);
-            return Outcome::Known;
+            return LineOutcome::Known;
         }
         let known = match kind.as_str() {
-            kind if self.stage == Stage::Opening && TOLD.contains(&kind) => {
+            kind if self.stage == Stage::Opening && HISTORY_UPDATES.contains(&kind) => {
                 status(Phase::Working, Some("the history of the session is replayed"), emit);
                 Some(())
             }
@@ -128,7 +128,7 @@ impl Turn {
             }
             _ => None,
         };
-        known.map_or_else(|| unknown(&format!("{UPDATE}:{kind}")), |()| Outcome::Known)
+        known.map_or_else(|| unknown(&format!("{UPDATE}:{kind}")), |()| LineOutcome::Known)
     }
 
     /// Learns the session's name, and returns whether the update belongs to a session that ours has started. That is
@@ -260,13 +260,13 @@ fn read<'a>(params: Option<&'a RawValue>) -> Option<(Option<&'a RawValue>, Updat
 }
 
 /// Whether it is part of the conversation, present or past.
-pub(super) fn tells(method: &str, params: Option<&RawValue>) -> bool {
-    method == UPDATE && read(params).is_some_and(|(_, _, kind)| TOLD.contains(&kind.as_str()))
+pub(super) fn is_conversation(method: &str, params: Option<&RawValue>) -> bool {
+    method == UPDATE && read(params).is_some_and(|(_, _, kind)| HISTORY_UPDATES.contains(&kind.as_str()))
 }
 
-pub(super) fn quiet(detail: &str, emit: &mut Emit<'_>) -> Outcome {
+pub(super) fn quiet(detail: &str, emit: &mut Emit<'_>) -> LineOutcome {
     status(Phase::Working, Some(detail), emit);
-    Outcome::Known
+    LineOutcome::Known
 }
 
 /// What an agent may request of a client that offers it. Ours does not, and refuses.

@@ -11,7 +11,7 @@
 
 use skillrun_model::Code;
 
-use crate::profile::{Emit, Line, Outcome};
+use crate::profile::{Emit, LineOutcome, ProfileLine};
 use crate::profiles::{stderr, text_errors};
 use crate::record::{RecordKind, Span};
 use crate::{ansi, classify};
@@ -36,19 +36,19 @@ impl Trace {
     }
 }
 
-pub(super) fn line(open: &mut Option<Trace>, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+pub(super) fn line(open: &mut Option<Trace>, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
     let text = ansi::strip(line.text);
     if let Some(trace) = open
         && trace.goes_on_with(line.span, &text)
     {
         trace.span.to = line.span.to;
-        return Outcome::Held;
+        return LineOutcome::Held;
     }
     close(open, emit);
     match error_of(&text) {
         Some(error) => {
             *open = Some(Trace { span: line.span, error });
-            Outcome::Held
+            LineOutcome::Held
         }
         None => stderr::line(line, emit),
     }

@@ -10,7 +10,7 @@ use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 
 use crate::json::{self, Str};
-use crate::profile::{Emit, Outcome};
+use crate::profile::{Emit, LineOutcome};
 use crate::profiles::gemini::failure::Failure;
 use crate::profiles::open_message::OpenMessage;
 use crate::profiles::text_errors;
@@ -113,7 +113,7 @@ enum DraftKind {
 }
 
 impl Turn {
-    pub(super) fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
+    pub(super) fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let known = match event.kind.as_str() {
             "init" => self.init(event, emit),
             "message" => self.message(event, emit),
@@ -121,9 +121,9 @@ impl Turn {
             "tool_result" => self.tool_result(event, emit),
             "error" => self.error(event, emit),
             "result" => self.result(event, emit),
-            other => return Outcome::Unknown(other.to_owned()),
+            other => return LineOutcome::Unknown(other.to_owned()),
         };
-        known.map_or_else(|WrongShape(name)| Outcome::Unknown(name.to_owned()), |()| Outcome::Known)
+        known.map_or_else(|WrongShape(name)| LineOutcome::Unknown(name.to_owned()), |()| LineOutcome::Known)
     }
 
     /// The open message is over.

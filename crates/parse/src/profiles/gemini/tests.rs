@@ -161,7 +161,7 @@ fn an_api_error_is_no_message() {
 }
 
 #[test]
-fn a_new_session_takes_the_end_back() {
+fn a_new_session_retracts_the_end() {
     let facts = stdout(&[INIT, SUCCESS, INIT]).facts();
     assert_eq!(facts, ["session s1", "usage 20 4 1 -", "end success", "session s1", "end taken back"]);
 }
@@ -263,7 +263,7 @@ fn the_merged_recording_counts_when_it_is_alone() {
 }
 
 #[test]
-fn what_a_document_tells() {
+fn a_document_gives_session_answer_and_usage() {
     let document = |members: &str| stdout(&[&format!(r#"{{"session_id":"s1",{members}}}"#)]).lines();
     assert_eq!(document(r#""response":"""#)[1..], ["message: ", "end success", "status turn_completed"]);
     let failed = ["Error ENGINE_ERROR auth: no key", "end failure auth: no key", "status turn_failed"];
@@ -287,7 +287,7 @@ fn what_is_no_document() {
 }
 
 #[test]
-fn the_first_event_or_document_of_a_stream_tells_its_format() {
+fn the_first_event_or_document_determines_the_format() {
     let one_line = DOCUMENT.replace('\n', "");
     let story = stdout(&[INIT, &one_line, SUCCESS]);
     assert_eq!(story.facts(), ["session s1", "unknown object without type", "usage 20 4 1 -", "end success"]);
@@ -393,7 +393,7 @@ fn a_trace_has_a_limit() {
 }
 
 #[test]
-fn a_trace_does_not_go_on_behind_an_overlong_line() {
+fn a_trace_does_not_continue_after_an_overlong_line() {
     let long = "x".repeat(crate::LINE_BUDGET + 1);
     let mut parser = Parser::new(ProfileId::GeminiStreamJson);
     let mut errors = Vec::new();

@@ -4,7 +4,7 @@ use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 
 use crate::parser;
-use crate::profile::{Emit, Line, Outcome};
+use crate::profile::{Emit, LineOutcome, ProfileLine};
 use crate::profiles::stream_text::StreamText;
 use crate::raw::RAW_TEXT_BUDGET;
 use crate::record::{Raw, RecordKind, Span};
@@ -73,7 +73,7 @@ impl Lane {
         self.seen
     }
 
-    pub(super) fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    pub(super) fn line(&mut self, line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let plain = crate::ansi::strip(line.text);
         if let Some(mut block) = self.block.take() {
             let step = match &self.fence {
@@ -90,16 +90,16 @@ impl Lane {
 
     /// A closed block is the engine's. In a fence it is part of the agent's text, unless the fence never ends and the
     /// block is the last content of the stream.
-    fn go_on(&mut self, block: OpenBlock, emit: &mut Emit<'_>) -> Outcome {
+    fn go_on(&mut self, block: OpenBlock, emit: &mut Emit<'_>) -> LineOutcome {
         if block.is_closed() && self.fence.is_none() {
             self.accept(&block, Seen::Whole, emit);
         } else {
             self.block = Some(block);
         }
-        Outcome::Held
+        LineOutcome::Held
     }
 
-    fn ordinary(&mut self, line: &str, plain: &str, span: Span, start: BlockStart, emit: &mut Emit<'_>) -> Outcome {
+    fn ordinary(&mut self, line: &str, plain: &str, span: Span, start: BlockStart, emit: &mut Emit<'_>) -> LineOutcome {
         let block = match start {
             BlockStart::Allowed => OpenBlock::begun_by(line, plain, span),
             BlockStart::Denied => None,
@@ -107,7 +107,7 @@ impl Lane {
         if let Some(mut error) = self.error.take() {
             if block.is_none() && error.take(plain, span) {
                 self.error = Some(error);
-                return Outcome::Held;
+                return LineOutcome::Held;
             }
             error.close(emit);
         }
@@ -123,29 +123,29 @@ impl Lane {
             None => {
                 self.error = OpenError::begun_by(plain, span);
                 if self.error.is_some() {
-                    return Outcome::Held;
+                    return LineOutcome::Held;
                 }
                 if !self.has_begun && self.start_up < START_UP_MAX && is_start_up(plain) {
                     self.start_up += 1;
                     uncertain(plain, span, emit);
-                    return Outcome::Held;
+                    return LineOutcome::Held;
                 }
                 if let Some(id) = resume_hint(plain) {
                     self.hint(id, HINT, span);
                     emit.push_at(span, Vec::new(), HINT, RecordKind::Status { phase: Phase::Working, detail: None });
-                    return Outcome::Held;
+                    return LineOutcome::Held;
                 }
                 if let Some(id) = hint_inside(plain) {
                     self.hint(id, HINT_INSIDE, span);
                     uncertain(plain, span, emit);
-                    return Outcome::Held;
+                    return LineOutcome::Held;
                 }
                 self.fence = OpenFence::opened_by(plain);
             }
         }
         self.has_begun |= !plain.trim().is_empty();
         self.text.line(line, span);
-        Outcome::Held
+        LineOutcome::Held
     }
 
     fn hint(&mut self, id: &str, confidence: f64, span: Span) {

@@ -3,7 +3,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{Code, ProfileId, Stream};
 
 use crate::LINE_BUDGET;
-use crate::profiles::stream_text::testing::{Told, read, read_whole};
+use crate::profiles::stream_text::testing::{TurnReport, read, read_whole};
 use crate::record::{AnswerFrom, EndPolicy, Record, RecordKind, Span};
 
 const STDOUT_FIRST: AnswerFrom = AnswerFrom::FirstOf(&[Stream::Stdout, Stream::Stderr]);
@@ -25,15 +25,15 @@ const BLOCK: &str = r#"<Execution Info>
 </Execution Info>
 "#;
 
-fn iflow(stdout: &str, stderr: &str) -> Told {
+fn iflow(stdout: &str, stderr: &str) -> TurnReport {
     read(ProfileId::IflowText, stdout.as_bytes(), stderr.as_bytes())
 }
 
-fn stdout(text: &str) -> Told {
+fn stdout(text: &str) -> TurnReport {
     iflow(text, "")
 }
 
-fn phases(told: &Told) -> Vec<Phase> {
+fn phases(told: &TurnReport) -> Vec<Phase> {
     let mut phases = Vec::new();
     for record in &told.records {
         if let RecordKind::Status { phase, .. } = &record.kind {
@@ -48,7 +48,7 @@ fn exit(confidence: f64) -> EndPolicy {
 }
 
 #[test]
-fn a_block_tells_session_usage_and_end() {
+fn a_block_reports_session_usage_and_end() {
     let told = iflow("Hello.\n", BLOCK);
     assert_eq!(told.sessions(), [("session-01", 1.0)]);
     assert_eq!(phases(&told), [Phase::TurnCompleted]);
@@ -117,7 +117,7 @@ fn a_block_of_a_terminal_has_escape_sequences() {
 }
 
 #[test]
-fn a_cut_block_is_one_but_tells_no_end() {
+fn a_cut_block_counts_but_reports_no_end() {
     let whole = BLOCK.trim_end();
     let id_known_from = whole.find("session-01\"").expect("id") + "session-01\"".len();
     for cut in "<Execution Info>".len()..whole.len() {
@@ -167,7 +167,7 @@ fn a_block_longer_than_its_budget_is_text() {
 }
 
 #[test]
-fn a_block_that_begins_anew_gives_back_the_first() {
+fn a_second_block_start_turns_the_first_into_text() {
     let told = stdout(&format!("<Execution Info>\n{{ \"session-id\": \"session-0\",\n{BLOCK}"));
     assert_eq!(told.texts(), ["<Execution Info>\n{ \"session-id\": \"session-0\","]);
     assert_eq!(told.sessions(), [("session-01", 1.0)]);
@@ -221,7 +221,7 @@ fn a_resume_hint_names_the_session_where_no_block_does() {
 }
 
 #[test]
-fn what_only_speaks_of_a_session_is_no_hint() {
+fn a_line_that_only_mentions_a_session_is_not_a_hint() {
     let cases = [
         "iflow --resume=SESSION",
         "iflow --resume=session-id",
@@ -237,7 +237,7 @@ fn what_only_speaks_of_a_session_is_no_hint() {
     }
 }
 
-fn raws(told: &Told) -> Vec<&str> {
+fn raws(told: &TurnReport) -> Vec<&str> {
     let mut raws = Vec::new();
     for record in &told.records {
         if let RecordKind::Raw(raw) = &record.kind {
@@ -326,7 +326,7 @@ fn other_words_and_places_are_no_errors() {
 }
 
 #[test]
-fn a_refused_session_is_told_apart() {
+fn a_refused_session_has_its_own_code() {
     let told = iflow("", "Error: No saved session found\n");
     assert_eq!(told.errors()[0].code, Code::SessionNotFound);
 }

@@ -9,7 +9,7 @@ use skillrun_model::status::Phase;
 use super::wire::{self, ControlCancel, ControlRequest, Requested};
 use super::{cut, status};
 use crate::json::{self, Str};
-use crate::profile::{Emit, Outcome};
+use crate::profile::{Emit, LineOutcome};
 use crate::record::{Asks, CallQuestion, QUESTION_INPUT_MAX, RecordKind};
 
 const TOOL_MAX: usize = 256;
@@ -17,7 +17,7 @@ const TOOL_MAX: usize = 256;
 const CALL_ID_MAX: usize = 1024;
 
 /// A request of the engine to the host; none when it is a question that cannot be answered.
-pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
+pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<LineOutcome> {
     let ControlRequest { request_id, request } = wire::read(text)?;
     let Requested { subtype, tool_name, input } = request;
     match subtype.as_str() {
@@ -30,14 +30,14 @@ pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
         })),
         other => status(Phase::Working, Some(&format!("control_request {other}")), emit),
     }
-    Some(Outcome::Known)
+    Some(LineOutcome::Known)
 }
 
 /// The engine withdraws a request: its turn was interrupted, or the request was answered elsewhere.
-pub(super) fn cancel(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
+pub(super) fn cancel(text: &str, emit: &mut Emit<'_>) -> Option<LineOutcome> {
     let line: ControlCancel<'_> = wire::read(text)?;
     emit.push(RecordKind::Withdrawn { call_id: call_id(line.request_id)? });
-    Some(Outcome::Known)
+    Some(LineOutcome::Known)
 }
 
 fn call_id(id: Str<'_>) -> Option<String> {

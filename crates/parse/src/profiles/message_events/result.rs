@@ -7,7 +7,7 @@ use skillrun_model::status::Phase;
 use super::wire::{self, each_element, error_words};
 use super::{Dialect, Sender, Turn, category, cut, status};
 use crate::json::{self, Str};
-use crate::profile::{Emit, Outcome};
+use crate::profile::{Emit, LineOutcome};
 use crate::profiles::text_errors;
 use crate::record::{End, EndKind, MessageKey, RecordKind};
 
@@ -37,7 +37,7 @@ impl Signs<'_> {
 }
 
 impl Turn {
-    pub(super) fn result<D: Dialect>(&mut self, line: wire::Result<'_>, emit: &mut Emit<'_>) -> Outcome {
+    pub(super) fn result<D: Dialect>(&mut self, line: wire::ResultEvent<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let api_error: Option<String> = line.api_error.and_then(json::decode);
         let stop_reason: Option<String> = line.stop_reason.and_then(json::decode);
         let signs = Signs {
@@ -46,7 +46,7 @@ impl Turn {
             api_error: api_error.as_deref(),
             stop_reason: stop_reason.as_deref(),
         };
-        let Some(kind) = signs.kind() else { return Outcome::Unknown("result".to_owned()) };
+        let Some(kind) = signs.kind() else { return LineOutcome::Unknown("result".to_owned()) };
         self.has_ended = true;
         if kind == EndKind::Success {
             self.answer::<D>(line.result, emit);
@@ -57,7 +57,7 @@ impl Turn {
         if kind == EndKind::Success {
             emit.push(RecordKind::End(End::success()));
             status(Phase::TurnCompleted, None, emit);
-            return Outcome::Known;
+            return LineOutcome::Known;
         }
         let words = words(&line);
         let shown = words.clone().unwrap_or_else(|| match signs.subtype {
@@ -74,7 +74,7 @@ impl Turn {
         });
         emit.push(text_errors::with_category(&shown, category));
         status(Phase::TurnFailed, None, emit);
-        Outcome::Known
+        LineOutcome::Known
     }
 
     /// The answer as the end of the turn repeats it; a message where no other event contained it.
@@ -97,7 +97,7 @@ impl Turn {
 const WORDS_MAX: usize = 8 * 1024;
 
 /// The engine's text about a failure.
-fn words(line: &wire::Result<'_>) -> Option<String> {
+fn words(line: &wire::ResultEvent<'_>) -> Option<String> {
     let told = |words: &String| !words.trim().is_empty();
     let listed = |errors: &RawValue| {
         let mut all = String::new();
@@ -116,7 +116,7 @@ fn words(line: &wire::Result<'_>) -> Option<String> {
     said.or_else(|| line.errors.map(listed).filter(told)).or_else(|| line.error.and_then(error_words).filter(told))
 }
 
-fn usage(line: &wire::Result<'_>) -> Option<TurnUsage> {
+fn usage(line: &wire::ResultEvent<'_>) -> Option<TurnUsage> {
     let usage: wire::Usage = json::decode(line.usage?)?;
     let cost = line.total_cost_usd.and_then(json::decode::<serde_json::Number>);
     let reported = [

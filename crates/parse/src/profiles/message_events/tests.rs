@@ -101,7 +101,7 @@ pub(in crate::profiles) fn text(id: &str, text: &str) -> String {
 const SUCCESS: &str = concat!(r#"{"type":"result","subtype":"success","is_error":false,"result":"all done"}"#, "\n");
 
 #[test]
-fn init_starts_the_session_and_its_id_is_told_once() {
+fn init_starts_the_session_and_reports_its_id_once() {
     let init = concat!(r#"{"type":"system","subtype":"init","session_id":"s1"}"#, "\n");
     let later = concat!(r#"{"type":"system","subtype":"status","status":"requesting","session_id":"s2"}"#, "\n");
     assert_eq!(read_both(&[init, later].concat()), ["session s1", "session_started", "working: requesting"]);
@@ -158,7 +158,7 @@ fn a_question_before_a_call() {
 }
 
 #[test]
-fn a_question_is_kept_without_what_is_too_large_and_never_by_half_a_name() {
+fn a_question_drops_large_input_and_never_cuts_its_id() {
     let asked = |length: usize| {
         // Eight bytes are braces, key and quotes.
         let input = format!(r#"{{"a":"{}"}}"#, "x".repeat(length - 8));
@@ -184,7 +184,7 @@ fn a_question_is_kept_without_what_is_too_large_and_never_by_half_a_name() {
 }
 
 #[test]
-fn a_question_can_be_taken_back_and_the_rest_of_control_is_status() {
+fn a_question_can_be_withdrawn_and_other_control_is_status() {
     let lines = concat!(
         r#"{"type":"control_cancel_request","request_id":"r1"}"#,
         "\n",
@@ -292,7 +292,7 @@ fn a_subagent_is_status_alone() {
 }
 
 #[test]
-fn success_is_told_by_is_error() {
+fn is_error_decides_about_success() {
     assert_eq!(read_both(SUCCESS), ["message unnamed all done", "end success", "turn_completed"]);
     let said = [text("m1", "all done"), SUCCESS.to_owned()].concat();
     assert_eq!(read_both(&said), ["message m1 all done", "end success", "turn_completed"]);
@@ -352,7 +352,7 @@ fn limits_win_over_failures() {
 }
 
 #[test]
-fn usage_as_far_as_it_is_told() {
+fn usage_as_far_as_it_is_reported() {
     let line = concat!(
         r#"{"type":"result","is_error":false,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":2,"#,
         r#""cache_read_input_tokens":3,"total_tokens":12,"output_tokens_details":{"thinking_tokens":1},"x":[]}}"#
@@ -363,7 +363,7 @@ fn usage_as_far_as_it_is_told() {
 }
 
 #[test]
-fn a_new_init_takes_the_end_back() {
+fn a_new_init_retracts_the_end() {
     let init = concat!(r#"{"type":"system","subtype":"init"}"#, "\n");
     let end = concat!(r#"{"type":"result","is_error":false}"#, "\n");
     let expected = ["session_started", "end success", "turn_completed", "end retracted", "session_started"];

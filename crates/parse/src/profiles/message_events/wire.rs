@@ -171,7 +171,7 @@ pub(super) struct ControlCancel<'a> {
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Result<'a> {
+pub(super) struct ResultEvent<'a> {
     #[serde(borrow)]
     pub(super) subtype: Option<Str<'a>>,
     pub(super) is_error: Option<bool>,

@@ -70,7 +70,7 @@ fn a_tool_by_its_state() {
 }
 
 #[test]
-fn a_later_step_takes_the_end_back() {
+fn a_later_step_retracts_the_end() {
     let end = step_finish("stop");
     let ends: Vec<String> =
         facts(&[STEP_START, &end, STEP_START]).into_iter().filter(|line| line.starts_with("end")).collect();
@@ -78,7 +78,7 @@ fn a_later_step_takes_the_end_back() {
 }
 
 #[test]
-fn the_reason_of_a_step_tells_the_end() {
+fn the_reason_of_a_step_determines_the_end() {
     let end = |reason: &str| facts(&[&step_finish(reason)])[2].clone();
     assert_eq!(end("stop"), "end success");
     assert_eq!(end("length"), "end limit engine: length");
@@ -90,7 +90,7 @@ fn the_reason_of_a_step_tells_the_end() {
 /// Found in real use: a model that reaches its limit in every step, with a tool call in each. The engine continues by
 /// itself, and whether it had begun the next step at its timeout is chance.
 #[test]
-fn a_limit_that_the_engine_goes_on_after_is_provisional() {
+fn a_limit_after_which_the_engine_continues_is_provisional() {
     let call = tool(r#"{"status":"completed","input":{"command":"ls"},"output":"a\n"}"#);
     let length = step_finish("length");
     let ends =
@@ -197,7 +197,7 @@ fn a_lone_surrogate_spoils_nothing() {
 }
 
 #[test]
-fn a_refused_session_is_told_on_stderr_or_on_a_terminal() {
+fn a_refused_session_is_found_on_stderr_or_a_terminal() {
     let refused = "\u{1b}[91m\u{1b}[1mError: \u{1b}[0mSession not found\n";
     for stream in [Stream::Stderr, Stream::Stdout] {
         let story = read(ProfileId::OpencodeNdjson, &[(stream, refused)]);

@@ -131,7 +131,7 @@ fn decision_table() {
 
 /// Only what is not JSON is broken; another value, spelling or place is not.
 #[test]
-fn tells_which_objects_are_broken() {
+fn reports_which_objects_are_broken() {
     let rows: &[(&str, &[(&str, &str)])] = &[
         (r#"{"__SKILL_DONE__": true}"#, &[]),
         (r#"{"__skill_done__": true}"#, &[]),
@@ -157,7 +157,7 @@ fn tells_which_objects_are_broken() {
         assert_eq!(seen, *expected, "{text}");
     }
     let many = "{\"__SKILL_DONE__\": true,} ".repeat(1_000);
-    assert_eq!(scan(&many).broken.len(), super::BROKEN_TOLD);
+    assert_eq!(scan(&many).broken.len(), super::BROKEN_REPORTED);
 }
 
 #[test]

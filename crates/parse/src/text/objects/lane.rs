@@ -15,7 +15,7 @@ pub(crate) struct Frame {
 
 /// What a byte does to a lane.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum LaneStep {
     Continues,
     /// The byte opens a container here. The caller pushes the frame.
     Opens,
@@ -106,28 +106,28 @@ impl Lane {
         self.frames.pop_front()
     }
 
-    pub(crate) fn step(&mut self, byte: u8) -> Step {
+    pub(crate) fn step(&mut self, byte: u8) -> LaneStep {
         match self.state {
             State::Text { is_key } => match byte {
                 b'"' => self.go(if is_key { State::Colon } else { State::AfterValue }),
                 b'\\' => self.go(State::Escape { is_key }),
-                0..=0x1f => Step::Fails,
-                _ => Step::Continues,
+                0..=0x1f => LaneStep::Fails,
+                _ => LaneStep::Continues,
             },
             State::Escape { is_key } => match byte {
                 b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.go(State::Text { is_key }),
                 b'u' => self.go(State::Hex { is_key, left: 4 }),
-                _ => Step::Fails,
+                _ => LaneStep::Fails,
             },
             State::Hex { is_key, left } if byte.is_ascii_hexdigit() => {
                 self.go(if left == 1 { State::Text { is_key } } else { State::Hex { is_key, left: left - 1 } })
             }
-            State::Hex { .. } => Step::Fails,
+            State::Hex { .. } => LaneStep::Fails,
             State::Word(rest) => match rest.split_first() {
                 Some((expected, rest)) if *expected == byte => {
                     self.go(if rest.is_empty() { State::AfterValue } else { State::Word(rest) })
                 }
-                _ => Step::Fails,
+                _ => LaneStep::Fails,
             },
             State::Number(number) => match number.next(byte) {
                 Some(number) => self.go(State::Number(number)),
@@ -136,7 +136,7 @@ impl Lane {
                     self.state = State::AfterValue;
                     self.between(byte)
                 }
-                None => Step::Fails,
+                None => LaneStep::Fails,
             },
             State::KeyOrEnd | State::Key | State::Colon | State::ValueOrEnd | State::Value | State::AfterValue => {
                 self.between(byte)
@@ -145,12 +145,12 @@ impl Lane {
     }
 
     /// A byte outside strings, words and numbers.
-    fn between(&mut self, byte: u8) -> Step {
+    fn between(&mut self, byte: u8) -> LaneStep {
         let Some(inner) = self.frames.back_mut() else {
-            return Step::Fails;
+            return LaneStep::Fails;
         };
         match (self.state, byte) {
-            (_, b' ' | b'\t' | b'\n' | b'\r') => Step::Continues,
+            (_, b' ' | b'\t' | b'\n' | b'\r') => LaneStep::Continues,
             (State::KeyOrEnd, b'"') => {
                 inner.opens_key = true;
                 self.go(State::Text { is_key: true })
@@ -165,13 +165,13 @@ impl Lane {
             (State::AfterValue, b']') if !inner.is_object => self.close(),
             (State::KeyOrEnd, b'}') | (State::ValueOrEnd, b']') => self.close(),
             (State::Value | State::ValueOrEnd, _) => self.value(byte),
-            _ => Step::Fails,
+            _ => LaneStep::Fails,
         }
     }
 
-    fn value(&mut self, byte: u8) -> Step {
+    fn value(&mut self, byte: u8) -> LaneStep {
         match byte {
-            b'{' | b'[' => Step::Opens,
+            b'{' | b'[' => LaneStep::Opens,
             b'"' => self.go(State::Text { is_key: false }),
             b't' => self.go(State::Word(b"rue")),
             b'f' => self.go(State::Word(b"alse")),
@@ -179,20 +179,20 @@ impl Lane {
             b'-' => self.go(State::Number(Number::Minus)),
             b'0' => self.go(State::Number(Number::Zero)),
             b'1'..=b'9' => self.go(State::Number(Number::Whole)),
-            _ => Step::Fails,
+            _ => LaneStep::Fails,
         }
     }
 
-    fn close(&mut self) -> Step {
+    fn close(&mut self) -> LaneStep {
         self.state = State::AfterValue;
         match self.frames.pop_back() {
-            Some(frame) => Step::Closes(frame),
-            None => Step::Fails,
+            Some(frame) => LaneStep::Closes(frame),
+            None => LaneStep::Fails,
         }
     }
 
-    fn go(&mut self, state: State) -> Step {
+    fn go(&mut self, state: State) -> LaneStep {
         self.state = state;
-        Step::Continues
+        LaneStep::Continues
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use serde::Deserialize;
 use skillrun_evidence::error::EvidenceErrorKind;
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::{Attempt, Extent, Feed, Folder, HostRecord, LiveFeed, Patterns, Step, Stream, names};
+use skillrun_evidence::{Attempt, Extent, Feed, FeedStep, Folder, HostRecord, LiveFeed, Patterns, Stream, names};
 use skillrun_model::{AttemptNumber, Wiring};
 
 use super::CastError;
@@ -130,7 +130,7 @@ impl Playing {
             Source::Recorded(feed) => feed.next_step()?,
             Source::Live(feed, extent) => feed.next_step(*extent)?,
         };
-        let Some(Step { t_ns, kind }) = step else { return Ok(Played::Over) };
+        let Some(FeedStep { t_ns, kind }) = step else { return Ok(Played::Over) };
         let at = self.begin.plus_nanos(t_ns);
         Ok(match kind {
             StepKind::Bytes { stream, bytes } => match &mut self.decoders[stream.index()] {

@@ -3,7 +3,7 @@
 use std::vec;
 
 use serde::Deserialize;
-use skillrun_log::{Answer, Cursor, EventLog, Limits, LogLine, Seq};
+use skillrun_log::{Cursor, EventLog, Limits, LogLine, LogRead, Seq};
 use skillrun_model::rasp::EventType;
 use skillrun_model::{AttemptNumber, RunId, Timestamp};
 
@@ -94,9 +94,9 @@ impl<'a, L: EventLog + ?Sized> Markers<'a, L> {
             return Ok(None);
         }
         let page = match self.log.read(self.run, self.cursor, Limits::default())? {
-            Answer::Page(page) => page,
+            LogRead::Page(page) => page,
             // The end was read before, so this event must exist.
-            Answer::Reset(_) => return Err(CastError::LogCut),
+            LogRead::Reset(_) => return Err(CastError::LogCut),
         };
         if page.is_empty() {
             return Err(CastError::LogCut);

@@ -51,7 +51,7 @@ fn events_of_a_byte_are_those_whose_range_or_piece_has_it() {
     let world = story();
     let at = |attempt, stream, offset| {
         let found = events_at(&world.log, run_id(), AttemptNumber(attempt), stream, offset, 100).expect("readable");
-        assert_eq!(found.rest, Rest::Nothing);
+        assert_eq!(found.rest, EventsRest::Nothing);
         seqs(&found)
     };
     assert_eq!(at(1, Stream::Stdout, 0), [2]);
@@ -82,14 +82,14 @@ fn more_than_wanted_is_told() {
     let world = World::new(&[]);
     let events: Vec<Event> = (1..=5).map(|seq| event(seq, 1, out(0, 10), vec![])).collect();
     world.append(&events);
-    for (limit, wanted, rest) in [(0, 0, Rest::CutOff), (4, 4, Rest::CutOff), (5, 5, Rest::Nothing)] {
+    for (limit, wanted, rest) in [(0, 0, EventsRest::CutOff), (4, 4, EventsRest::CutOff), (5, 5, EventsRest::Nothing)] {
         let found = events_at(&world.log, run_id(), ONE, Stream::Stdout, 3, limit).expect("readable");
         assert_eq!((found.events.len(), found.rest), (wanted, rest));
     }
 }
 
 #[test]
-fn a_log_without_events_has_none_and_one_that_is_missing_is_told() {
+fn an_empty_log_has_no_events_and_a_missing_log_fails() {
     let world = World::new(&[]);
     assert!(events_at(&world.log, run_id(), ONE, Stream::Stdout, 0, 1).expect("readable").events.is_empty());
     let other = RunId::new(9, [9; 10]);

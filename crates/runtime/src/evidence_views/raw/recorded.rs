@@ -65,7 +65,7 @@ impl Measured<'_> {
         }
         let told = match self.host {
             Some(_) if is_one_pty => None,
-            Some(host) => self.told_by_host(host, &index, index_len)?.filter(|told| *told <= len),
+            Some(host) => self.size_from_host(host, &index, index_len)?.filter(|told| *told <= len),
             None if is_one_pty || !self.audit.join(names::SOCKET).exists() => None,
             None => self.last_record(&index, index_len, len)?,
         };
@@ -76,7 +76,7 @@ impl Measured<'_> {
     }
 
     /// The size in the host's record, if the index has everything that it had then.
-    fn told_by_host(&self, host: &HostRecord, index: &File, index_len: u64) -> io::Result<Option<u64>> {
+    fn size_from_host(&self, host: &HostRecord, index: &File, index_len: u64) -> io::Result<Option<u64>> {
         let told = match self.stream {
             Stream::Stdout => host.bytes.stdout,
             Stream::Stderr => host.bytes.stderr,

@@ -49,7 +49,7 @@ fn a_part_of_a_line_is_hidden_as_the_whole_line_says() {
 
 /// The input of a process has ranges of its own, which are written later than its bytes.
 #[test]
-fn what_was_written_to_the_process_is_hidden_until_its_secrets_are_known() {
+fn stdin_is_hidden_until_its_secrets_are_known() {
     let world = World::new(&[MAIL]);
     let mut recorder = world.recorder(ONE, &[Stream::Stdout]);
     recorder.write_stdin(b"use hunter22 of jo@example.org\n").expect("written");

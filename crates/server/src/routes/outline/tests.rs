@@ -124,7 +124,7 @@ fn large_events_and_long_ids_make_an_answer_shorter() {
 }
 
 #[test]
-fn what_is_no_event_is_not_drawn() {
+fn lines_that_are_not_events_are_omitted() {
     let mut drawing = Drawing::new(Position::BEGINNING, 1);
     let good = event(1).to_json();
     for wrong in

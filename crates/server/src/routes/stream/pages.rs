@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::blocking::blocking;
-use crate::summaries::{Change, Epoch, Since, Summaries};
+use crate::summaries::{Epoch, RowChange, Since, Summaries};
 
 /// The changes requested last. Only one request at a time queries: the requests that arrive meanwhile mostly need the
 /// same changes.
@@ -54,8 +54,8 @@ fn written(epoch: Epoch, number: Option<u64>, since: Since) -> Page {
         Since::Changes(changes) => {
             let to = changes.last().map(|(number, _)| *number).or(number).unwrap_or_default();
             let pieces = changes.into_iter().map(|(number, change)| match change {
-                Change::Row(row) => frame(epoch, number, "run", &json!(row)),
-                Change::Removed(run) => frame(epoch, number, "removed", &json!({ "run_id": run })),
+                RowChange::Row(row) => frame(epoch, number, "run", &json!(row)),
+                RowChange::Removed(run) => frame(epoch, number, "removed", &json!({ "run_id": run })),
             });
             Page { from: number, to, pieces: pieces.collect() }
         }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_serve_all_who_stand_at_the_same_place_and_a_list_is_new() {
+    async fn changes_are_shared_and_lists_are_not() {
         let world = World::new();
         make(&world.log, run(1));
         let (pages, summaries) = (Pages::default(), world.start());

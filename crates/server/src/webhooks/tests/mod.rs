@@ -3,8 +3,8 @@
 //! - `events`: Logs for the tests. `receiver`: a webhook receiver. `world`: a data folder and everything in it.
 //! - `telling`: messages that arrive. `trouble`: messages that do not.
 
+mod delivery;
 pub(super) mod events;
+mod failures;
 mod receiver;
-mod telling;
-mod trouble;
 mod world;

@@ -11,8 +11,8 @@ use super::super::address::PrivateAddresses;
 use super::super::record::Delivery;
 use super::super::schedule::Schedule;
 use super::super::secret_file::system_random;
-use super::super::send::Patience;
-use super::super::service::{Config, Setup, WebhookError, Webhooks};
+use super::super::send::SendTimeouts;
+use super::super::service::{Config, WebhookError, WebhookSetup, Webhooks};
 use super::super::shared::Pace;
 use super::events::Story;
 
@@ -32,7 +32,7 @@ impl World {
         let config = Config { private_addresses: PrivateAddresses::Allowed, ..Config::default() };
         let pace = Pace {
             schedule: Schedule::every(Duration::from_millis(1), 3),
-            patience: Patience { connect: Duration::from_secs(5), total: Duration::from_secs(10) },
+            timeouts: SendTimeouts { connect: Duration::from_secs(5), total: Duration::from_secs(10) },
             ..Pace::default()
         };
         Self { _folder: folder, data, log, config, pace }
@@ -43,7 +43,7 @@ impl World {
     }
 
     pub(super) fn try_start(&self) -> Result<Webhooks, WebhookError> {
-        let setup = Setup {
+        let setup = WebhookSetup {
             data: self.data.clone(),
             log: self.log.clone(),
             config: self.config.clone(),

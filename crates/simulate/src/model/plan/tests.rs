@@ -22,12 +22,12 @@ fn plan_of(scenario: &str, asked: &Asked) -> Plan {
 }
 
 /// What a plan says and runs, a line each.
-fn told(plan: &Plan) -> Vec<String> {
-    let told = |block: &Block| match block {
+fn summarized(plan: &Plan) -> Vec<String> {
+    let summarized = |block: &Block| match block {
         Block::Text(text) => text.clone(),
         Block::Tool(call) => format!("$ {}", call.arguments["command"].as_str().unwrap_or_default()),
     };
-    plan.blocks.iter().map(told).collect()
+    plan.blocks.iter().map(summarized).collect()
 }
 
 fn after(results: usize) -> Asked {
@@ -47,33 +47,36 @@ fn a_command_then_the_end() {
         ("bigtool", texts::BIG, texts::done()),
         ("cutafter", texts::DATE, texts::done()),
     ] {
-        assert_eq!(told(&plan_of(scenario, &asked())), [format!("$ {command}")], "{scenario}");
-        assert_eq!(told(&plan_of(scenario, &after(1))), [end], "{scenario}");
+        assert_eq!(summarized(&plan_of(scenario, &asked())), [format!("$ {command}")], "{scenario}");
+        assert_eq!(summarized(&plan_of(scenario, &after(1))), [end], "{scenario}");
     }
     assert_eq!(plan_of("cutafter", &asked()).fate, Fate::Whole);
     assert_eq!(plan_of("cutafter", &after(1)).fate, Fate::Cut);
     assert_eq!(plan_of("parallel", &asked()).blocks.len(), 2);
-    assert_eq!(told(&plan_of("parallel", &after(2))), [texts::done()]);
+    assert_eq!(summarized(&plan_of("parallel", &after(2))), [texts::done()]);
 }
 
 #[test]
 fn questions_are_asked_once_each() {
-    assert_eq!(told(&plan_of("interactive", &asked())), [texts::QUESTION]);
-    assert_eq!(told(&plan_of("interactive", &having_said(texts::QUESTION))), [texts::done_fenced()]);
-    assert_eq!(told(&plan_of("askuser", &asked())), [texts::ASK]);
-    assert_eq!(told(&plan_of("askuser", &having_said(texts::ASK))), [texts::done()]);
+    assert_eq!(summarized(&plan_of("interactive", &asked())), [texts::QUESTION]);
+    assert_eq!(summarized(&plan_of("interactive", &having_said(texts::QUESTION))), [texts::done_fenced()]);
+    assert_eq!(summarized(&plan_of("askuser", &asked())), [texts::ASK]);
+    assert_eq!(summarized(&plan_of("askuser", &having_said(texts::ASK))), [texts::done()]);
     for asked in 0..3 {
         let said = texts::QUESTIONS[..asked].join("\n");
-        assert_eq!(told(&plan_of("multi", &having_said(&said))), [texts::QUESTIONS[asked]]);
+        assert_eq!(summarized(&plan_of("multi", &having_said(&said))), [texts::QUESTIONS[asked]]);
     }
-    assert_eq!(told(&plan_of("multi", &having_said(&texts::QUESTIONS.join("\n")))), [texts::done()]);
+    assert_eq!(summarized(&plan_of("multi", &having_said(&texts::QUESTIONS.join("\n")))), [texts::done()]);
 }
 
 #[test]
 fn commentary_comes_before_commands() {
-    assert_eq!(told(&plan_of("commentary", &asked())), [texts::COMMENTARY[0].to_owned(), format!("$ {}", texts::DATE)]);
-    assert_eq!(told(&plan_of("commentary", &after(1)))[0], texts::COMMENTARY[1]);
-    assert_eq!(told(&plan_of("commentary", &after(2))), [texts::done()]);
+    assert_eq!(
+        summarized(&plan_of("commentary", &asked())),
+        [texts::COMMENTARY[0].to_owned(), format!("$ {}", texts::DATE)]
+    );
+    assert_eq!(summarized(&plan_of("commentary", &after(1)))[0], texts::COMMENTARY[1]);
+    assert_eq!(summarized(&plan_of("commentary", &after(2))), [texts::done()]);
 }
 
 #[test]
@@ -96,10 +99,10 @@ fn errors_are_for_everybody_and_titles_are_harmless() {
     let always = ["err400", "err401", "err429", "quota", "err500"];
     for scenario in Scenario::ALL.iter().filter(|scenario| !always.contains(&scenario.as_str())) {
         let plan = plan_of(scenario.as_str(), &nobody);
-        assert_eq!((told(&plan), plan.fate), (vec![texts::TITLE.to_owned()], Fate::Whole), "{scenario}");
+        assert_eq!((summarized(&plan), plan.fate), (vec![texts::TITLE.to_owned()], Fate::Whole), "{scenario}");
     }
     let json = Asked { wants_json: true, ..nobody };
-    assert_eq!(told(&plan_of("auto", &json)), [texts::SIDE_OBJECT]);
+    assert_eq!(summarized(&plan_of("auto", &json)), [texts::SIDE_OBJECT]);
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn without_a_shell_it_says_so() {
     let tools = vec![Offered { name: "read_file".to_owned(), parameters: json!({}) }];
     for scenario in ["auto", "commentary", "parallel", "artifact"] {
         let plan = plan_of(scenario, &Asked { tools: tools.clone(), ..Asked::default() });
-        assert_eq!(told(&plan), [texts::NO_SHELL], "{scenario}");
+        assert_eq!(summarized(&plan), [texts::NO_SHELL], "{scenario}");
     }
 }
 
@@ -130,9 +133,9 @@ fn once_is_once_for_each_key() {
 fn half_an_answer_and_the_other_half() {
     let (first, second) = texts::done_halves();
     let plan = plan_of("maxtokensonce", &asked());
-    assert_eq!((told(&plan), plan.finish), (vec![first.clone()], Finish::Length));
+    assert_eq!((summarized(&plan), plan.finish), (vec![first.clone()], Finish::Length));
     let plan = plan_of("maxtokensonce", &having_said(&first));
-    assert_eq!((told(&plan), plan.finish), (vec![second], Finish::Stop));
+    assert_eq!((summarized(&plan), plan.finish), (vec![second], Finish::Stop));
     assert_eq!(plan_of("maxtokens", &having_said(&first)).finish, Finish::Length);
 }
 
@@ -143,7 +146,7 @@ fn a_script_is_played_turn_by_turn() {
     let turn = |turns| {
         let asked = Asked { turns, ..asked() };
         match decide(&choice("script.x"), &asked, Some(&script), &mut Memory::default()) {
-            Decision::Answer(plan) => told(&plan).join(" "),
+            Decision::Answer(plan) => summarized(&plan).join(" "),
             Decision::Error(failure) => failure.status.to_string(),
         }
     };
@@ -153,7 +156,7 @@ fn a_script_is_played_turn_by_turn() {
 
 #[test]
 fn long_texts_have_their_size() {
-    let size = |scenario: &str| told(&plan_of(scenario, &asked())).concat().len();
+    let size = |scenario: &str| summarized(&plan_of(scenario, &asked())).concat().len();
     assert!((60_000..61_000).contains(&size("long60k")));
     assert!((2_000_000..2_001_000).contains(&size("longtext")));
     assert!((8_000_000..8_001_000).contains(&size("long9000k")), "there is a bound");

@@ -10,10 +10,10 @@ pub(super) fn error(wire: Wire, failure: Failure, now: u64) -> WireError {
     let Failure { status, limit, wait_seconds } = failure;
     let mut headers = Vec::new();
     let error = match (status, limit) {
-        (400, _) => told("invalid_request_error", None, "Invalid request: the simulated model takes none."),
-        (401, _) => told("invalid_request_error", Some("invalid_api_key"), "Incorrect API key provided: dummy."),
-        (402, _) => told("insufficient_balance", Some("insufficient_balance"), "Insufficient Balance"),
-        (404, _) => told(
+        (400, _) => error_body("invalid_request_error", None, "Invalid request: the simulated model takes none."),
+        (401, _) => error_body("invalid_request_error", Some("invalid_api_key"), "Incorrect API key provided: dummy."),
+        (402, _) => error_body("insufficient_balance", Some("insufficient_balance"), "Insufficient Balance"),
+        (404, _) => error_body(
             "invalid_request_error",
             Some("model_not_found"),
             "The model `simulated` does not exist or you do not have access to it.",
@@ -26,7 +26,7 @@ pub(super) fn error(wire: Wire, failure: Failure, now: u64) -> WireError {
                 "Rate limit reached for this model on tokens per min (TPM): Limit 30000, Used 30000, Requested 120. \
                  Please try again in {wait_seconds}s."
             );
-            told("tokens", Some("rate_limit_exceeded"), &message)
+            error_body("tokens", Some("rate_limit_exceeded"), &message)
         }
         (429, Limit::Plan) => match wire {
             // As sent to clients that log in with an account.
@@ -34,17 +34,17 @@ pub(super) fn error(wire: Wire, failure: Failure, now: u64) -> WireError {
                 "type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus",
                 "resets_at": now.saturating_add(u64::from(wait_seconds)), "resets_in_seconds": wait_seconds,
             }),
-            Wire::Chat | Wire::Messages | Wire::Gemini => told(
+            Wire::Chat | Wire::Messages | Wire::Gemini => error_body(
                 "insufficient_quota",
                 Some("insufficient_quota"),
                 "You exceeded your current quota, please check your plan and billing details.",
             ),
         },
-        _ => told("server_error", None, "The server had an error while processing your request."),
+        _ => error_body("server_error", None, "The server had an error while processing your request."),
     };
     WireError { headers, body: json!({"error": error}) }
 }
 
-fn told(kind: &str, code: Option<&str>, message: &str) -> Value {
+fn error_body(kind: &str, code: Option<&str>, message: &str) -> Value {
     json!({"message": message, "type": kind, "param": null, "code": code})
 }

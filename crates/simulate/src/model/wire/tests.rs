@@ -296,7 +296,7 @@ fn ids_differ_between_turns_and_calls() {
 }
 
 #[test]
-fn too_many_requests_are_told_as_each_provider_does() {
+fn too_many_requests_are_reported_as_by_each_provider() {
     let header =
         |error: &WireError, name: &str| error.headers.iter().find(|(of, _)| *of == name).map(|(_, v)| v.clone());
     for wire in Wire::ALL {
@@ -318,7 +318,7 @@ fn failing(status: u16, limit: Limit) -> Failure {
 }
 
 #[test]
-fn a_plan_that_is_used_up_is_told_as_each_provider_does() {
+fn an_exhausted_plan_is_reported_as_by_each_provider() {
     let body = |wire| error(wire, failing(429, Limit::Plan), 1000).body["error"].clone();
     let responses = body(Wire::Responses);
     assert_eq!((&responses["type"], &responses["resets_at"]), (&json!("usage_limit_reached"), &json!(1020)));

@@ -9,8 +9,8 @@ use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
 use signal_hook::consts::FORBIDDEN;
 
 use super::{
-    Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, Marker, Part, Place, Problem, Script, ScriptError, Tool, ToolStatus,
-    Turn, Usage,
+    Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, Marker, Part, Place, Script, ScriptError, ScriptProblem, Tool,
+    ToolStatus, Turn, Usage,
 };
 use crate::scripted::session;
 
@@ -24,25 +24,25 @@ const SLEEP_MAX: u64 = 600_000;
 pub(super) fn script(yaml: &str) -> Result<Script, ScriptError> {
     let whole = |problem| ScriptError { place: Place::Whole, problem };
     if yaml.len() > MAX_BYTES {
-        return Err(whole(Problem::TooLarge));
+        return Err(whole(ScriptProblem::TooLarge));
     }
-    let root = parse(yaml).map_err(|words| whole(Problem::NotYaml(words)))?;
+    let root = parse(yaml).map_err(|words| whole(ScriptProblem::NotYaml(words)))?;
     let (session, list) = split(root).map_err(whole)?;
     if list.is_empty() {
-        return Err(whole(Problem::NoTurn));
+        return Err(whole(ScriptProblem::NoTurn));
     }
     if list.len() > MAX_TURNS {
-        return Err(whole(Problem::TooManyTurns));
+        return Err(whole(ScriptProblem::TooManyTurns));
     }
     let mut count = 0;
     let mut turns = Vec::with_capacity(list.len());
     for (acts, number) in list.into_iter().zip(1..) {
         let Value::Array(acts) = acts else {
-            return Err(ScriptError { place: Place::Turn(number), problem: Problem::NoTurnList });
+            return Err(ScriptError { place: Place::Turn(number), problem: ScriptProblem::NoTurnList });
         };
         count += acts.len();
         if count > MAX_ACTS {
-            return Err(whole(Problem::TooManyActs));
+            return Err(whole(ScriptProblem::TooManyActs));
         }
         turns.push(turn(acts, number)?);
     }
@@ -82,18 +82,18 @@ fn parse(yaml: &str) -> Result<Value, String> {
 }
 
 /// The session's name and the list of turns.
-fn split(root: Value) -> Result<(Option<String>, Vec<Value>), Problem> {
+fn split(root: Value) -> Result<(Option<String>, Vec<Value>), ScriptProblem> {
     let mut fields = match root {
         Value::Array(turns) => return Ok((None, turns)),
         Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Err(Problem::NoScript),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Err(ScriptProblem::NoScript),
     };
     let session = match fields.shift_remove("session") {
         None => None,
         Some(Value::String(id)) if session::is_id(&id) => Some(id),
-        Some(_) => return Err(Problem::BadSession),
+        Some(_) => return Err(ScriptProblem::BadSession),
     };
-    let Some(Value::Array(turns)) = fields.shift_remove("turns") else { return Err(Problem::NoScript) };
+    let Some(Value::Array(turns)) = fields.shift_remove("turns") else { return Err(ScriptProblem::NoScript) };
     nothing_left(&fields)?;
     Ok((session, turns))
 }
@@ -110,8 +110,8 @@ fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
         };
         let before = acts.last().filter(|before| before.part() == Part::Last);
         let out_of_place = match (before, ended, act.part()) {
-            (Some(before), _, _) => Some(Problem::AfterLast(before.word())),
-            (None, Some(word), Part::Inside | Part::EndsTurn) => Some(Problem::AfterEnd(word)),
+            (Some(before), _, _) => Some(ScriptProblem::AfterLast(before.word())),
+            (None, Some(word), Part::Inside | Part::EndsTurn) => Some(ScriptProblem::AfterEnd(word)),
             (None, _, Part::Inside | Part::Anywhere | Part::Last) => None,
             (None, None, Part::EndsTurn) => {
                 ended = Some(act.word());
@@ -134,18 +134,18 @@ fn word_of(value: &Value) -> Option<&str> {
     }
 }
 
-fn act(value: Value) -> Result<Act, Problem> {
+fn act(value: Value) -> Result<Act, ScriptProblem> {
     let mut fields = match value {
         Value::String(word) => return keyed(&word, Value::Null),
         Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return Err(Problem::NoAct),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return Err(ScriptProblem::NoAct),
     };
     // The one act with a second member, because everything inside of the object is the object's.
     if let Some(object) = fields.shift_remove("output") {
         let marker = match fields.shift_remove("done") {
             Some(Value::Bool(true)) => Marker::Done,
             Some(Value::Bool(false)) | None => Marker::Absent,
-            Some(_) => return Err(Problem::Needs("true or false at done")),
+            Some(_) => return Err(ScriptProblem::Needs("true or false at done")),
         };
         nothing_left(&fields)?;
         return Ok(Act::Output { object: mapping(object, OUTPUT)?, marker });
@@ -153,7 +153,7 @@ fn act(value: Value) -> Result<Act, Problem> {
     let mut fields = fields.into_iter();
     match (fields.next(), fields.next()) {
         (Some((word, value)), None) => keyed(&word, value),
-        (None, _) | (Some(_), Some(_)) => Err(Problem::NoAct),
+        (None, _) | (Some(_), Some(_)) => Err(ScriptProblem::NoAct),
     }
 }
 
@@ -163,7 +163,7 @@ const PERMISSION: &str = "a mapping with tool, and optionally input";
 const WRITE: &str = "a mapping with path and content";
 const USAGE: &str = "a mapping of input, output, cached and reasoning to numbers";
 
-fn keyed(word: &str, value: Value) -> Result<Act, Problem> {
+fn keyed(word: &str, value: Value) -> Result<Act, ScriptProblem> {
     Ok(match word {
         "say" => Act::Say(text(value)?),
         "think" => Act::Think(text(value)?),
@@ -171,10 +171,10 @@ fn keyed(word: &str, value: Value) -> Result<Act, Problem> {
         "tool" => Act::Tool(tool(mapping(value, TOOL)?)?),
         "permission" => permission(mapping(value, PERMISSION)?)?,
         "write" => write(mapping(value, WRITE)?)?,
-        "output" => return Err(Problem::Needs(OUTPUT)),
+        "output" => return Err(ScriptProblem::Needs(OUTPUT)),
         "sleep_ms" => {
             let millis = value.as_u64().filter(|millis| *millis <= SLEEP_MAX);
-            Act::Sleep(Duration::from_millis(millis.ok_or(Problem::Needs("0 to 600000 milliseconds"))?))
+            Act::Sleep(Duration::from_millis(millis.ok_or(ScriptProblem::Needs("0 to 600000 milliseconds"))?))
         }
         "usage" => Act::Usage(usage(mapping(value, USAGE)?)?),
         "stderr" => Act::Stderr(text(value)?),
@@ -183,47 +183,49 @@ fn keyed(word: &str, value: Value) -> Result<Act, Problem> {
         "limit" => Act::Limit(text(value)?),
         "exit" => {
             let code = value.as_u64().and_then(|code| code.try_into().ok());
-            Act::Exit(code.ok_or(Problem::Needs("an exit code of 0 to 255"))?)
+            Act::Exit(code.ok_or(ScriptProblem::Needs("an exit code of 0 to 255"))?)
         }
         "end" => alone(&value, Act::End)?,
         "hang" => alone(&value, Act::Hang)?,
         "ignore" => Act::Ignore(ignored(value)?),
         "crash" => Act::Crash(signal(&text(value)?)?),
-        "flood" => Act::Flood(value.as_u64().ok_or(Problem::Needs("a number of bytes"))?),
-        "cut" => Act::Cut(cut(&value).ok_or(Problem::Needs("a number of bytes, negative to count from the end"))?),
+        "flood" => Act::Flood(value.as_u64().ok_or(ScriptProblem::Needs("a number of bytes"))?),
+        "cut" => {
+            Act::Cut(cut(&value).ok_or(ScriptProblem::Needs("a number of bytes, negative to count from the end"))?)
+        }
         "expect_reply" => Act::ExpectReply(text(value)?),
         "echo_reply" => alone(&value, Act::EchoReply)?,
         "echo_prompt" => alone(&value, Act::EchoPrompt)?,
-        _ => return Err(Problem::UnknownAct(short(word))),
+        _ => return Err(ScriptProblem::UnknownAct(short(word))),
     })
 }
 
-fn tool(mut fields: Map<String, Value>) -> Result<Tool, Problem> {
-    let name = fields.shift_remove("name").map(text).transpose()?.ok_or(Problem::Needs(TOOL))?;
+fn tool(mut fields: Map<String, Value>) -> Result<Tool, ScriptProblem> {
+    let name = fields.shift_remove("name").map(text).transpose()?.ok_or(ScriptProblem::Needs(TOOL))?;
     let input = fields.shift_remove("input").map(|input| mapping(input, "a mapping at input")).transpose()?;
     let output = fields.shift_remove("output").map(text).transpose()?;
     let status = match fields.shift_remove("status").as_ref().map(Value::as_str) {
         None | Some(Some("completed")) => ToolStatus::Completed,
         Some(Some("failed")) => ToolStatus::Failed,
         Some(Some("open")) => ToolStatus::Open,
-        Some(Some(_) | None) => return Err(Problem::Needs("completed, failed or open at status")),
+        Some(Some(_) | None) => return Err(ScriptProblem::Needs("completed, failed or open at status")),
     };
     nothing_left(&fields)?;
     Ok(Tool { name, input: input.unwrap_or_default(), output: output.unwrap_or_default(), status })
 }
 
-fn permission(mut fields: Map<String, Value>) -> Result<Act, Problem> {
-    let tool = fields.shift_remove("tool").map(text).transpose()?.ok_or(Problem::Needs(PERMISSION))?;
+fn permission(mut fields: Map<String, Value>) -> Result<Act, ScriptProblem> {
+    let tool = fields.shift_remove("tool").map(text).transpose()?.ok_or(ScriptProblem::Needs(PERMISSION))?;
     let input = fields.shift_remove("input").map(|input| mapping(input, "a mapping at input")).transpose()?;
     nothing_left(&fields)?;
     Ok(Act::Permission { tool, input: input.unwrap_or_default() })
 }
 
-fn write(mut fields: Map<String, Value>) -> Result<Act, Problem> {
-    let path = fields.shift_remove("path").map(text).transpose()?.ok_or(Problem::Needs(WRITE))?;
-    let content = fields.shift_remove("content").map(text).transpose()?.ok_or(Problem::Needs(WRITE))?;
+fn write(mut fields: Map<String, Value>) -> Result<Act, ScriptProblem> {
+    let path = fields.shift_remove("path").map(text).transpose()?.ok_or(ScriptProblem::Needs(WRITE))?;
+    let content = fields.shift_remove("content").map(text).transpose()?.ok_or(ScriptProblem::Needs(WRITE))?;
     nothing_left(&fields)?;
-    Ok(Act::Write { path: inside(&path).ok_or_else(|| Problem::Outside(short(&path)))?, content })
+    Ok(Act::Write { path: inside(&path).ok_or_else(|| ScriptProblem::Outside(short(&path)))?, content })
 }
 
 /// The path, if it can only lie below the working folder. Links are looked at when it is written.
@@ -240,10 +242,10 @@ fn inside(path: &str) -> Option<PathBuf> {
     (!clean.as_os_str().is_empty() && !path.contains('\0') && !path.ends_with('/')).then_some(clean)
 }
 
-fn usage(mut fields: Map<String, Value>) -> Result<Usage, Problem> {
+fn usage(mut fields: Map<String, Value>) -> Result<Usage, ScriptProblem> {
     let mut take = |name| match fields.shift_remove(name) {
         None => Ok(0),
-        Some(value) => value.as_u64().ok_or(Problem::Needs(USAGE)),
+        Some(value) => value.as_u64().ok_or(ScriptProblem::Needs(USAGE)),
     };
     let (input, output) = (take("input")?, take("output")?);
     let (cached, reasoning) = (take("cached")?, take("reasoning")?);
@@ -251,24 +253,24 @@ fn usage(mut fields: Map<String, Value>) -> Result<Usage, Problem> {
     Ok(Usage { input, output, cached, reasoning })
 }
 
-fn ignored(value: Value) -> Result<Vec<Signal>, Problem> {
+fn ignored(value: Value) -> Result<Vec<Signal>, ScriptProblem> {
     let names = match value {
         Value::Array(names) => names,
         Value::String(_) => vec![value],
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-            return Err(Problem::Needs("a list of signals"));
+            return Err(ScriptProblem::Needs("a list of signals"));
         }
     };
     let catchable = |name: Value| {
         let name = text(name)?;
         let signal = signal(&name)?;
         // The library would panic over these.
-        if FORBIDDEN.contains(&signal.as_raw()) { Err(Problem::Uncatchable(name)) } else { Ok(signal) }
+        if FORBIDDEN.contains(&signal.as_raw()) { Err(ScriptProblem::Uncatchable(name)) } else { Ok(signal) }
     };
     names.into_iter().map(catchable).collect()
 }
 
-fn signal(name: &str) -> Result<Signal, Problem> {
+fn signal(name: &str) -> Result<Signal, ScriptProblem> {
     const SIGNALS: &[(&str, Signal)] = &[
         ("HUP", Signal::HUP),
         ("INT", Signal::INT),
@@ -286,7 +288,7 @@ fn signal(name: &str) -> Result<Signal, Problem> {
     ];
     let bare = name.strip_prefix("SIG").unwrap_or(name);
     let found = SIGNALS.iter().find(|(known, _)| *known == bare);
-    found.map(|(_, signal)| *signal).ok_or_else(|| Problem::UnknownSignal(short(name)))
+    found.map(|(_, signal)| *signal).ok_or_else(|| ScriptProblem::UnknownSignal(short(name)))
 }
 
 fn cut(value: &Value) -> Option<Cut> {
@@ -296,37 +298,37 @@ fn cut(value: &Value) -> Option<Cut> {
 }
 
 /// A text. Numbers are not taken for one: `007` and `1.10` would not come out as they were written.
-fn text(value: Value) -> Result<String, Problem> {
+fn text(value: Value) -> Result<String, ScriptProblem> {
     match value {
         Value::String(text) => Ok(text),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Err(Problem::Needs("a text, in quotes where YAML would take it for something else"))
+            Err(ScriptProblem::Needs("a text, in quotes where YAML would take it for something else"))
         }
     }
 }
 
-fn mapping(value: Value, needed: &'static str) -> Result<Map<String, Value>, Problem> {
+fn mapping(value: Value, needed: &'static str) -> Result<Map<String, Value>, ScriptProblem> {
     match value {
         Value::Object(fields) => Ok(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(Problem::Needs(needed))
+            Err(ScriptProblem::Needs(needed))
         }
     }
 }
 
-fn alone(value: &Value, act: Act) -> Result<Act, Problem> {
+fn alone(value: &Value, act: Act) -> Result<Act, ScriptProblem> {
     match value {
         Value::Null | Value::Bool(true) => Ok(act),
         Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            Err(Problem::Needs("no value"))
+            Err(ScriptProblem::Needs("no value"))
         }
     }
 }
 
-fn nothing_left(fields: &Map<String, Value>) -> Result<(), Problem> {
+fn nothing_left(fields: &Map<String, Value>) -> Result<(), ScriptProblem> {
     match fields.keys().next() {
         None => Ok(()),
-        Some(name) => Err(Problem::UnknownMember(short(name))),
+        Some(name) => Err(ScriptProblem::UnknownMember(short(name))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every act through every format that can express it: what comes out must be the same.
 
 use serde_json::{Value, json};
-use skillrun_engine::input::Question;
+use skillrun_engine::input::CallQuestion;
 use skillrun_lifecycle::ProcessExit;
 use skillrun_model::interaction::InteractionKind;
 use skillrun_model::rasp::Data;
@@ -219,7 +219,7 @@ fn a_failed_document_is_on_stderr() {
 }
 
 #[test]
-fn a_limit_is_told_where_the_format_can_tell_it() {
+fn a_limit_is_reported_where_the_format_allows_it() {
     let yaml = "[[say: half of it], [say: x, limit: too long]]";
     let mut told = Vec::new();
     for profile in formats::spoken() {
@@ -300,7 +300,7 @@ fn nothing_comes_after_a_cut() {
 }
 
 #[test]
-fn usage_is_told_with_the_end() {
+fn usage_is_reported_with_the_end() {
     each("[[usage: {input: 200, output: 40, cached: 7, reasoning: 3}, say: done]]", |profile, played| {
         let usage = played.auto().facts.usage;
         let told = usage.map(|u| [u.input_tokens, u.output_tokens, u.cached_input_tokens, u.reasoning_tokens]);
@@ -391,12 +391,12 @@ const ASKING: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStre
 /// A line as the runtime answers it, with what that is an answer to.
 fn answer(profile: ProfileId, id: &str, text: &str) -> String {
     let input = json!({"command": "rm -rf build"});
-    let question = Question { call_id: id, input: Some(&input), asked: None };
+    let question = CallQuestion { call_id: id, input: Some(&input), asked: None };
     skillrun_engine::input::answer(profile, &question, text).expect("it asks")
 }
 
 #[test]
-fn an_engine_asks_before_a_call_and_goes_on_with_the_answer() {
+fn an_engine_asks_before_a_call_and_continues() {
     let yaml = r#"
 - - say: "{{permission}}"
   - permission: {tool: Bash, input: {command: "rm -rf {{prompt}}"}}

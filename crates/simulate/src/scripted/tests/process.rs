@@ -115,7 +115,7 @@ impl Engine {
     }
 }
 
-fn told(stderr: &str) -> Ended {
+fn refused_with(stderr: &str) -> Ended {
     Ended { code: None, signal: None, stdout: String::new(), stderr: format!("simulate-scripted: {stderr}\n") }
 }
 
@@ -130,7 +130,7 @@ turns:
 "#;
 
 #[test]
-fn each_turn_is_a_process_and_the_session_goes_on() {
+fn each_turn_is_a_process_and_the_session_continues() {
     let lab = Lab::new(TALK);
     let first = lab.run(&["codex_ndjson", "--prompt", "Paint it."], "");
     assert_eq!((first.code, first.stderr.as_str()), (Some(0), ""));
@@ -147,7 +147,7 @@ fn each_turn_is_a_process_and_the_session_goes_on() {
     assert!(third.stdout.contains(r#"{\"__SKILL_DONE__\":true,\"colour\":\"red\"}"#), "{}", third.stdout);
 
     let fourth = lab.run(&["codex_ndjson", "--resume", "ses-1"], "");
-    let expected = told("play.yaml: turn 4 was asked for, and it has 3");
+    let expected = refused_with("play.yaml: turn 4 was asked for, and it has 3");
     assert_eq!(fourth, Ended { code: Some(65), ..expected });
 
     let again = lab.run(&["codex_ndjson", "--prompt", "Paint it."], "");
@@ -221,7 +221,7 @@ fn answer(engine: &mut Engine, text: &str) {
     let question: serde_json::Value = serde_json::from_str(&question).expect("JSON");
     let id = question["request_id"].as_str().expect("a name");
     let input = &question["request"]["input"];
-    let question = skillrun_engine::input::Question { call_id: id, input: Some(input), asked: None };
+    let question = skillrun_engine::input::CallQuestion { call_id: id, input: Some(input), asked: None };
     let claude = skillrun_model::ProfileId::ClaudeStreamJson;
     engine.say(&skillrun_engine::input::answer(claude, &question, text).expect("it asks"));
 }
@@ -241,15 +241,15 @@ fn a_sticky_engine_waits_for_its_permissions() {
     let left = lab.run(&["claude_stream_json", "--sticky", "--prompt", "go"], "");
     let asked = "play.yaml: turn 1, act 1 (permission): ";
     let sentence = format!("{asked}stdin ended before an answer to permission_t1_1 came");
-    assert_eq!((left.code, left.stderr), (Some(65), told(&sentence).stderr));
+    assert_eq!((left.code, left.stderr), (Some(65), refused_with(&sentence).stderr));
     let other = lab.run(&["claude_stream_json", "--sticky", "--prompt", "go"], "yes\n");
     let sentence = format!("{asked}the line on stdin, \"yes\", is not an answer to permission_t1_1");
-    assert_eq!((other.code, other.stderr), (Some(65), told(&sentence).stderr));
+    assert_eq!((other.code, other.stderr), (Some(65), refused_with(&sentence).stderr));
     assert!(!other.stdout.contains("deny") && !other.stdout.contains("allow"), "{}", other.stdout);
 
     let alone = lab.run(&["claude_stream_json", "--prompt", "go"], "");
     let sentence = format!("{asked}its answer comes on stdin, to which only a --sticky engine listens");
-    assert_eq!(alone, Ended { code: Some(64), ..told(&sentence) });
+    assert_eq!(alone, Ended { code: Some(64), ..refused_with(&sentence) });
 }
 
 #[test]
@@ -260,9 +260,9 @@ fn a_failure_ends_a_sticky_engine() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told_before_anything_is_done() {
+fn invalid_scripts_are_reported_before_anything_is_done() {
     let lab = Lab::new("[[say: hello], [dance: yes]]");
-    let expected = |sentence| Ended { code: Some(64), ..told(sentence) };
+    let expected = |sentence| Ended { code: Some(64), ..refused_with(sentence) };
     let refused = lab.run(&["codex_ndjson"], "");
     assert_eq!(refused, expected("play.yaml: turn 2, act 1 (dance): there is no act dance"));
     assert!(!lab.path().join(".scripted").exists());
@@ -280,10 +280,10 @@ fn what_makes_no_sense_is_told_before_anything_is_done() {
 }
 
 #[test]
-fn a_reply_that_was_not_expected_is_told() {
+fn an_unexpected_reply_is_reported() {
     let lab = Lab::new("[[expect_reply: please, say: never]]");
     let sentence = "turn 1, act 1 (expect_reply): what the user said, \"now\", does not contain \"please\"";
-    let expected = Ended { code: Some(65), ..told(&format!("play.yaml: {sentence}")) };
+    let expected = Ended { code: Some(65), ..refused_with(&format!("play.yaml: {sentence}")) };
     assert_eq!(lab.run(&["plain_text", "--prompt", "now"], ""), expected);
 }
 

@@ -1,6 +1,6 @@
 //! Plays a turn in memory, then reads and judges it as `skillrun normalize` would.
 
-use skillrun_evidence::Step;
+use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_lifecycle::{Control, ProcessExit, Settled, settle};
 use skillrun_model::rasp::Data;
@@ -110,7 +110,7 @@ impl Played {
             StepKind::Eof(Stream::Stderr),
         ];
         for (kind, t_ns) in steps.into_iter().zip(1..) {
-            pipeline.step(&Step { t_ns, kind }, &mut builder, |event| events.push(event.data));
+            pipeline.step(&FeedStep { t_ns, kind }, &mut builder, |event| events.push(event.data));
         }
         assert_eq!(pipeline.profile(), self.profile, "read as another format");
         let questions = pipeline.take_questions();

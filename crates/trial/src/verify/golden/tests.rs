@@ -37,7 +37,7 @@ fn a_stream_that_is_read_otherwise_is_noticed() {
 }
 
 #[test]
-fn they_are_small_and_tell_nothing_of_a_machine() {
+fn they_are_small_and_anonymous() {
     let all = || ALL.iter().flat_map(|golden| golden.files);
     let bytes: usize = all().map(|(_, bytes)| bytes.len()).sum();
     assert!(bytes <= BYTES_MAX, "{bytes} bytes");

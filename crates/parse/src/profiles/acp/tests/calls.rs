@@ -48,7 +48,7 @@ fn parallel_calls_keep_apart() {
 }
 
 #[test]
-fn an_update_of_a_call_that_nobody_announced_begins_it() {
+fn an_update_of_an_unannounced_call_starts_it() {
     let told = lines(&[
         r#""tool_call_update","toolCallId":"c1","kind":"execute","title":"ls","status":"completed","content":[]"#,
     ]);

@@ -82,7 +82,7 @@ fn content_that_is_no_text_is_known() {
 
 /// The history of a session is replayed when it is loaded.
 #[test]
-fn the_past_is_neither_message_nor_tool_call() {
+fn history_is_neither_message_nor_tool_call() {
     let past = [
         named("m1", "old"),
         unnamed("old too"),
@@ -106,7 +106,7 @@ fn the_past_is_neither_message_nor_tool_call() {
 }
 
 #[test]
-fn an_answer_to_something_else_does_not_end_the_past() {
+fn a_response_to_another_request_does_not_end_the_history() {
     let other = r#"{"jsonrpc":"2.0","id":"mode","result":{}}"#;
     let piece = named("m1", "old");
     assert_eq!(facts(&[INITIALIZED, other, &piece, OPENED]), [""; 0]);
@@ -125,7 +125,7 @@ fn a_subagents_session_is_not_ours() {
 const WARNING: &str = "Warning: Model metadata for `m` not found.\\n\\n";
 
 #[test]
-fn a_warning_of_the_codex_adapter_is_no_message() {
+fn a_warning_of_the_codex_adapter_is_not_a_message() {
     let active = codex(r#"{"threadStatus":{"type":"active","activeFlags":[]}}"#);
     let warned = "Warning ENGINE_WARNING engine: Warning: Model metadata for `m` not found.";
     let story = stdout(&joined(&[&unnamed(WARNING), &active, &named("m1", "x"), &stopped("end_turn")]));
@@ -148,7 +148,7 @@ fn a_warning_of_a_model_is_a_message() {
 }
 
 #[test]
-fn a_notice_of_the_claude_adapter_is_no_message() {
+fn a_notice_of_the_claude_adapter_is_not_a_message() {
     let notice = update(concat!(
         r#""agent_message_chunk","content":{"type":"text","text":"**Notice:** stopped"},"#,
         r#""_meta":{"claudeCode":{"kind":"informational","level":"notice"}}"#

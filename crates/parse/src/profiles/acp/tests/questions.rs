@@ -50,7 +50,7 @@ fn the_id_is_kept_as_it_was_written() {
 }
 
 #[test]
-fn what_nobody_could_answer_is_no_question() {
+fn an_unanswerable_request_is_not_a_question() {
     let long = format!("\"{}\"", "x".repeat(1023));
     for id in ["{}", "[1]", "true", &long] {
         let asked = facts(&[&permission(id, r#""title":"t""#, "")]);

@@ -142,7 +142,7 @@ fn a_loaded_session_shows_no_old_message() {
 /// Symptom: an answer in the history ended a new turn. gemini replays most of the history after its response to
 /// `session/load`.
 #[test]
-fn what_is_told_after_a_session_was_loaded_is_the_past_until_now() {
+fn updates_after_session_load_are_history_until_now() {
     let told = told(&corpus("acp-gemini-loaded-session", 1));
     let id = "run_shell_command__run_shell_command_1794771784223_0";
     assert!(told[0].starts_with(&format!("tool {id} execute ")), "{told:#?}");

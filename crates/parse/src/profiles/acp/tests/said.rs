@@ -1,11 +1,12 @@
 //! The code that answers the agent and the code that asks the user must agree about every request.
 
 use super::facts;
-use crate::acp::{Said, Wants, heard};
+use crate::acp::{AgentMessage, Wants, read_agent_message};
 
 fn wants(line: &str) -> Option<Wants> {
-    let wants = |said: Said<'_>| if let Said::Request { wants, .. } = said { Some(wants) } else { None };
-    heard(line.as_bytes(), wants).flatten()
+    let wants =
+        |said: AgentMessage<'_>| if let AgentMessage::Request { wants, .. } = said { Some(wants) } else { None };
+    read_agent_message(line.as_bytes(), wants).flatten()
 }
 
 /// Symptom: an agent's question was refused, and a user was asked it as well; or neither, and the agent waited. Found
@@ -40,21 +41,23 @@ fn a_question_is_either_asked_or_refused() {
         form(r#"{"message":7}"#),
         form(r#"{"message":"a","message":"b"}"#),
     ];
-    for (lines, expected) in [(&asked[..], Wants::Somebody), (&refused, Wants::Nobody)] {
+    for (lines, expected) in [(&asked[..], Wants::User), (&refused, Wants::Refusal)] {
         for line in lines {
             let is_asked = facts(&[line]).iter().any(|fact| fact.starts_with("question "));
-            assert_eq!((wants(line), is_asked), (Some(expected), expected == Wants::Somebody), "{line}");
+            assert_eq!((wants(line), is_asked), (Some(expected), expected == Wants::User), "{line}");
         }
     }
 }
 
 #[test]
-fn what_is_no_request_is_nothing_to_answer() {
+fn a_line_that_is_not_a_request_needs_no_answer() {
     for line in ["", "words", "[]", "7", r#"{"id":1,"id":2,"method":"x"}"#, r#" {"id":1,"method":"x"}"#] {
         assert_eq!(wants(line), None, "{line:?}");
     }
     assert_eq!(wants(r#"{"id":1,"method":"fs/read_text_file"}"#), Some(Wants::Service));
     assert_eq!(wants(r#"{"id":1,"method":7}"#), Some(Wants::Service));
-    let told = |update: &str| heard(super::update(update).as_bytes(), |said| matches!(said, Said::Told));
+    let told = |update: &str| {
+        read_agent_message(super::update(update).as_bytes(), |said| matches!(said, AgentMessage::Conversation))
+    };
     assert_eq!((told(r#""tool_call""#), told(r#""usage_update""#)), (Some(true), Some(false)));
 }

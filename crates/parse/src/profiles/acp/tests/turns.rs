@@ -16,7 +16,7 @@ fn from_the_first_answer_to_the_end() {
 }
 
 #[test]
-fn the_session_is_told_once_by_answer_or_update() {
+fn the_session_is_reported_once_by_answer_or_update() {
     let named_by_update = [INITIALIZED, &named("m0", "old"), OPENED, &named("m1", "x")].map(str::to_owned);
     let story = stdout(&joined(&named_by_update.iter().map(String::as_str).collect::<Vec<_>>()));
     let sessions = story.lines().into_iter().filter(|line| line.starts_with("session")).collect::<Vec<_>>();
@@ -32,7 +32,7 @@ fn answered(name: &str, result: &str) -> String {
 /// An agent may respond to `session/load` and replay the history afterwards. Whether it knows the requests that ask for
 /// nothing makes no difference.
 #[test]
-fn the_past_of_a_loaded_session_lasts_until_now() {
+fn the_history_of_a_loaded_session_lasts_until_now() {
     let no = r#"{"code":-32601,"message":"Method not found"}"#;
     let after = |name: &str| [answered(name, "{}"), refused(&format!("\"{name}\""), no)];
     for (past, now) in after("past.1").into_iter().zip(after("now")) {
@@ -94,7 +94,7 @@ fn an_agent_in_another_mode_is_a_failure() {
 
 /// Our requests have names; once one was seen, a number is not the name of a request.
 #[test]
-fn a_number_is_no_request_of_a_live_agent() {
+fn a_number_is_not_a_request_id_of_a_live_agent() {
     let error = refused("7", r#"{"code":-32603,"message":"no"}"#);
     let end = answered("prompt.1", r#"{"stopReason":"end_turn"}"#).replace("\"prompt.1\"", "8");
     let told = facts(&[INITIALIZED, OPENED, &error, &end, &named("m1", "x"), &stopped("end_turn")]);
@@ -104,7 +104,7 @@ fn a_number_is_no_request_of_a_live_agent() {
 }
 
 #[test]
-fn the_shape_of_an_answer_tells_where_its_id_is_a_number() {
+fn a_numeric_id_is_resolved_by_the_shape_of_the_answer() {
     let numbers = [INITIALIZED, OPENED, &stopped("end_turn")]
         .map(|line| line.replace("\"initialize\"", "1").replace("\"session\"", "2").replace("\"prompt.1\"", "3"));
     let story = stdout(&joined(&numbers.iter().map(String::as_str).collect::<Vec<_>>()));
@@ -114,7 +114,7 @@ fn the_shape_of_an_answer_tells_where_its_id_is_a_number() {
 }
 
 #[test]
-fn the_reason_tells_the_end() {
+fn the_stop_reason_determines_the_end() {
     let end = |reason: &str| facts(&[&named("m1", "x"), &stopped(reason)]);
     assert_eq!(end("end_turn"), ["message m1: x", "end success"]);
     assert_eq!(end("max_tokens"), ["message m1: x", "end limit engine: max_tokens"]);
@@ -238,7 +238,7 @@ fn an_error_in_place_of_an_answer_is_a_failure() {
 
 /// The claude adapter writes its error as a message before it responds with it.
 #[test]
-fn the_text_of_an_error_is_no_message() {
+fn the_text_of_an_error_is_not_a_message() {
     let rate = r#"{"code":-32603,"message":"Internal error: API Error: (429) no","data":{"errorKind":"rate_limit"}}"#;
     let story = stdout(&joined(&[&named("u1", "API Error: (429) no"), &refused("\"prompt.1\"", rate)]));
     let expected = [
@@ -261,7 +261,7 @@ fn the_text_of_an_error_is_no_message() {
 }
 
 #[test]
-fn a_session_that_is_not_known_is_told_as_such() {
+fn an_unknown_session_is_reported_as_such() {
     let end = |id: &str, error: &str| facts(&[INITIALIZED, &refused(id, error)]).pop().unwrap_or_default();
     let numbers = INITIALIZED.replace("\"initialize\"", "1");
     let by_number = |error: &str| facts(&[&numbers, &refused("2", error)]).pop().unwrap_or_default();

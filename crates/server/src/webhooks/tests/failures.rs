@@ -53,7 +53,7 @@ fn an_address_that_is_gone_is_not_tried_again() {
     watch(&webhooks, run, &[receiver.url("/")]);
     until(&webhooks, run, |told| told.first().is_some_and(|one| one.state == DeliveryState::GivenUp));
     world.write(&story.replied(1).completed());
-    webhooks.look(run);
+    webhooks.check_log(run);
     let told = until(&webhooks, run, |told| told.len() == 2);
     assert_eq!((told[1].state, told[1].tries), (DeliveryState::GivenUp, 0));
     drop(webhooks);
@@ -77,7 +77,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn what_was_written_and_not_sent_is_sent_after_a_restart_with_the_same_id() {
+fn an_unsent_message_keeps_its_id_after_a_restart() {
     let (mut world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("200 OK")]));
     let run = world.write(&finished());
     // It creates records and is terminated before it can send.
@@ -96,7 +96,7 @@ fn what_was_written_and_not_sent_is_sent_after_a_restart_with_the_same_id() {
 }
 
 #[test]
-fn what_happened_while_nobody_was_there_is_told_after_a_restart() {
+fn events_during_downtime_are_sent_after_a_restart() {
     let (world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("200 OK")]));
     let story = Story::new(1).started().asked(question(1, "Which?")).waits();
     let run = world.write(&story);
@@ -112,9 +112,9 @@ fn what_happened_while_nobody_was_there_is_told_after_a_restart() {
 }
 
 #[test]
-fn a_receiver_that_never_answers_holds_up_nobody_else() {
+fn a_silent_receiver_does_not_delay_others() {
     let (mut world, silent) = (World::new(), Receiver::answering(&[Answer::Silence]));
-    world.pace.patience.total = Duration::from_secs(30);
+    world.pace.timeouts.total = Duration::from_secs(30);
     let good = Receiver::answering(&[Answer::Status("200 OK")]);
     let webhooks = world.start();
     for number in 1..=6 {
@@ -140,7 +140,7 @@ fn a_receiver_that_never_answers_holds_up_nobody_else() {
 #[test]
 fn a_receiver_that_is_silent_is_a_failed_try() {
     let (mut world, silent) = (World::new(), Receiver::answering(&[Answer::Silence]));
-    world.pace.patience.total = Duration::from_millis(100);
+    world.pace.timeouts.total = Duration::from_millis(100);
     let run = world.write(&finished());
     let webhooks = world.start();
     watch(&webhooks, run, &[silent.url("/")]);
@@ -171,7 +171,7 @@ fn a_name_that_leads_to_the_loopback_is_refused() {
 }
 
 #[test]
-fn nobody_is_told_of_a_run_that_was_removed() {
+fn a_removed_run_gets_no_messages() {
     let (mut world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("500 No")]));
     world.pace.schedule = Schedule::every(Duration::from_secs(3_600), 3);
     let run = world.write(&finished());
@@ -179,7 +179,7 @@ fn nobody_is_told_of_a_run_that_was_removed() {
     watch(&webhooks, run, &[receiver.url("/")]);
     until(&webhooks, run, |told| told.first().is_some_and(|one| one.tries == 1));
     world.remove(run);
-    webhooks.look(run);
+    webhooks.check_log(run);
     until_true(|| (world.outbox_files() == 0).then_some(()));
     assert_eq!(webhooks.counts().pending, 0);
 }
@@ -200,7 +200,7 @@ fn a_later_message_overtakes_one_that_failed() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_is_a_failed_try_and_found_later() {
+fn a_closed_port_is_a_failed_try_and_retried() {
     let mut world = World::new();
     world.pace.schedule = Schedule::every(Duration::from_millis(20), 1_000);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -216,7 +216,7 @@ fn a_port_where_nobody_listens_is_a_failed_try_and_found_later() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_told_and_left() {
+fn an_unreadable_record_is_reported_and_kept() {
     let world = World::new();
     let run = world.write(&finished());
     let path = world.data.root().join("webhooks").join(format!("{run}.json"));

@@ -13,7 +13,7 @@ use skillrun_skill::{Skill, SkillError};
 
 use crate::accept::{NewRun, Options};
 use crate::data_folder::RunFolder;
-use crate::record::{Request, RunRecord, Sharing, Workspace};
+use crate::record::{RunRecord, RunRequest, Sharing, Workspace};
 
 /// The values that replace those of the old run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -97,7 +97,7 @@ fn with_skill(skill: Skill, record: &RunRecord, folder: &RunFolder, now: Overrid
     }
 }
 
-fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {
+fn options(before: &RunRequest, now: Options, is_same_engine: bool) -> Options {
     Options {
         permission: now.permission.or(Some(before.permission)),
         home: now.home.or(Some(before.home)),

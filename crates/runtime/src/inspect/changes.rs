@@ -27,7 +27,7 @@ const LONGEST_LINE: u64 = 2 << 20;
 /// One change of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "WorkspaceChange")]
-pub struct Change {
+pub struct WorkspaceChange {
     pub change: ChangeKind,
     /// Relative to the root of the workspace.
     pub path: OsText,
@@ -204,7 +204,7 @@ impl<R: Read> Changes<R> {
     }
 
     /// None after the last.
-    pub fn next_change(&mut self) -> Result<Option<Change>, ChangesError> {
+    pub fn next_change(&mut self) -> Result<Option<WorkspaceChange>, ChangesError> {
         self.next_with(change)
     }
 
@@ -221,20 +221,20 @@ impl<R: Read> Changes<R> {
 }
 
 /// Decodes one entry.
-fn change(change: ChangeKind, entry: &[u8]) -> io::Result<Change> {
+fn change(change: ChangeKind, entry: &[u8]) -> io::Result<WorkspaceChange> {
     let alone = |entry| serde_json::from_slice::<Alone>(entry);
     Ok(match change {
         ChangeKind::Created => {
             let Alone { path, version } = alone(entry)?;
-            Change { change, path, before: None, after: Some(version), diff: None, diff_omitted: None }
+            WorkspaceChange { change, path, before: None, after: Some(version), diff: None, diff_omitted: None }
         }
         ChangeKind::Deleted => {
             let Alone { path, version } = alone(entry)?;
-            Change { change, path, before: Some(version), after: None, diff: None, diff_omitted: None }
+            WorkspaceChange { change, path, before: Some(version), after: None, diff: None, diff_omitted: None }
         }
         ChangeKind::Modified => {
             let Modified { path, before, after, diff, diff_omitted } = serde_json::from_slice(entry)?;
-            Change { change, path, before: Some(before), after: Some(after), diff, diff_omitted }
+            WorkspaceChange { change, path, before: Some(before), after: Some(after), diff, diff_omitted }
         }
     })
 }

@@ -12,8 +12,8 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skillrun_engine::descriptor::{Executable, Login, Origin};
-use skillrun_engine::{Descriptor, Disk, Engines, FindError, Found, LoginFound, Permission, Posture, find};
+use skillrun_engine::descriptor::{DescriptorOrigin, Executable, Login};
+use skillrun_engine::{Descriptor, Disk, EngineProgram, Engines, FindError, LoginFound, Permission, Posture, find};
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 use skillrun_model::{ProfileId, Wiring};
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 16;
 
 /// What the caller knows about the user's surroundings.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub struct EngineContext<'a> {
     /// The path of this program.
     pub own: &'a Path,
     /// Where relative paths begin; absolute.
@@ -45,7 +45,7 @@ pub struct Around<'a> {
     pub data: Option<&'a DataFolder>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> EngineContext<'a> {
     /// An empty variable counts as not set.
     fn variable(&self, name: &str) -> Option<&'a OsStr> {
         let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
@@ -59,8 +59,8 @@ impl<'a> Around<'a> {
         self.consents.iter().any(|known| known == name) || by_name().is_some_and(|given| given.contains_key(name))
     }
 
-    fn of(&self, engine: &Descriptor) -> skillrun_engine::Surroundings<'a> {
-        skillrun_engine::Surroundings {
+    fn of(&self, engine: &Descriptor) -> skillrun_engine::FindContext<'a> {
+        skillrun_engine::FindContext {
             own: self.own,
             cwd: self.cwd,
             path: self.variable("PATH"),
@@ -95,7 +95,7 @@ pub enum Tested {
 #[derive(Debug)]
 pub struct State<'a> {
     pub descriptor: &'a Descriptor,
-    pub program: Result<Found, FindError>,
+    pub program: Result<EngineProgram, FindError>,
     pub version: Version,
     pub login: EngineLogin,
     pub consent: EngineConsent,
@@ -124,7 +124,7 @@ pub enum LoginKind {
 }
 
 impl EngineLogin {
-    fn of(descriptor: &Descriptor, around: Around<'_>) -> Self {
+    fn of(descriptor: &Descriptor, around: EngineContext<'_>) -> Self {
         let rule = &descriptor.login;
         let is_set = |name: &str| around.variable(name).is_some();
         let in_home = |path: &Path| around.user_home.is_some_and(|home| home.join(path).exists());
@@ -206,7 +206,7 @@ pub struct EngineList {
 
 impl EngineList {
     /// Takes as long as the slowest program, at most a few seconds for every sixteen of them.
-    pub fn of(engines: &Engines, around: Around<'_>, probing: Probing) -> Self {
+    pub fn of(engines: &Engines, around: EngineContext<'_>, probing: Probing) -> Self {
         let states = State::of_all(engines.iter().collect(), around, probing);
         let broken = engines.broken().map(ToString::to_string).collect();
         Self { engines: states.iter().map(State::engine).collect(), broken }
@@ -214,7 +214,7 @@ impl EngineList {
 }
 
 impl<'a> State<'a> {
-    pub fn of(descriptor: &'a Descriptor, around: Around<'_>, probing: Probing) -> Self {
+    pub fn of(descriptor: &'a Descriptor, around: EngineContext<'_>, probing: Probing) -> Self {
         let program = find(descriptor, &around.of(descriptor), &Disk);
         let version = match (&descriptor.version, &program, probing) {
             (Some(rule), Ok(found), Probing::On) => probe::version(found, rule, around.environment),
@@ -226,7 +226,7 @@ impl<'a> State<'a> {
     }
 
     /// In parallel, because some programs take a second to report their version.
-    pub fn of_all(descriptors: Vec<&'a Descriptor>, around: Around<'_>, probing: Probing) -> Vec<Self> {
+    pub fn of_all(descriptors: Vec<&'a Descriptor>, around: EngineContext<'_>, probing: Probing) -> Vec<Self> {
         let some = |some: &[&'a Descriptor]| -> Vec<Self> {
             std::thread::scope(|scope| {
                 let start = |one: &&'a Descriptor| {
@@ -290,8 +290,8 @@ impl<'a> State<'a> {
             name: descriptor.name.as_str().to_owned(),
             title: descriptor.title.clone(),
             origin: match &descriptor.origin {
-                Origin::Shipped(_) => "shipped".to_owned(),
-                Origin::File(file) => path(file),
+                DescriptorOrigin::Shipped(_) => "shipped".to_owned(),
+                DescriptorOrigin::File(file) => path(file),
             },
             program: found.map(|found| path(&found.program)),
             wrapper: found.and_then(|found| found.wrapper.as_deref()).map(path),

@@ -9,12 +9,12 @@ use skillrun_model::{InteractionId, RunId};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
-use crate::mailbox::{Reply, Said};
+use crate::mailbox::{Reply, RunCommand};
 use crate::run::Run;
 use crate::views;
 
 /// How long a run may be in transfer between two threads.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The interval at which a run that another process holds is checked again.
 const HELD_PAUSE: Duration = Duration::from_secs(1);
@@ -30,30 +30,30 @@ impl Runtime {
         if spelled > REPLY_MAX {
             return Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX });
         }
-        self.inner.say(run, &Said::Reply(reply))
+        self.inner.deliver(run, &RunCommand::Reply(reply))
     }
 
     /// Cancels a run. When this returns, the cancel is on disk; its process may take a moment to end.
     pub fn cancel(&self, run: RunId, by: &str) -> Result<(), RuntimeError> {
-        self.inner.say(run, &Said::Cancel { by: by.to_owned() })
+        self.inner.deliver(run, &RunCommand::Cancel { by: by.to_owned() })
     }
 }
 
 impl Inner {
-    fn say(self: &Arc<Self>, id: RunId, said: &Said) -> Result<(), RuntimeError> {
+    fn deliver(self: &Arc<Self>, id: RunId, command: &RunCommand) -> Result<(), RuntimeError> {
         let begin = Instant::now();
         loop {
             let mailbox = self.desk().mailbox(id);
-            if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(said.clone()))
+            if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(command.clone()))
                 && let Ok(answer) = heard.recv()
             {
                 return answer;
             }
             match self.open(id) {
-                Ok(run) => return self.say_to(run, said),
+                Ok(run) => return self.deliver_unowned(run, command),
                 // A worker of this process takes it up or releases it at this moment.
                 Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
-                    if pid == Some(std::process::id()) && begin.elapsed() < PATIENCE =>
+                    if pid == Some(std::process::id()) && begin.elapsed() < HANDOVER_TIMEOUT =>
                 {
                     std::thread::sleep(Duration::from_millis(2));
                 }
@@ -63,23 +63,23 @@ impl Inner {
     }
 
     /// No process has it, so this process becomes its owner.
-    fn say_to(self: &Arc<Self>, run: Run, said: &Said) -> Result<(), RuntimeError> {
-        let input = match said.clone() {
-            Said::Reply(reply) => Input::Reply {
+    fn deliver_unowned(self: &Arc<Self>, run: Run, command: &RunCommand) -> Result<(), RuntimeError> {
+        let input = match command.clone() {
+            RunCommand::Reply(reply) => Input::Reply {
                 interaction_id: reply.interaction_id,
                 text: reply.text,
                 files: reply.files,
                 request_id: reply.request_id,
             },
-            Said::Cancel { by } => Input::Cancel { by },
-            Said::LetGo => return Ok(()),
+            RunCommand::Cancel { by } => Input::Cancel { by },
+            RunCommand::LetGo => return Ok(()),
         };
-        self.happens_to(run, input)
+        self.apply_unowned(run, input)
     }
 
     /// The deadline of a question has passed.
     pub(super) fn expire(self: &Arc<Self>, id: RunId, interaction_id: InteractionId) {
-        let expired = self.open(id).and_then(|run| self.happens_to(run, Input::Expired { interaction_id }));
+        let expired = self.open(id).and_then(|run| self.apply_unowned(run, Input::Expired { interaction_id }));
         match expired {
             Ok(()) => {}
             // The process that has it may leave the question open.
@@ -92,20 +92,20 @@ impl Inner {
     }
 
     /// Applies an input to a run that no worker has; the decision is carried out.
-    fn happens_to(self: &Arc<Self>, mut run: Run, input: Input<'_>) -> Result<(), RuntimeError> {
+    fn apply_unowned(self: &Arc<Self>, mut run: Run, input: Input<'_>) -> Result<(), RuntimeError> {
         let id = run.id;
         // The remaining work follows from the state.
-        run.happens_between(input, || self.end_left_process(id))?;
+        run.apply_idle(input, || self.end_left_process(id))?;
         self.desk().disarm(id);
         if run.state.is_over() {
             self.desk().queue.remove(id);
             views::write(&self.surroundings.tools, id);
             drop(run);
-            self.see_to_views(id);
+            self.schedule_views(id);
         } else {
             self.take_up_run(run);
         }
-        self.wind_up();
+        self.ensure_timer_thread();
         self.changed.notify_all();
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Inner {
             desk.troubles.remove(&id);
             desk.mailbox(id)
         };
-        if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(Said::LetGo)) {
+        if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(RunCommand::LetGo)) {
             heard.recv().ok();
         }
         self.changed.notify_all();

@@ -27,7 +27,7 @@ impl Worker<'_> {
     pub(super) fn is_free_for_another(&self, attempt: AttemptNumber) -> bool {
         let state = &self.run.state;
         let is_wanted = state.canceling.is_none() && state.failing.is_none();
-        if !is_wanted || !self.was_never_told(attempt) || opening::session_left(&self.run) != SessionLeft::Loadable {
+        if !is_wanted || !self.received_nothing(attempt) || opening::session_left(&self.run) != SessionLeft::Loadable {
             return false;
         }
         let (audit, begin) = (self.run.folder.audit(), Instant::now());
@@ -41,15 +41,15 @@ impl Worker<'_> {
     }
 
     /// A warning that an answer was not delivered, if that is so.
-    pub(super) fn unheard(&self, attempt: AttemptNumber) -> Option<ControlEvent> {
-        let reply = self.run.state.reply.as_ref().filter(|_| self.was_never_told(attempt))?;
+    pub(super) fn undelivered_answer(&self, attempt: AttemptNumber) -> Option<ControlEvent> {
+        let reply = self.run.state.reply.as_ref().filter(|_| self.received_nothing(attempt))?;
         let message =
             format!("the process had ended before it could take the answer to question {}", reply.interaction_id.0);
         Some(closing::warning(Code::SessionLost, message))
     }
 
     /// The process was to begin the attempt with an answer. It received nothing, and wrote nothing.
-    fn was_never_told(&self, attempt: AttemptNumber) -> bool {
+    fn received_nothing(&self, attempt: AttemptNumber) -> bool {
         let run = &self.run;
         let waits_for_it = run.record.engine.continuation == Continuation::Sticky
             && run.state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Turn)

@@ -11,7 +11,7 @@ use super::receiver::{Answer, Receiver};
 use super::world::{World, until, until_true, watch};
 
 #[test]
-fn an_end_is_told_once_and_signed() {
+fn an_end_is_sent_once_and_signed() {
     let (world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("200 OK")]));
     let run = world.write(&Story::new(1).started().completed());
     let webhooks = world.start();
@@ -34,14 +34,14 @@ fn an_end_is_told_once_and_signed() {
     assert!(world.data.run(run).root().join("webhooks.json").exists());
     assert_eq!(webhooks.records(run).unwrap(), told);
     watch(&webhooks, run, &[receiver.url("/hook?a=b")]);
-    webhooks.look(run);
+    webhooks.check_log(run);
     assert_eq!(webhooks.counts(), Counts { delivered: 1, failed_tries: 0, given_up: 0, pending: 0 });
     drop(webhooks);
     assert_eq!(receiver.rest(), 0, "no message is sent twice");
 }
 
 #[test]
-fn every_address_is_told_of_questions_and_ends_in_order() {
+fn every_address_gets_questions_and_ends_in_order() {
     let mut world = World::new();
     let (configured, given) =
         (Receiver::answering(&[Answer::Status("204 No Content")]), Receiver::answering(&[Answer::Status("200 OK")]));
@@ -52,7 +52,7 @@ fn every_address_is_told_of_questions_and_ends_in_order() {
     watch(&webhooks, run, &[given.url("/one")]);
     let story = story.asked(question(1, "Which?")).waits();
     world.write(&story);
-    webhooks.look(run);
+    webhooks.check_log(run);
     for receiver in [&configured, &given] {
         let request = receiver.next();
         assert_eq!(request.json()["type"], "run.waiting_user");
@@ -61,7 +61,7 @@ fn every_address_is_told_of_questions_and_ends_in_order() {
     }
     let story = story.replied(1).canceled();
     world.write(&story);
-    webhooks.look(run);
+    webhooks.check_log(run);
     let ids = [&configured, &given].map(|receiver| {
         let request = receiver.next();
         assert_eq!(request.json()["data"]["status"], json!("canceled"));
@@ -72,12 +72,12 @@ fn every_address_is_told_of_questions_and_ends_in_order() {
 }
 
 #[test]
-fn a_run_that_nobody_is_told_of_leaves_nothing() {
+fn a_run_without_webhooks_leaves_no_record() {
     let world = World::new();
     let run = world.write(&Story::new(1).started().completed());
     let webhooks = world.start();
     watch(&webhooks, run, &[]);
-    webhooks.look(run);
+    webhooks.check_log(run);
     webhooks.stop();
     assert_eq!(webhooks.records(run).unwrap(), []);
     assert_eq!(world.outbox_files(), 0);
@@ -100,7 +100,7 @@ fn records_are_private() {
 }
 
 #[test]
-fn too_many_addresses_are_refused_with_the_configured_ones_counted() {
+fn configured_addresses_count_against_the_limit() {
     let mut world = World::new();
     world.config.urls = vec!["http://127.0.0.1:1/configured".to_owned()];
     let webhooks = world.start();

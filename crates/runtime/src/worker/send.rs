@@ -1,9 +1,9 @@
 //! The messages to the process of a run: answers, and the request to end.
 
 use serde_json::Value;
-use skillrun_collect::protocol::Request;
+use skillrun_collect::protocol::HostRequest;
 use skillrun_engine::acp;
-use skillrun_engine::input::{self, Question, Said};
+use skillrun_engine::input::{self, CallQuestion, UserMessage};
 use skillrun_lifecycle::run::GivenReply;
 use skillrun_model::ProfileId;
 use skillrun_model::interaction::Scope;
@@ -16,7 +16,7 @@ use crate::attempt::reading::Reading;
 
 impl Worker<'_> {
     /// Sends an answer to the running process. The host refuses one that it has written before.
-    pub(super) fn give(&mut self, reply: &GivenReply) {
+    pub(super) fn send_answer(&mut self, reply: &GivenReply) {
         let attempt = self.run.state.attempt;
         if reply.scope == Scope::Turn && opening::is_there(&self.run.folder, attempt) {
             // The process was started with it.
@@ -28,10 +28,10 @@ impl Worker<'_> {
         let call = context.and_then(|context| question(profile, context));
         let answer = call.and_then(|question| input::answer(profile, &question, &words));
         let session = self.run.state.session_id.as_deref();
-        let line = answer.unwrap_or_else(|| input::line(profile, Said { text: &words, session, attempt }));
+        let line = answer.unwrap_or_else(|| input::line(profile, UserMessage { text: &words, session, attempt }));
         if let Some(host) = &mut self.host {
-            host.send(&Request::GoOn);
-            host.say(reply.interaction_id.0.to_string(), line);
+            host.send(&HostRequest::GoOn);
+            host.send_line(reply.interaction_id.0.to_string(), line);
         }
     }
 
@@ -44,36 +44,36 @@ impl Worker<'_> {
         match (is_wanted, state.session_id.as_deref()) {
             (true, Some(session)) if is_agent => {
                 if !host.is_ending() {
-                    host.say(format!("acp.{}.cancel", state.attempt), acp::lines::cancel(session));
+                    host.send_line(format!("acp.{}.cancel", state.attempt), acp::lines::cancel(session));
                     // An agent may not end its turn before it has all answers.
                     let open = state.question.as_ref().filter(|question| question.scope == Scope::Call);
                     if let Some((id, line)) = open.and_then(|open| {
                         let question = question(ProfileId::AcpJsonrpc, open.context.as_ref()?)?;
                         Some((open.interaction_id.0, acp::answer::canceled(question.call_id, &question.asked?)))
                     }) {
-                        host.say(id.to_string(), line);
+                        host.send_line(id.to_string(), line);
                     }
                 }
                 host.end_soon();
             }
             (true, _) => host.end_now(),
             (false, _) => {
-                host.send(&Request::CloseStdin);
-                host.send(&Request::TurnOver { linger: None });
+                host.send(&HostRequest::CloseStdin);
+                host.send(&HostRequest::TurnOver { linger: None });
             }
         }
     }
 
     /// An agent that was asked to cancel its turn: its open questions are not answered any more, and when it has ended
     /// the turn it is not waited for any more.
-    pub(super) fn see_to_cancel(&mut self, reading: &Reading, calls: &mut Calls) {
+    pub(super) fn finish_cancel(&mut self, reading: &Reading, calls: &mut Calls) {
         let Some(host) = self.host.as_mut().filter(|host| host.has_a_moment()) else { return };
         for call in calls.waiting.drain(..) {
             calls.dropped += 1;
             let context = context(&call);
             let asked = asked_in(&context).unwrap_or(NOTHING_OFFERED);
             let line = acp::answer::canceled(&call.call_id, &asked);
-            host.say(format!("acp.{}.dropped.{}", reading.attempt, calls.dropped), line);
+            host.send_line(format!("acp.{}.dropped.{}", reading.attempt, calls.dropped), line);
         }
         if reading.end_so_far().is_some() {
             host.end_now();
@@ -82,11 +82,11 @@ impl Worker<'_> {
 }
 
 /// An agent that offers no options can only be informed that nothing was chosen.
-const NOTHING_OFFERED: acp::Asked<'static> = acp::Asked::Permission(Vec::new());
+const NOTHING_OFFERED: acp::ExpectedAnswer<'static> = acp::ExpectedAnswer::Permission(Vec::new());
 
 /// A question inside a turn, from what the Log has of it.
-fn question(profile: ProfileId, context: &Value) -> Option<Question<'_>> {
+fn question(profile: ProfileId, context: &Value) -> Option<CallQuestion<'_>> {
     let call_id = context.get("call_id")?.as_str()?;
     let asked = asked_in(context).or((profile == ProfileId::AcpJsonrpc).then_some(NOTHING_OFFERED));
-    Some(Question { call_id, input: context.get("input"), asked })
+    Some(CallQuestion { call_id, input: context.get("input"), asked })
 }

@@ -7,7 +7,7 @@ use skillrun_model::status::OnQuota;
 use skillrun_model::{RunId, Timestamp};
 
 use super::*;
-use crate::record::{EngineRecord, FORMAT, HomeChoice, Retry, SkillRecord, Snapshot, Timeouts};
+use crate::record::{EngineRecord, FORMAT, HomeChoice, RetryPolicy, SkillRecord, Snapshot, Timeouts};
 
 fn object(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
@@ -48,7 +48,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             posture: Posture::Enforced,
             login: None,
         },
-        request: Request {
+        request: RunRequest {
             mode: ExecutionMode::Interactive,
             input: object(json!({"a": 1, "b": 2})),
             parameter: object(json!({"c": 3})),
@@ -71,7 +71,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             env: vec!["LANG".to_owned()],
             secrets: vec!["KEY".to_owned()],
             priority: 2,
-            retry: Retry { quota: OnQuota::Wait, quota_max: 3 },
+            retry: RetryPolicy { quota: OnQuota::Wait, quota_max: 3 },
             request_id: Some("mine".to_owned()),
         },
         input_hashes: Default::default(),

@@ -15,7 +15,7 @@ use crate::process::leftovers;
 use crate::process::list::Process;
 
 /// Time limit for a killed host to exit.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HOST_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Kills the host of an attempt with its engine process and everything that it has started. Does nothing if the host is
 /// gone.
@@ -31,7 +31,7 @@ pub fn end_host(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError
         if !is_host_of(&host, audit) {
             return Err(CollectError::Refused(format!("process {} is not the host of attempt {attempt}", host.pid)));
         }
-        if begin.elapsed() >= PATIENCE {
+        if begin.elapsed() >= HOST_EXIT_TIMEOUT {
             return Err(CollectError::Refused(format!("failed to kill the host of attempt {attempt}")));
         }
         host.send(Signal::KILL);

@@ -20,12 +20,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use skillrun_collect::tree;
-use skillrun_engine::Found;
+use skillrun_engine::EngineProgram;
 use skillrun_engine::descriptor::VersionRule;
 use skillrun_engine::version::parse_version;
 
 /// Some need three seconds on an idle machine.
-const PATIENCE: Duration = Duration::from_secs(15);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 /// More than any program prints about its version, on each stream.
 const OUTPUT_MAX: usize = 64 * 1024;
 
@@ -38,7 +38,7 @@ pub enum Version {
     Silent(String),
 }
 
-pub(super) fn version(found: &Found, rule: &VersionRule, environment: &[(OsString, OsString)]) -> Version {
+pub(super) fn version(found: &EngineProgram, rule: &VersionRule, environment: &[(OsString, OsString)]) -> Version {
     if let Some(version) = &found.version {
         return Version::Known(version.clone());
     }
@@ -73,7 +73,7 @@ pub(crate) fn asked(
     for name in ["HOME", "TMPDIR"] {
         around.push((name.into(), home.clone().into()));
     }
-    let output = output(command, argv, &around, PATIENCE);
+    let output = output(command, argv, &around, VERSION_TIMEOUT);
     tree::remove(&home).ok();
     output
 }
@@ -83,9 +83,9 @@ fn output(
     command: &[&Path],
     argv: &[String],
     environment: &[(OsString, OsString)],
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<String, String> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     let [program, words @ ..] = command else { return Err("there is nothing to start".to_owned()) };
     let mut child = Command::new(program)
         .args(words)
@@ -105,7 +105,7 @@ fn output(
     let [stdout, stderr] = pipes;
     match read {
         Ok(End::Reached) => Ok(format!("{}\n{}", stdout.text(), stderr.text())),
-        Ok(End::TimeIsUp) => Err(format!("no answer within {} s", patience.as_secs())),
+        Ok(End::TimeIsUp) => Err(format!("no answer within {} s", timeout.as_secs())),
         Err(error) => Err(format!("failed to read its output ({error})")),
     }
 }
@@ -184,10 +184,10 @@ fn end(child: &mut Child) {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, patience: Duration) -> Result<String, String> {
+    fn sh(script: &str, timeout: Duration) -> Result<String, String> {
         let environment =
             [("PATH", "/usr/bin:/bin"), ("GIVEN", "4.5.6")].map(|(name, value)| (name.into(), value.into()));
-        output(&[Path::new("/bin/sh")], &["-c".to_owned(), script.to_owned()], &environment, patience)
+        output(&[Path::new("/bin/sh")], &["-c".to_owned(), script.to_owned()], &environment, timeout)
     }
 
     #[test]
@@ -211,13 +211,13 @@ mod tests {
 
     #[test]
     fn both_streams_are_read() {
-        assert_eq!(sh("echo 1.2.3; echo warning >&2", PATIENCE).unwrap(), "1.2.3\n\nwarning\n");
+        assert_eq!(sh("echo 1.2.3; echo warning >&2", VERSION_TIMEOUT).unwrap(), "1.2.3\n\nwarning\n");
     }
 
     #[test]
     fn it_gets_the_environment_it_is_given_and_no_other() {
         // The test runner sets a name for the package; the program must not see it.
-        let told = sh("echo $GIVEN ${CARGO_PKG_NAME-none} ${CARGO_MANIFEST_DIR-none}", PATIENCE);
+        let told = sh("echo $GIVEN ${CARGO_PKG_NAME-none} ${CARGO_MANIFEST_DIR-none}", VERSION_TIMEOUT);
         assert_eq!(told.unwrap(), "4.5.6 none none\n\n");
     }
 
@@ -249,13 +249,13 @@ mod tests {
 
     #[test]
     fn one_that_talks_without_end_is_cut() {
-        let output = sh("yes", PATIENCE).unwrap();
+        let output = sh("yes", VERSION_TIMEOUT).unwrap();
         assert_eq!(output.len(), OUTPUT_MAX + 1);
     }
 
     #[test]
     fn one_that_is_no_program_is_told() {
-        let error = output(&[Path::new("/")], &[], &[], PATIENCE).unwrap_err();
+        let error = output(&[Path::new("/")], &[], &[], VERSION_TIMEOUT).unwrap_err();
         assert!(error.starts_with("cannot be started"), "{error}");
     }
 }

@@ -22,13 +22,13 @@ pub struct History {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Kept {
-    asked: Asked,
+    asked: AskedQuestion,
     bytes: usize,
 }
 
 /// A question and how it was resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Asked {
+pub struct AskedQuestion {
     pub question: Pending,
     pub asked_at: Timestamp,
     pub timed_out_at: Option<Timestamp>,
@@ -62,7 +62,7 @@ impl History {
     fn asked(&mut self, question: &Pending, at: Timestamp) {
         // Its size in the Log; it came from there, so it can be serialized.
         let bytes = serde_json::to_vec(question).map_or(0, |text| text.len());
-        let asked = Asked {
+        let asked = AskedQuestion {
             question: question.clone(),
             asked_at: at,
             timed_out_at: None,
@@ -109,7 +109,7 @@ impl History {
     }
 
     /// In the order in which they were asked.
-    pub fn into_list(self) -> Vec<Asked> {
+    pub fn into_list(self) -> Vec<AskedQuestion> {
         self.list.into_iter().map(|kept| kept.asked).collect()
     }
 
@@ -126,7 +126,7 @@ mod tests {
     use skillrun_model::{AttemptNumber, Code};
 
     use super::*;
-    use crate::looking::testing::{Events, second};
+    use crate::inspect::testing::{Events, second};
 
     fn question(id: u32, prompt: &str) -> Data {
         Data::InteractionRequested(Pending {

@@ -15,26 +15,26 @@ use serde::Serialize;
 use skillrun_evidence::names;
 
 use super::deadlines::{Moment, after};
-use crate::lines::{Line, Lines};
+use crate::lines::{Lines, MessageLine};
 use crate::owner::SocketPlace;
-use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Progress, Request, VERSION};
+use crate::protocol::{CloseReason, HostHello, HostRequest, Notice, OwnerHello, RecordedSizes, VERSION};
 
 /// Maximum number of bytes queued for an owner.
 const QUEUE_MAX: usize = 1 << 20;
 
 /// Pause after a failed accept.
-const DEAF: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Time limit for the greeting of an owner.
-const GREETING: Duration = Duration::from_secs(5);
+const OWNER_GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct OwnerSocket {
     listener: UnixListener,
     place: SocketPlace,
     seat: Option<Seat>,
     /// No connection is accepted before this.
-    deaf_until: Option<Moment>,
+    accept_after: Option<Moment>,
 }
 
 /// An owner that is attached, or about to be.
@@ -44,7 +44,7 @@ struct Seat {
     lines: Lines,
     queue: Vec<u8>,
     greeting: Greeting,
-    progress: Option<Progress>,
+    progress: Option<RecordedSizes>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,10 +58,10 @@ enum Greeting {
 pub(crate) enum Event {
     Came,
     Left,
-    Asked(Request),
+    Asked(HostRequest),
 }
 
-impl Desk {
+impl OwnerSocket {
     /// Replaces a socket that a dead host left. It appears under its name only when it accepts connections.
     pub(crate) fn open(audit: &Path, nonce: &str) -> io::Result<Self> {
         let place = SocketPlace::open(audit)?;
@@ -70,7 +70,7 @@ impl Desk {
         std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
         std::fs::rename(&beside, place.path())?;
-        Ok(Self { listener, place, seat: None, deaf_until: None })
+        Ok(Self { listener, place, seat: None, accept_after: None })
     }
 
     /// Called before the record is written: after that the name may belong to the next host.
@@ -80,7 +80,7 @@ impl Desk {
 
     /// Readable when a connection is pending; none while none can be accepted.
     pub(crate) fn listener(&self, now: Moment) -> Option<BorrowedFd<'_>> {
-        self.deaf_until.is_none_or(|until| now >= until).then(|| self.listener.as_fd())
+        self.accept_after.is_none_or(|until| now >= until).then(|| self.listener.as_fd())
     }
 
     /// Whether an owner is attached.
@@ -101,20 +101,20 @@ impl Desk {
             Greeting::DueBy(moment) => Some(moment),
             Greeting::Done => None,
         });
-        [greeting, self.deaf_until].into_iter().flatten().min()
+        [greeting, self.accept_after].into_iter().flatten().min()
     }
 
     /// Accepts one connection. A second owner is refused with the reason. Not more than one at a time: the owner may
     /// detach between two of them, and the caller must check.
     pub(crate) fn accept(&mut self, now: Moment, hello: &HostHello) {
-        self.deaf_until = None;
+        self.accept_after = None;
         let stream = match self.listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) => {
                 if error.kind() != io::ErrorKind::WouldBlock {
                     // Out of descriptors, for instance. Connections stay in the queue, and retrying at once would not
                     // help.
-                    self.deaf_until = Some(after(now, DEAF));
+                    self.accept_after = Some(after(now, ACCEPT_RETRY_DELAY));
                 }
                 return;
             }
@@ -126,12 +126,12 @@ impl Desk {
             stream,
             lines: Lines::default(),
             queue: Vec::new(),
-            greeting: Greeting::DueBy(after(now, GREETING)),
+            greeting: Greeting::DueBy(after(now, OWNER_GREETING_TIMEOUT)),
             progress: None,
         };
-        seat.say(hello);
+        seat.queue_line(hello);
         if self.seat.is_some() {
-            seat.say(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
+            seat.queue_line(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
             seat.flush().ok();
         } else {
             // It may have sent a request and left; that is noticed when it is read.
@@ -147,30 +147,30 @@ impl Desk {
         let was_attached = seat.greeting == Greeting::Done;
         let mut stays = seat.fill();
         loop {
-            let heard = match seat.greeting {
+            let accepted = match seat.greeting {
                 Greeting::DueBy(moment) => match seat.lines.next::<OwnerHello>() {
-                    Line::Read(OwnerHello { skillrun_owner: VERSION }) => {
+                    MessageLine::Read(OwnerHello { skillrun_owner: VERSION }) => {
                         seat.greeting = Greeting::Done;
                         events.push(Event::Came);
                         continue;
                     }
-                    Line::Read(OwnerHello { skillrun_owner: _ }) => Err(CloseReason::Version),
-                    Line::Unreadable => Err(CloseReason::Unreadable),
-                    Line::Missing if now >= moment => Err(CloseReason::Unreadable),
-                    Line::Missing => Ok(None),
+                    MessageLine::Read(OwnerHello { skillrun_owner: _ }) => Err(CloseReason::Version),
+                    MessageLine::Unreadable => Err(CloseReason::Unreadable),
+                    MessageLine::Missing if now >= moment => Err(CloseReason::Unreadable),
+                    MessageLine::Missing => Ok(None),
                 },
-                Greeting::Done => match seat.lines.next::<Request>() {
-                    Line::Read(Request::Detach) => Err(CloseReason::Detached),
-                    Line::Read(request) => Ok(Some(request)),
-                    Line::Unreadable => Err(CloseReason::Unreadable),
-                    Line::Missing => Ok(None),
+                Greeting::Done => match seat.lines.next::<HostRequest>() {
+                    MessageLine::Read(HostRequest::Detach) => Err(CloseReason::Detached),
+                    MessageLine::Read(request) => Ok(Some(request)),
+                    MessageLine::Unreadable => Err(CloseReason::Unreadable),
+                    MessageLine::Missing => Ok(None),
                 },
             };
-            match heard {
+            match accepted {
                 Ok(Some(request)) => events.push(Event::Asked(request)),
                 Ok(None) => break,
                 Err(reason) => {
-                    seat.say(&Notice::Closed { reason, version: VERSION });
+                    seat.queue_line(&Notice::Closed { reason, version: VERSION });
                     seat.flush().ok();
                     stays = false;
                     break;
@@ -187,14 +187,14 @@ impl Desk {
         events
     }
 
-    pub(crate) fn tell(&mut self, notice: &Notice) {
+    pub(crate) fn send_notice(&mut self, notice: &Notice) {
         if let Some(seat) = self.attached() {
-            seat.say(notice);
+            seat.queue_line(notice);
         }
     }
 
     /// The sizes of the streams; only the newest are sent.
-    pub(crate) fn progress(&mut self, progress: Progress) {
+    pub(crate) fn progress(&mut self, progress: RecordedSizes) {
         if let Some(seat) = self.attached() {
             seat.progress = Some(progress);
         }
@@ -220,7 +220,7 @@ impl Desk {
     /// Closes the connection of the attached owner, with a reason.
     pub(crate) fn hang_up(&mut self, reason: CloseReason) {
         if let Some(mut seat) = self.seat.take() {
-            seat.say(&Notice::Closed { reason, version: VERSION });
+            seat.queue_line(&Notice::Closed { reason, version: VERSION });
             seat.flush().ok();
         }
     }
@@ -236,7 +236,7 @@ impl Seat {
         !self.queue.is_empty() || self.progress.is_some()
     }
 
-    fn say(&mut self, message: &impl Serialize) {
+    fn queue_line(&mut self, message: &impl Serialize) {
         // Earlier progress is sent before other notices.
         if let Some(progress) = self.progress.take() {
             self.put(&Notice::Progress(progress));

@@ -25,9 +25,9 @@ impl Machine {
         EngineList::of(&Engines::shipped(), self.around(), probing)
     }
 
-    fn around(&self) -> Around<'_> {
+    fn around(&self) -> EngineContext<'_> {
         let own = Path::new("/bin/sh");
-        Around {
+        EngineContext {
             own,
             cwd: self.folder.path(),
             user_home: None,
@@ -72,7 +72,7 @@ fn what_is_installed_tells_its_version_and_the_others_why_not() {
 }
 
 #[test]
-fn a_version_that_nobody_tried_is_told_and_one_that_is_not_told_has_a_reason() {
+fn untested_versions_are_marked_and_missing_ones_explained() {
     let engines = Engines::shipped();
     let (name, program, version) = some_engine(&engines);
     let words = version.rsplit_once(' ').map_or("", |(words, _)| words).to_owned();
@@ -87,7 +87,7 @@ fn a_version_that_nobody_tried_is_told_and_one_that_is_not_told_has_a_reason() {
 }
 
 #[test]
-fn nothing_is_started_where_nobody_asks() {
+fn nothing_is_started_without_a_probe() {
     let (name, program, _) = some_engine(&Engines::shipped());
     let machine = Machine::with(&[(&program, "echo started > \"$0.started\"")]);
     let list = machine.list(Probing::Off);
@@ -138,7 +138,7 @@ fn a_login_is_told_as_far_as_it_can_be_seen_and_no_path_of_it() {
     let mut machine = Machine::with(&[]);
     let home = machine.folder.path().join("me");
     let of = |machine: &Machine| {
-        let around = Around { user_home: Some(&home), ..machine.around() };
+        let around = EngineContext { user_home: Some(&home), ..machine.around() };
         State::of(codex, around, Probing::Off).engine()
     };
     let command = Some("codex login".to_owned());
@@ -161,7 +161,7 @@ fn a_login_is_told_as_far_as_it_can_be_seen_and_no_path_of_it() {
 }
 
 #[test]
-fn a_private_install_has_its_version_in_its_path_and_is_not_started() {
+fn a_private_install_reports_its_version_without_a_start() {
     let machine = Machine::with(&[]);
     let folder = machine.folder.path().join("programs/opencode/1.18.33");
     let program = folder.join("node_modules/.bin/opencode");
@@ -171,7 +171,7 @@ fn a_private_install_has_its_version_in_its_path_and_is_not_started() {
     fs::write(folder.join("installed.json"), "{}").expect("a mark");
     let engines = Engines::shipped();
     let programs = machine.folder.path().join("programs");
-    let around = Around { programs: Some(&programs), ..machine.around() };
+    let around = EngineContext { programs: Some(&programs), ..machine.around() };
     let engine = State::of(engines.get("opencode").expect("opencode"), around, Probing::On).engine();
     assert_eq!((engine.version.as_deref(), engine.tested), (Some("1.18.33"), Tested::Yes));
     assert!(!program.with_extension("started").exists());

@@ -7,7 +7,7 @@ use skillrun_model::{RunStatus, Timestamp};
 
 use super::finding::{FindingKind, findings};
 use super::story::Attempt;
-use super::{AttemptStory, Decided, Diagnosis, Ending, Material, Moment, MomentKind, words};
+use super::{AttemptEnding, AttemptStory, Decided, Diagnosis, Material, Moment, MomentKind, words};
 
 pub(super) fn tell(material: &Material) -> Diagnosis {
     let Material { record, story, .. } = material;
@@ -69,7 +69,7 @@ fn decided(material: &Material) -> Option<Decided> {
 }
 
 fn attempt_story(material: &Material, attempt: &Attempt) -> AttemptStory {
-    let ending = attempt.ended.as_ref().zip(attempt.ended_at).map(|(ended, at)| Ending {
+    let ending = attempt.ended.as_ref().zip(attempt.ended_at).map(|(ended, at)| AttemptEnding {
         at,
         turn: ended.verdict.turn,
         rule: ended.verdict.rule,

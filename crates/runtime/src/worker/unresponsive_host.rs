@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use skillrun_collect::start::last_number;
-use skillrun_collect::{Attached, attach_within, end_host, hears};
+use skillrun_collect::{Attached, attach_within, end_host, host_responds};
 
 use super::host::{Host, SLACK};
-use super::{ATTACH, Worker};
+use super::{HOST_ATTACH_TIMEOUT, Worker};
 use crate::record::seconds;
 
 impl Worker<'_> {
@@ -28,10 +28,10 @@ impl Worker<'_> {
     }
 
     /// An unresponsive host whose process should be gone by now is terminated with it.
-    pub(super) fn see_to_deaf_host(&mut self) {
-        let Some(host) = self.host.as_mut().filter(|host| host.is_to_be_looked_at()) else { return };
+    pub(super) fn check_host_responsive(&mut self) {
+        let Some(host) = self.host.as_mut().filter(|host| host.is_check_due()) else { return };
         let audit = self.run.folder.audit();
-        if host.is_given_up(hears(&audit)) {
+        if host.should_terminate(host_responds(&audit)) {
             // If it cannot be terminated, it is checked again later.
             end_host(&audit, host.owner.attempt()).ok();
         }
@@ -42,7 +42,7 @@ impl Worker<'_> {
     pub(super) fn is_still_there(&mut self) -> bool {
         let audit = self.run.folder.audit();
         let Ok(attempt) = last_number(&audit) else { return false };
-        match attach_within(&audit, attempt, ATTACH) {
+        match attach_within(&audit, attempt, HOST_ATTACH_TIMEOUT) {
             Ok(Attached::Live(owner)) => {
                 let mut host = Host::new(owner, None);
                 host.end_now();

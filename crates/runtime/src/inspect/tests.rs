@@ -13,20 +13,20 @@ fn every_type_that_is_sent_has_a_name_of_its_own_in_schemas() {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     for add in [
         add::<attempts::Attempt>,
-        add::<changes::Change>,
+        add::<changes::WorkspaceChange>,
         add::<changes::NoChanges>,
         add::<engines::EngineList>,
         add::<engines::EngineDetails>,
-        add::<interactions::Asked>,
+        add::<interactions::AskedQuestion>,
         add::<crate::diagnose::Diagnosis>,
         add::<crate::result::RunResult>,
         add::<crate::bundle::Summary>,
-        add::<crate::retention::Standing>,
+        add::<crate::retention::RetentionStatus>,
         add::<crate::retention::Why>,
         add::<skillrun_log::catalog::Row>,
         add::<skillrun_log::catalog::Waiting>,
-        add::<skillrun_skill::Report>,
-        add::<skillrun_skill::Origin>,
+        add::<skillrun_skill::SkillReport>,
+        add::<skillrun_skill::SkillOrigin>,
         add::<skillrun_model::verdict::Verdict>,
     ] {
         add(&mut generator);

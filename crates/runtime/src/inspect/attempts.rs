@@ -167,7 +167,7 @@ mod tests {
     use skillrun_model::{ProfileId, RunStatus};
 
     use super::*;
-    use crate::looking::testing::{Events, second};
+    use crate::inspect::testing::{Events, second};
 
     fn started() -> Data {
         Data::AttemptStarted(AttemptStarted {
