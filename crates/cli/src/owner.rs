@@ -15,6 +15,7 @@ use skillrun_server::auth::{Server, ServerNote};
 use crate::failure::Failure;
 use crate::place::note;
 use crate::settings::Settings;
+use skillrun_model::IgnoredError;
 
 /// The line that an owner process in the background prints when it has taken over.
 pub(crate) const READY: &str = "ready";
@@ -200,6 +201,6 @@ pub(crate) fn take_over_orphans(settings: &Settings) {
     // A server takes them over by itself.
     if !crashed(&settings.data).is_empty() && server(settings).is_none() {
         // If this fails, the next command tries again: no command waits for the runs of others.
-        background(settings, Take::All).spawn().ok();
+        background(settings, Take::All).spawn().ignored();
     }
 }

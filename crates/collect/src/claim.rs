@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use skillrun_evidence::{OsText, names};
-use skillrun_model::{AttemptNumber, RunId};
+use skillrun_model::{AttemptNumber, IgnoredError, RunId};
 
 use crate::plan::HostPlan;
 use crate::process::list::{self, Process};
@@ -114,7 +114,7 @@ impl Claim {
 
     /// Releases a claim of an attempt that did not begin.
     pub(crate) fn release(&self, audit: &Path) {
-        fs::remove_file(audit.join(names::claim(self.attempt))).ok();
+        fs::remove_file(audit.join(names::claim(self.attempt))).ignored();
     }
 
     /// The holder of the attempt.

@@ -21,6 +21,7 @@ use crate::error::CollectError;
 use crate::lines::{Lines, MessageLine};
 use crate::protocol::{CloseReason, HostHello, HostRequest, Notice, OwnerHello, ProcessState, VERSION};
 use crate::recover::{recover, tidy};
+use skillrun_model::IgnoredError;
 
 /// The state of an attempt.
 #[derive(Debug)]
@@ -230,7 +231,7 @@ impl HostConnection {
                     if let Err(error) = waited {
                         if rest.len() < line.len() {
                             // Bytes after half a line would not be a message. A new connection starts from scratch.
-                            self.stream.shutdown(Shutdown::Both).ok();
+                            self.stream.shutdown(Shutdown::Both).ignored();
                         }
                         return Err(error);
                     }

@@ -13,6 +13,7 @@ use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 use crate::process::leftovers;
 use crate::{snapshot, temporary};
+use skillrun_model::IgnoredError;
 
 /// Terminates the processes that a dead host left. Without a readable claim they cannot be found.
 pub(crate) fn recover(
@@ -37,7 +38,7 @@ pub(crate) fn tidy(audit: &Path, attempt: AttemptNumber, claim: &Claim) {
     snapshot::forget_texts(audit, attempt);
     for entry in fs::read_dir(audit).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| claim.has_drafted(name)) {
-            fs::remove_file(entry.path()).ok();
+            fs::remove_file(entry.path()).ignored();
         }
     }
 }
@@ -61,7 +62,7 @@ fn remove_reserve(audit: &Path, claim: &Claim) {
         if let Ok(Claimed::By(other)) = Claim::read(audit, number)
             && other.nonce == claim.nonce
         {
-            fs::remove_file(audit.join(names::reserve(number))).ok();
+            fs::remove_file(audit.join(names::reserve(number))).ignored();
         }
     }
 }

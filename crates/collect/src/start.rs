@@ -18,6 +18,7 @@ use skillrun_model::AttemptNumber;
 use crate::error::CollectError;
 use crate::plan::HostPlan;
 use crate::spawn::inherit_nothing;
+use skillrun_model::IgnoredError;
 
 /// The answer of a host to its starter, once, on standard output.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ pub fn prepare_folder(dir: &Path) -> Result<std::path::PathBuf, CollectError> {
         .map_err(|error| CollectError::file(&audit, "failed to create the folder", error))?;
     // An existing one may be accessible to other users. If it belongs to another user, so does whatever is written into
     // it.
-    fs::set_permissions(&audit, fs::Permissions::from_mode(0o700)).ok();
+    fs::set_permissions(&audit, fs::Permissions::from_mode(0o700)).ignored();
     fs::canonicalize(&audit).map_err(|error| CollectError::file(&audit, "failed to resolve the folder", error))
 }
 
@@ -85,22 +86,22 @@ pub fn start(mut command: Command, plan: &HostPlan) -> Result<Child, CollectErro
         Ok(answer) => answer,
         Err(error) => {
             // No process may start any more that has no owner.
-            host.kill().and_then(|()| host.wait()).ok();
+            host.kill().and_then(|()| host.wait()).ignored();
             return Err(CollectError::Silent(error));
         }
     };
     match serde_json::from_slice(&answer) {
         Ok(Ready::Listening) => Ok(host),
         Ok(Ready::Refused(reason)) => {
-            host.wait().ok();
+            host.wait().ignored();
             Err(CollectError::Refused(reason))
         }
         Ok(Ready::Taken(reason)) => {
-            host.wait().ok();
+            host.wait().ignored();
             Err(CollectError::Taken(reason))
         }
         Err(_) => {
-            host.wait().ok();
+            host.wait().ignored();
             Err(CollectError::HostGone)
         }
     }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::tree;
+use skillrun_model::IgnoredError;
 
 /// Removes the folder and its content. Whatever cannot be removed is in a folder for temporary files anyway.
 pub(crate) fn remove(folder: &Path) {
-    tree::remove(folder).ok();
+    tree::remove(folder).ignored();
 }

@@ -1,5 +1,6 @@
 //! Files that exist completely or not at all.
 
+use skillrun_model::IgnoredError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -47,7 +48,7 @@ fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     own.push(format!(".{}.tmp", std::process::id()));
     let beside = path.with_file_name(own);
     // A file at this path is not ours: an engine that can write here may have created a link to another place.
-    fs::remove_file(&beside).ok();
+    fs::remove_file(&beside).ignored();
     let written = (|| {
         let mut file = create(&beside)?;
         file.write_all(content)?;
@@ -58,7 +59,7 @@ fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     })();
     if written.is_err() {
         // The half-written file is of no use, and on a full disk it takes space.
-        fs::remove_file(&beside).ok();
+        fs::remove_file(&beside).ignored();
     }
     written
 }
@@ -105,7 +106,7 @@ pub fn sync_each(paths: &[PathBuf]) -> io::Result<()> {
     std::thread::scope(|scope| {
         for _ in 1..paths.len().min(SYNCS) {
             // When no thread can be spawned, this one does all the work.
-            std::thread::Builder::new().spawn_scoped(scope, work).ok();
+            std::thread::Builder::new().spawn_scoped(scope, work).ignored();
         }
         work();
     });

@@ -18,7 +18,7 @@ use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::data::{RunStarted, Versions};
 use skillrun_model::status::Continuation;
-use skillrun_model::{ExecutionMode, InteractionId, ProfileId, RunId};
+use skillrun_model::{ExecutionMode, IgnoredError, InteractionId, ProfileId, RunId};
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
 pub use error::AcceptError;
@@ -89,7 +89,7 @@ impl Checked {
         fs::create_dir_all(&staged).map_err(failed)?;
         let copied = self.files.iter().try_for_each(|(source, name)| copy_file(source, &staged.join(name)).map(drop));
         let key = copied.and_then(|()| CacheKey::of(&self.record, &staged));
-        fs::remove_dir_all(&staged).ok();
+        fs::remove_dir_all(&staged).ignored();
         Ok(key.map_err(failed)?.and_then(|key| cache::lookup(data, &key)))
     }
 }
@@ -297,7 +297,7 @@ pub(crate) fn make(surroundings: &RuntimeConfig, checked: Checked) -> Result<Run
     if made.is_err() {
         // Nothing was accepted, so everything written so far is removed.
         tools.log.release(id);
-        fs::remove_dir_all(tools.data.run(id).root()).ok();
+        fs::remove_dir_all(tools.data.run(id).root()).ignored();
         workspace::release(&tools.data, id);
     }
     drop(claim);

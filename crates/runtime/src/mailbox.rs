@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_model::InteractionId;
 
 use crate::error::RuntimeError;
+use skillrun_model::IgnoredError;
 
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +70,7 @@ impl Mailbox {
             return None;
         }
         waiting.mail.push_back(Mail { command, answer });
-        rustix::io::write(&self.bell, &1u64.to_ne_bytes()).ok();
+        rustix::io::write(&self.bell, &1u64.to_ne_bytes()).ignored();
         Some(heard)
     }
 
@@ -77,7 +78,7 @@ impl Mailbox {
         let mut waiting = self.lock();
         let mail = waiting.mail.pop_front();
         if waiting.mail.is_empty() {
-            rustix::io::read(&self.bell, &mut [0; 8]).ok();
+            rustix::io::read(&self.bell, &mut [0; 8]).ignored();
         }
         mail
     }

@@ -18,7 +18,7 @@ use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogE
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::verdict::RunError;
-use skillrun_model::{EngineName, RunId, Timestamp};
+use skillrun_model::{EngineName, IgnoredError, RunId, Timestamp};
 use skillrun_translate::EventBuilder;
 
 use crate::clock::{Clock, time_left};
@@ -356,14 +356,14 @@ impl Run {
     }
 
     pub(crate) fn free_reserve(&self) {
-        fs::remove_file(self.folder.root().join(RESERVE)).ok();
+        fs::remove_file(self.folder.root().join(RESERVE)).ignored();
     }
 
     /// Writes `result.json` as it is with these events at the end of the Log.
     fn write_result(&self, batch: &[Event]) -> Result<(), RuntimeError> {
         if let Some(result) = result_with(&self.log, self.id, &self.folder, batch)? {
             // A view: the Log has everything in it, and the reserve is for the Log.
-            result::write(&self.folder, &result).ok();
+            result::write(&self.folder, &result).ignored();
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use skillrun_log::{Epoch, EventLog, FileLog};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
-use skillrun_model::{RunId, RunStatus};
+use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_translate::FcmpTranslator;
 
 use crate::accept::TRANSLATOR;
@@ -36,10 +36,10 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     if result::is_lacking(&folder)
         && let Ok(Some(result)) = result_with(&tools.log, run, &folder, &[])
     {
-        result::write(&folder, &result).ok();
+        result::write(&folder, &result).ignored();
     }
     if !is_whole(&folder.fcmp()) || !folder.diagnostics().exists() {
-        add(&tools.log, run, &folder).ok();
+        add(&tools.log, run, &folder).ignored();
     }
     // A hint; a reader checks the run again.
     let has_succeeded =
@@ -48,7 +48,7 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
         && let Ok(record) = RunRecord::read(&folder.record())
         && let Ok(Some(key)) = CacheKey::of(&record, &folder.inputs())
     {
-        cache::remember(&tools.data, &key, run).ok();
+        cache::remember(&tools.data, &key, run).ignored();
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn are_there(folder: &RunFolder) -> bool {
 /// For a run that waits: writes what its Log has and its views lack. If they cannot be written now, the run is not
 /// affected; they are appended to when it continues.
 pub(crate) fn write_waiting(tools: &Tools, run: RunId) {
-    add(&tools.log, run, &tools.data.run(run)).ok();
+    add(&tools.log, run, &tools.data.run(run)).ignored();
 }
 
 /// Whether the views of a waiting run are older than its Log, or missing. Copied files may look older without being so;

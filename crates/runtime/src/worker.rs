@@ -24,7 +24,7 @@ use skillrun_collect::protocol::HostRequest;
 use skillrun_collect::{Attached, CollectError, attach_within, end_host, host_is_alive};
 use skillrun_lifecycle::run::{Effect, HostState, Input, ProcessLeft, SessionLeft};
 use skillrun_model::status::Continuation;
-use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
+use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Timestamp};
 
 use host::Host;
 
@@ -248,7 +248,7 @@ impl<'a> Worker<'a> {
         let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
         let mut fds = [PollFd::new(&*host.owner, PollFlags::IN), PollFd::new(self.mail, PollFlags::IN)];
         // An interruption means that there is something to check.
-        poll(&mut fds, left.as_ref()).ok();
+        poll(&mut fds, left.as_ref()).ignored();
         Ok(())
     }
 
@@ -290,18 +290,18 @@ impl<'a> Worker<'a> {
                 if let Some(host) = &mut self.host {
                     host.send(&HostRequest::Detach);
                 }
-                answer.send(Ok(())).ok();
+                answer.send(Ok(())).ignored();
                 return Ok(Some(WorkerStep::Rest(WorkerExit::LetGo)));
             }
         };
         // The caller may have left.
         match self.apply_idle(input) {
             Ok(effects) => {
-                answer.send(Ok(())).ok();
+                answer.send(Ok(())).ignored();
                 self.carry_out(effects).map(Some)
             }
             Err(error) => {
-                answer.send(Err(error)).ok();
+                answer.send(Err(error)).ignored();
                 Ok(Some(self.next()))
             }
         }
@@ -318,7 +318,7 @@ impl<'a> Worker<'a> {
     fn give_back_login(&mut self) {
         for warning in login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone) {
             // On a full disk it is left out.
-            self.run.note(warning).ok();
+            self.run.note(warning).ignored();
         }
     }
 

@@ -22,6 +22,7 @@ use skillrun_skill::{Layers, Patch, SkillCopy, SkillError};
 use crate::data_folder::{DataFolder, RunFolder};
 use crate::error::RuntimeError;
 use crate::record::{HomeChoice, RunRecord, Sharing, Workspace};
+use skillrun_model::IgnoredError;
 
 /// Where engines look for skills if they name no folder of their own.
 const COMMON_SKILLS: &str = ".agents/skills";
@@ -147,7 +148,7 @@ impl Places {
             }
             fs::create_dir_all(parent).map_err(failed(parent))?;
             let beside = folder.root().join("skill.patched");
-            tree::remove(&beside).ok();
+            tree::remove(&beside).ignored();
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
             // A copy with its final name is used by every later attempt, so its content is synced before.
@@ -161,11 +162,11 @@ impl Places {
                         self.note(folder, &part, Content::Users).map_err(failed(&part))?;
                     }
                     // Left by an owner that was killed.
-                    tree::remove(&part).ok();
+                    tree::remove(&part).ignored();
                     SkillCopy::make(&beside, &part)?;
                     whole_file::sync_trees(std::slice::from_ref(&part)).map_err(failed(&part))?;
                     fs::rename(&part, &self.skill).map_err(failed(&self.skill))?;
-                    tree::remove(&beside).ok();
+                    tree::remove(&beside).ignored();
                 }
                 Err(error) => return Err(failed(&self.skill)(error)),
             }
@@ -222,9 +223,9 @@ pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
             Err(error) => Err(error),
         };
         // A folder that is not empty contains files of the user or the agent.
-        removed.ok();
+        removed.ignored();
     }
-    fs::remove_file(&file).ok();
+    fs::remove_file(&file).ignored();
 }
 
 /// The note that a run works in a folder.
@@ -262,11 +263,11 @@ pub(crate) fn claim(
             continue;
         }
         let Some(note) = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<InUse>(&bytes).ok()) else {
-            fs::remove_file(&file).ok();
+            fs::remove_file(&file).ignored();
             continue;
         };
         if is_over(note.run_id) {
-            fs::remove_file(&file).ok();
+            fs::remove_file(&file).ignored();
             continue;
         }
         let other = note.path.as_path();
@@ -284,7 +285,7 @@ pub(crate) fn claim(
 }
 
 pub(crate) fn release(data: &DataFolder, run: RunId) {
-    fs::remove_file(note_file(data, run)).ok();
+    fs::remove_file(note_file(data, run)).ignored();
 }
 
 fn note_file(data: &DataFolder, run: RunId) -> PathBuf {

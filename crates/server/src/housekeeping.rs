@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::blocking::blocking;
 use crate::service::Service;
 use crate::stopping::stopped;
+use skillrun_model::IgnoredError;
 
 /// Interval at which runs whose owner process died are resumed and conversations without readers are closed.
 const ORPHAN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -24,7 +25,7 @@ const RETENTION_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// At the start: removes files that requests of the previous server process left behind.
 pub(crate) fn tidy(data: &DataFolder, now: Timestamp) {
     // A failure here is retried at the next start.
-    std::fs::remove_dir_all(data.uploads()).ok();
+    std::fs::remove_dir_all(data.uploads()).ignored();
     requests::tidy(data, now);
 }
 
@@ -60,7 +61,7 @@ fn take_up_orphans(service: &Service) {
         service.runtime.recover_from_dead(&mut catalog)
     };
     // A run that could not be resumed is retried in the next round.
-    take_up().ok();
+    take_up().ignored();
 }
 
 fn remove_old(service: &Service, rules: &Retention) {

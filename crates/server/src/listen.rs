@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::front::Front;
 use crate::places::{Entered, Places};
 use crate::stopping::stopped;
+use skillrun_model::IgnoredError;
 
 /// Time limit for the headers of a request, and for an idle connection. A connection without a valid credential has
 /// less time, see [`crate::places`].
@@ -80,7 +81,7 @@ pub(crate) async fn serve(
     drop(listener);
     let all = u32::try_from(all).unwrap_or(u32::MAX);
     // Clients that are not done by then reconnect.
-    tokio::time::timeout(DRAIN_TIMEOUT, sockets.acquire_many(all)).await.ok();
+    tokio::time::timeout(DRAIN_TIMEOUT, sockets.acquire_many(all)).await.ignored();
 }
 
 async fn next(
@@ -100,7 +101,7 @@ async fn connection(
     _socket: OwnedSemaphorePermit,
 ) {
     // Events are small and must not be delayed for more data.
-    stream.set_nodelay(true).ok();
+    stream.set_nodelay(true).ignored();
     let place = entered.place().clone();
     let answer = service_fn(move |request| {
         let (front, place) = (front.clone(), place.clone());

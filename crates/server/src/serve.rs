@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use skillrun_log::Catalog;
 use skillrun_log::catalog::CatalogError;
-use skillrun_model::{Classified, ErrorClass};
+use skillrun_model::{Classified, ErrorClass, IgnoredError};
 use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -140,7 +140,7 @@ pub struct Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         // A note left behind is recognized as that of a dead process.
-        self.note.remove(&self.data).ok();
+        self.note.remove(&self.data).ignored();
     }
 }
 
@@ -232,7 +232,7 @@ async fn serving(
         Err(error) => {
             stop.stop();
             drop(router);
-            accepting.await.ok();
+            accepting.await.ignored();
             return Err(error);
         }
     };
@@ -267,9 +267,9 @@ async fn serving(
     stopped(&mut stop.0.subscribe()).await;
     // Streams end; their clients reconnect with a cursor.
     feeds.stop();
-    accepting.await.ok();
+    accepting.await.ignored();
     // The server does not wait for a scan of all runs that is under way.
-    tokio::time::timeout(BACKGROUND_STOP_TIMEOUT, keeping).await.ok();
+    tokio::time::timeout(BACKGROUND_STOP_TIMEOUT, keeping).await.ignored();
     blocking(move || webhooks.stop()).await;
     Ok(Stopped { data, note })
 }
@@ -304,7 +304,7 @@ fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
                 for (_, change) in changes {
                     if let RowChange::Row(row) = change {
                         // A full disk may have space at the next change.
-                        sender.watch(row.run_id, Vec::new()).ok();
+                        sender.watch(row.run_id, Vec::new()).ignored();
                         sender.check_log(row.run_id);
                     }
                 }

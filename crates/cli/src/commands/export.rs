@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde_json::json;
-use skillrun_model::{ErrorClass, RunId};
+use skillrun_model::{ErrorClass, IgnoredError, RunId};
 use skillrun_runtime::bundle::{self, BundleError, Contents, Summary};
 use skillrun_runtime::inspect::hidden::Hidden;
 use skillrun_runtime::result;
@@ -42,7 +42,7 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     let draft = Draft::create(&path)?;
     let mut out = Counting::new(&draft.file);
     // The bundle includes the file; a damaged one is regenerated.
-    result::read_or_make(&place.log, &place.folder(run), run).ok();
+    result::read_or_make(&place.log, &place.folder(run), run).ignored();
     let summary = bundle::write(&place.folder(run), contents, &mut out).map_err(|error| failed(&path, error))?;
     out.done();
     let bytes = draft.keep(&path, if args.force { Existing::Replace } else { Existing::Refuse })?;
@@ -151,7 +151,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.is_kept {
-            fs::remove_file(&self.path).ok();
+            fs::remove_file(&self.path).ignored();
         }
     }
 }

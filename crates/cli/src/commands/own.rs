@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::owner::{OwnerProcess, READY};
 use crate::place::CommandContext;
+use skillrun_model::IgnoredError;
 
 /// How long the previous owner may take to release a run.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,7 +24,7 @@ const FOREVER: Duration = Duration::from_secs(u64::MAX / 4);
 
 pub(crate) fn own(global: &Global, args: &Own) -> Result<ExitCode, Failure> {
     // Own session: no terminal, and no signals from one. It fails only if the process already leads a session.
-    rustix::process::setsid().ok();
+    rustix::process::setsid().ignored();
     let taken = take_all(global, args);
     // The parent process shows this line to the user, unless it has exited.
     let _ = match &taken {

@@ -21,6 +21,7 @@ use crate::environment::{TAG, TEMPORARY};
 use crate::plan::{HostPlan, SnapshotPlan, StartWhen, Variable, VariableKind};
 use crate::snapshot::{Limits, Rules, Snapshots};
 use crate::start::{self, Ready};
+use skillrun_model::IgnoredError;
 
 /// The name of a host in the list of processes.
 pub(crate) const NAME: &CStr = c"skillrun-host";
@@ -52,9 +53,9 @@ pub(super) struct Signals {
 /// Runs a host to its end. The exit code has no meaning; the record does.
 pub fn main() -> ExitCode {
     // The host should be recognizable in a list of processes, whatever path it was started by.
-    rustix::thread::set_name(NAME).ok();
+    rustix::thread::set_name(NAME).ignored();
     // An interrupt from the terminal is for the starter, not for the host.
-    rustix::process::setsid().ok();
+    rustix::process::setsid().ignored();
     let begun = read_plan().and_then(begin);
     let answer = match &begun {
         Ok(_) => Ready::Listening,
@@ -104,8 +105,8 @@ fn read_plan() -> Result<HostPlan, NotBegun> {
 /// for.
 fn let_go_of_starter() {
     if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
-        dup2_stdin(null.as_fd()).ok();
-        dup2_stdout(null.as_fd()).ok();
+        dup2_stdin(null.as_fd()).ignored();
+        dup2_stdout(null.as_fd()).ignored();
     }
 }
 
@@ -152,8 +153,8 @@ fn begin(mut plan: HostPlan) -> Result<Begun, NotBegun> {
     let owner_socket = opened.inspect_err(|_: &String| {
         // Nothing was started, so the claim is released.
         claim.release(&audit);
-        fs::remove_dir(&temporary).ok();
-        fs::remove_file(audit.join(names::reserve(plan.attempt))).ok();
+        fs::remove_dir(&temporary).ignored();
+        fs::remove_file(audit.join(names::reserve(plan.attempt))).ignored();
     })?;
     complete_environment(&mut plan, &temporary);
     Ok(Begun { plan, audit, claim, owner_socket, signals, snapshots, temporary })

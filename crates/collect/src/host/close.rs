@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::{Drain, FsCounts};
 use skillrun_evidence::names;
-use skillrun_model::{AttemptNumber, Code, EndedBy};
+use skillrun_model::{AttemptNumber, Code, EndedBy, IgnoredError};
 
 use super::deadlines::Moment;
 use super::part::{AttemptEvidence, RecordingProblem};
@@ -86,7 +86,7 @@ impl Host {
                 self.owner_socket.remove_socket();
                 let record = self.record.clone();
                 if record.write(&self.audit).is_ok() {
-                    record.write_meta(&self.audit).ok();
+                    record.write_meta(&self.audit).ignored();
                 }
                 self.leave();
             }
@@ -123,7 +123,7 @@ impl Host {
     /// Seals the evidence and writes the record, then the view of it.
     pub(super) fn write_record(&mut self, mut record: HostRecord, mut part: AttemptEvidence, drain: Drain) {
         // Pending data counts only if it can be written; if not, sealing reports the error.
-        part.recorder.write_lines().ok();
+        part.recorder.write_lines().ignored();
         record::set_capture(&mut record, &part, drain);
         match part.recorder.seal() {
             Ok(sealed) => record::set_hashes(&mut record, sealed, &self.audit),
@@ -146,14 +146,14 @@ impl Host {
             record.fs_diff = None;
             record.hashes.retain(|name, _| self.audit.join(name).exists());
             record::warn(&mut record, Code::SnapshotFailed, "the disk had no space for both it and the record");
-            write(&record).ok();
+            write(&record).ignored();
         }
         self.record.ended_by = record.ended_by;
     }
 
     /// Releases the disk space reserved for the end.
     pub(super) fn free_reserve(&self) {
-        fs::remove_file(self.audit.join(names::reserve(self.plan.attempt))).ok();
+        fs::remove_file(self.audit.join(names::reserve(self.plan.attempt))).ignored();
     }
 
     /// Notifies the owner, and removes what is no longer needed.

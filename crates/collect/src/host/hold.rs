@@ -11,6 +11,7 @@ use super::run::Host;
 use crate::plan::StartWhen;
 use crate::protocol::{CloseReason, ProcessState};
 use crate::withdraw::give_up;
+use skillrun_model::IgnoredError;
 
 /// How the wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Host {
         }
         let until = self.owner_socket.due().map_or(until, |due| due.min(until));
         // If there was too little memory for it, it is retried at once.
-        self.clock.poll(&mut fds, Some(until)).ok();
+        self.clock.poll(&mut fds, Some(until)).ignored();
     }
 
     /// Withdraws without a trace. From here on a request comes too late: the connection of the owner is closed, and it

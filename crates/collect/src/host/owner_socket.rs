@@ -18,6 +18,7 @@ use super::deadlines::{Moment, after};
 use crate::lines::{Lines, MessageLine};
 use crate::owner::SocketPlace;
 use crate::protocol::{CloseReason, HostHello, HostRequest, Notice, OwnerHello, RecordedSizes, VERSION};
+use skillrun_model::IgnoredError;
 
 /// Maximum number of bytes queued for an owner.
 const QUEUE_MAX: usize = 1 << 20;
@@ -75,7 +76,7 @@ impl OwnerSocket {
 
     /// Called before the record is written: after that the name may belong to the next host.
     pub(crate) fn remove_socket(&self) {
-        std::fs::remove_file(self.place.path()).ok();
+        std::fs::remove_file(self.place.path()).ignored();
     }
 
     /// Readable when a connection is pending; none while none can be accepted.
@@ -132,10 +133,10 @@ impl OwnerSocket {
         seat.queue_line(hello);
         if self.seat.is_some() {
             seat.queue_line(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
-            seat.flush().ok();
+            seat.flush().ignored();
         } else {
             // It may have sent a request and left; that is noticed when it is read.
-            seat.flush().ok();
+            seat.flush().ignored();
             self.seat = Some(seat);
         }
     }
@@ -171,7 +172,7 @@ impl OwnerSocket {
                 Ok(None) => break,
                 Err(reason) => {
                     seat.queue_line(&Notice::Closed { reason, version: VERSION });
-                    seat.flush().ok();
+                    seat.flush().ignored();
                     stays = false;
                     break;
                 }
@@ -221,7 +222,7 @@ impl OwnerSocket {
     pub(crate) fn hang_up(&mut self, reason: CloseReason) {
         if let Some(mut seat) = self.seat.take() {
             seat.queue_line(&Notice::Closed { reason, version: VERSION });
-            seat.flush().ok();
+            seat.flush().ignored();
         }
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use skillrun_evidence::Recorder;
-use skillrun_model::{EndedBy, Stream};
+use skillrun_model::{EndedBy, IgnoredError, Stream};
 
 use super::deadlines::Moment;
 use crate::secrets::{Scanner, Secrets};
@@ -126,7 +126,7 @@ impl AttemptEvidence {
         let mut found = Vec::new();
         self.stdin_scanner.push(secrets, bytes, &mut found);
         for range in found {
-            self.recorder.hide_stdin(range).ok();
+            self.recorder.hide_stdin(range).ignored();
         }
     }
 

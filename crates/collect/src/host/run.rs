@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::HostError;
-use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Wiring};
+use skillrun_model::{AttemptNumber, Code, EndedBy, IgnoredError, Stream, Wiring};
 
 use super::begin::{Begun, Signals};
 use super::deadlines::{Deadlines, Moment, after};
@@ -198,7 +198,7 @@ impl Host {
             running.group = Cgroup::create(&self.plan.nonce);
             if let Some(group) = &running.group {
                 // Processes outside of the group are found by walking the tree.
-                group.adopt(tree::descendants).ok();
+                group.adopt(tree::descendants).ignored();
             }
         }
         for event in self.owner_socket.flush(now) {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use super::list::Process;
+use skillrun_model::IgnoredError;
 
 /// A group of this host; removed when dropped.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Cgroup {
             }
             for process in outside {
                 // It may have exited meanwhile.
-                fs::write(self.path.join("cgroup.procs"), process.pid.to_string()).ok();
+                fs::write(self.path.join("cgroup.procs"), process.pid.to_string()).ignored();
             }
         }
         Ok(())
@@ -66,7 +67,7 @@ impl Cgroup {
 
     pub(crate) fn kill(&self) {
         // Processes that survive this are terminated by the walk.
-        fs::write(self.path.join("cgroup.kill"), "1").ok();
+        fs::write(self.path.join("cgroup.kill"), "1").ignored();
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use skillrun_evidence::host_record::Survivor;
+use skillrun_model::IgnoredError;
 
 /// A process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Process {
     pub(crate) fn send(&self, signal: Signal) {
         if let Some(handle) = self.handle() {
             // It may have exited by now, which is fine.
-            pidfd_send_signal(&handle, signal).ok();
+            pidfd_send_signal(&handle, signal).ignored();
         }
     }
 }

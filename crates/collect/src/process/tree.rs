@@ -13,6 +13,7 @@ use skillrun_evidence::host_record::Survivor;
 
 use super::cgroup::Cgroup;
 use super::list::{self, Process};
+use skillrun_model::IgnoredError;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +90,7 @@ pub(crate) fn signal(main: Option<Pid>, signal: Signal) {
     match main {
         Some(main) if signal == Signal::INT => {
             // The group exists until the main process is reaped.
-            kill_process_group(main, signal).ok();
+            kill_process_group(main, signal).ignored();
         }
         Some(_) | None => descendants().iter().for_each(|process| process.send(signal)),
     }

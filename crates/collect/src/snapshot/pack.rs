@@ -14,6 +14,7 @@ use skillrun_model::AttemptNumber;
 use super::entry::{Entry, Hash};
 use super::error::SnapshotError;
 use super::private_file;
+use skillrun_model::IgnoredError;
 
 #[derive(Debug)]
 pub(super) struct PackWriter {
@@ -77,7 +78,7 @@ impl PackWriter {
 impl Drop for PackWriter {
     fn drop(&mut self) {
         if !self.kept {
-            fs::remove_file(&self.path).ok();
+            fs::remove_file(&self.path).ignored();
         }
     }
 }
@@ -107,7 +108,7 @@ impl PackReader {
 
 impl Drop for PackReader {
     fn drop(&mut self) {
-        fs::remove_file(&self.path).ok();
+        fs::remove_file(&self.path).ignored();
     }
 }
 
@@ -128,7 +129,7 @@ fn remove_all(folder: &Path) {
     for found in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = found.file_name();
         if name.to_str().is_some_and(|name| name.starts_with("text.") && name.ends_with(".pack")) {
-            fs::remove_file(found.path()).ok();
+            fs::remove_file(found.path()).ignored();
         }
     }
 }

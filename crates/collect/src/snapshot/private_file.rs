@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
+use skillrun_model::IgnoredError;
 
 /// A new file that only its owner may access; an existing one is removed first.
 pub(super) fn create(path: &Path) -> io::Result<File> {
@@ -67,7 +68,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.kept {
-            fs::remove_file(&self.beside).ok();
+            fs::remove_file(&self.beside).ignored();
         }
     }
 }

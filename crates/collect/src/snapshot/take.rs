@@ -18,6 +18,7 @@ use super::rules::Rules;
 use super::text::is_text;
 use super::walk::{Walk, in_words};
 use crate::secrets::Secrets;
+use skillrun_model::IgnoredError;
 
 /// Removes what was written before an attempt that never began.
 pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
@@ -160,7 +161,7 @@ impl Snapshots {
     pub(crate) fn remove_after(&self, attempt: AttemptNumber) {
         for path in [after_path(&self.audit, attempt), diff_path(&self.audit, attempt)] {
             // A missing file is not an error.
-            std::fs::remove_file(path).ok();
+            std::fs::remove_file(path).ignored();
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::cursor::{Epoch, Head, Seq};
 use crate::error::{Damage, LogErrorKind};
 use crate::event_log::Durability;
 use crate::lines::Batch;
+use skillrun_model::IgnoredError;
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -201,7 +202,7 @@ impl State {
         self.needs_epoch = memchr::memchr(b'\n', &batch.bytes[..written]).is_some();
         let error = failed(&self.folder.events(), error);
         // Tried now, for the readers; if there is no space for it, the next append retries it first.
-        self.raise_epoch().ok();
+        self.raise_epoch().ignored();
         Err(error)
     }
 

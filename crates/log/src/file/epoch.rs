@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::folder::{self, Folder, For, failed};
 use crate::cursor::Epoch;
 use crate::error::LogErrorKind;
+use skillrun_model::IgnoredError;
 
 pub(super) fn read(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     let path = folder.epoch();
@@ -26,7 +27,7 @@ pub(super) fn raise(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     let path = folder.epoch();
     let beside = path.with_extension("tmp");
     // Left behind by a process that died while raising it.
-    fs::remove_file(&beside).ok();
+    fs::remove_file(&beside).ignored();
     let written = (|| {
         let mut file = folder::open(&beside, For::Making)?;
         writeln!(file, "{next}")?;
@@ -34,7 +35,7 @@ pub(super) fn raise(folder: &Folder) -> Result<Epoch, LogErrorKind> {
         fs::rename(&beside, &path)
     })();
     if let Err(error) = written {
-        fs::remove_file(&beside).ok();
+        fs::remove_file(&beside).ignored();
         return Err(failed(&path, error));
     }
     folder.sync()?;

@@ -9,6 +9,7 @@ use super::folder::{self, Folder, For};
 use super::scan::read_at;
 use crate::cursor::Seq;
 use crate::lines::Millis;
+use skillrun_model::IgnoredError;
 
 /// Minimum distance in bytes between two lines that have a record: a reader skips at most this many bytes, and the
 /// index takes a five-hundredth of the Log.
@@ -165,7 +166,7 @@ impl IndexWriter {
 
     /// Discards all records.
     pub(super) fn empty(folder: &Folder) -> Self {
-        fs::remove_file(folder.index()).ok();
+        fs::remove_file(folder.index()).ignored();
         Self { records: 0, last: 0, latest: Millis(0), waiting: Vec::new() }
     }
 

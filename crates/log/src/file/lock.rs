@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{self, Folder, For, failed};
 use crate::error::LogErrorKind;
+use skillrun_model::IgnoredError;
 
 /// The id of this boot of the machine. None when the system does not provide it; then no two boots count as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,5 +99,5 @@ fn write(file: &File, note: &Note) {
     let Ok(mut bytes) = serde_json::to_vec(note) else { return };
     bytes.resize(bytes.len().max(NOTE - 1), b' ');
     bytes.push(b'\n');
-    file.write_all_at(&bytes, 0).ok();
+    file.write_all_at(&bytes, 0).ignored();
 }

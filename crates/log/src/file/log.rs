@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use skillrun_model::rasp::Event;
-use skillrun_model::{RunId, Timestamp};
+use skillrun_model::{IgnoredError, RunId, Timestamp};
 
 use super::append::Writer;
 use super::folder::{self, Folder, For, failed};
@@ -212,7 +212,7 @@ impl EventLog for FileLog {
         let opened = self.locked(run).and_then(|lock| self.opened(run, lock));
         if opened.is_ok() {
             // With a writer here there is nothing to watch outside any more, so this cannot fail.
-            self.update_watch(run).ok();
+            self.update_watch(run).ignored();
             self.bells.ring(run);
         }
         opened.map_err(|kind| kind.of(run))
@@ -223,7 +223,7 @@ impl EventLog for FileLog {
         lock(&self.busy).retain(|other| *other != run);
         // Watched before the lock is released: the next writer is noticed. If that fails, readers check when their
         // timeout expires.
-        self.update_watch(run).ok();
+        self.update_watch(run).ignored();
         writer.release();
         self.bells.ring(run);
     }

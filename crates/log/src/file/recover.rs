@@ -22,6 +22,7 @@ use crate::cursor::{Head, Seq};
 use crate::error::{Damage, DamageKind, LogErrorKind};
 use crate::event_log::{IndexState, Recovered, Torn};
 use crate::lines::{LineReader, MAX_LINE, Millis};
+use skillrun_model::IgnoredError;
 
 /// Maximum number of index records held in memory.
 const RECORDS_AT_ONCE: usize = 1_024;
@@ -193,7 +194,7 @@ fn cut(folder: &Folder, log: &File, from: u64, size: u64) -> Result<Torn, LogErr
     })();
     let bytes = copied.map_err(|error| {
         // Half a copy is useless, and takes space on a full disk.
-        std::fs::remove_file(&path).ok();
+        std::fs::remove_file(&path).ignored();
         failed(&path, error)
     })?;
     folder.sync()?;

@@ -20,6 +20,7 @@ use skillrun_model::RunId;
 
 use super::folder::Folder;
 use crate::bells::{Bells, Outside};
+use skillrun_model::IgnoredError;
 
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
@@ -139,14 +140,14 @@ impl Watch {
             state.by_descriptor.remove(&descriptor);
             if let Some(inotify) = &self.inotify {
                 // The watch is already gone when the file is.
-                inotify::remove_watch(inotify, descriptor).ok();
+                inotify::remove_watch(inotify, descriptor).ignored();
             }
         }
     }
 
     fn ring(&self) {
         // Fails only after 2^64 wakes that were not read.
-        rustix::io::write(&self.wake, &1_u64.to_ne_bytes()).ok();
+        rustix::io::write(&self.wake, &1_u64.to_ne_bytes()).ignored();
     }
 
     fn run(&self, bells: &Weak<Bells<Watcher>>) {
@@ -164,7 +165,7 @@ impl Watch {
                 Err(Errno::INTR) => continue,
                 Err(_) => return,
             };
-            rustix::io::read(&self.wake, &mut [0; 8]).ok();
+            rustix::io::read(&self.wake, &mut [0; 8]).ignored();
             let mut news = self.changed_runs();
             if ready == 0 {
                 news.extend(&lock(&self.state).refused);

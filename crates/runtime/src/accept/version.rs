@@ -16,6 +16,7 @@ use skillrun_evidence::whole_file;
 
 use crate::inspect::engines::asked;
 use crate::runtime::RuntimeConfig;
+use skillrun_model::IgnoredError;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
@@ -50,7 +51,7 @@ pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &
     memory.insert(program.to_owned(), Known { size, modified, version: version.clone() });
     // A view; if it is lost, the program is asked again.
     if let Ok(text) = serde_json::to_vec(&memory) {
-        whole_file::replace_view(&file, &text).ok();
+        whole_file::replace_view(&file, &text).ignored();
     }
     version
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::ProcessLeft;
 use skillrun_model::rasp::Level;
-use skillrun_model::{Code, RunId};
+use skillrun_model::{Code, IgnoredError, RunId};
 
 use super::account::{self, Account};
 use super::note::{self, Back, Note, Taken, hash};
@@ -113,7 +113,7 @@ fn return_login(data: &DataFolder, note: Note, process: ProcessLeft, timeout: Du
         note.remove(data);
     } else {
         // If this fails, the old note remains, and the work is found to be done.
-        note.write(data).ok();
+        note.write(data).ignored();
     }
     events
 }

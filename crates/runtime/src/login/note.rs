@@ -11,6 +11,7 @@ use skillrun_evidence::{OsText, whole_file};
 use skillrun_model::RunId;
 
 use crate::data_folder::DataFolder;
+use skillrun_model::IgnoredError;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
@@ -96,7 +97,7 @@ impl Note {
     }
 
     pub(super) fn remove(&self, data: &DataFolder) {
-        fs::remove_file(file(data, self.run_id)).ok();
+        fs::remove_file(file(data, self.run_id)).ignored();
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use skillrun_evidence::whole_file;
+use skillrun_model::IgnoredError;
 
 /// How often the lock is retried.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
@@ -39,7 +40,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // The same name for every process, so that a file left by a killed process is found and removed by the next.
     name.push(".skillrun.tmp");
     let beside = path.with_file_name(name);
-    fs::remove_file(&beside).ok();
+    fs::remove_file(&beside).ignored();
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         file.write_all(bytes)?;
@@ -51,7 +52,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match written {
         Ok(()) => whole_file::sync_folder(parent(path)),
         Err(error) => {
-            fs::remove_file(&beside).ok();
+            fs::remove_file(&beside).ignored();
             Err(error)
         }
     }

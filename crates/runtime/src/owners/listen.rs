@@ -16,6 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket
 use super::message::{Envelope, LINE_MAX, OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest, VERSION};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
+use skillrun_model::IgnoredError;
 
 /// Conversations at the same time; more clients wait in the system's backlog.
 const CONVERSATIONS: usize = 32;
@@ -65,7 +66,7 @@ impl Listening {
                 let spawned = thread::Builder::new().name("client".to_owned()).spawn(move || {
                     let _place = place;
                     // A client that disconnects finds the result in the Log.
-                    converse(&runtime, &client).ok();
+                    converse(&runtime, &client).ignored();
                 });
                 drop(spawned);
             }
@@ -80,7 +81,7 @@ impl Listening {
             return;
         }
         // Wakes the thread that waits for clients.
-        connect(&self.socket).ok();
+        connect(&self.socket).ignored();
         let begin = Instant::now();
         while self.talking.count() > 0 && begin.elapsed() < CLOSING {
             thread::sleep(Duration::from_millis(2));
@@ -144,7 +145,7 @@ fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let path = through(&folder, name);
     // Left by a process that had our process id before: it must still be found, because it stands for runs without an
     // owner.
-    fs::rename(&path, through(&folder, &format!("was-{name}"))).ok();
+    fs::rename(&path, through(&folder, &format!("was-{name}"))).ignored();
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     Ok(listener)

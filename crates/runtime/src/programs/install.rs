@@ -17,6 +17,7 @@ use super::error::InstallError;
 use super::npm;
 use crate::clock::Clock;
 use crate::inspect::engines::asked;
+use skillrun_model::IgnoredError;
 
 /// How often the lock is retried.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
@@ -149,10 +150,10 @@ impl Install<'_> {
         let log = places.log(&step.name, &step.version);
         let made = npm::run(self, step, npm, &beside, &log, tell).and_then(|()| self.finish(step, &what, &beside));
         if let Err(error) = made {
-            fs::remove_dir_all(&beside).ok();
+            fs::remove_dir_all(&beside).ignored();
             return Err(error);
         }
-        fs::remove_file(&log).ok();
+        fs::remove_file(&log).ignored();
         tell(InstallProgress::Done { what: &what, elapsed: begun.elapsed() });
         Ok(())
     }
@@ -200,7 +201,7 @@ impl Install<'_> {
         whole_file::replace(&file, &text).map_err(InstallError::file(&file, "written"))?;
         let folder = self.places().version(&step.name, &step.version);
         // An incomplete folder is in use by no process.
-        fs::remove_dir_all(&folder).ok();
+        fs::remove_dir_all(&folder).ignored();
         fs::rename(beside, &folder).map_err(InstallError::file(&folder, "moved to its place"))
     }
 }

@@ -16,6 +16,7 @@ use skillrun_engine::install::InstallStep;
 
 use super::error::InstallError;
 use super::install::{Install, InstallProgress};
+use skillrun_model::IgnoredError;
 
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -100,8 +101,8 @@ fn end(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    child.kill().ok();
-    child.wait().ok();
+    child.kill().ignored();
+    child.wait().ignored();
 }
 
 /// Removes what an interrupted install has left.
@@ -109,6 +110,6 @@ pub(super) fn remove_left(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let is_left = |name: &OsStr| name.as_bytes().starts_with(b".") && name.as_bytes().ends_with(b".new");
     for entry in entries.flatten().filter(|entry| is_left(&entry.file_name())) {
-        fs::remove_dir_all(entry.path()).ok();
+        fs::remove_dir_all(entry.path()).ignored();
     }
 }

@@ -12,6 +12,7 @@ use super::RunResult;
 use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
 use crate::run::result_with;
+use skillrun_model::IgnoredError;
 
 /// Largest file that is read. An answer has at most 8 MiB, an output 4 MiB, and a few thousand artifacts a few more.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
@@ -48,7 +49,7 @@ pub fn read_or_make(log: &FileLog, folder: &RunFolder, run: RunId) -> Result<Opt
     let made = result_with(log, run, folder, &[])?;
     if let Some(result) = &made {
         // A view: the next reader regenerates it.
-        write(folder, result).ok();
+        write(folder, result).ignored();
     }
     Ok(made)
 }

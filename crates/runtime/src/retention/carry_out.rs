@@ -8,7 +8,7 @@ use serde::Serialize;
 use skillrun_collect::tree;
 use skillrun_evidence::whole_file;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
-use skillrun_model::{Classified, ErrorClass, RunId, Timestamp};
+use skillrun_model::{Classified, ErrorClass, IgnoredError, RunId, Timestamp};
 
 use super::measure::{ending, evidence_files, runs};
 use super::{NOTE, Removal, RetentionStatus, What, Why, left_tests};
@@ -147,7 +147,7 @@ fn tidy(data: &DataFolder, now: Timestamp) {
     for path in files(&data.cache()) {
         let is_stale = cache::noted(&path).is_none_or(|run| !data.run(run).events().exists());
         if is_stale && !is_draft(&path) {
-            fs::remove_file(path).ok();
+            fs::remove_file(path).ignored();
         }
     }
     let of_runs = runs.iter().map(|run| data.run(*run)).flat_map(|run| [run.root().to_owned(), run.audit()]);
@@ -168,7 +168,7 @@ fn remove_older(path: &Path, limit_ms: u64, now: Timestamp) {
     let written = fs::symlink_metadata(path).and_then(|found| found.modified());
     let written = written.ok().and_then(|written| Timestamp::try_from(written).ok());
     if written.and_then(|written| now.millis_since(written)).is_some_and(|age| age > limit_ms) {
-        fs::remove_file(path).ok();
+        fs::remove_file(path).ignored();
     }
 }
 

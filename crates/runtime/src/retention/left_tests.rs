@@ -17,6 +17,7 @@ use super::measure::runs;
 use crate::data_folder::DataFolder;
 use crate::login;
 use crate::owners::crashed;
+use skillrun_model::IgnoredError;
 
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -32,7 +33,7 @@ pub(super) fn remove_old(data: &DataFolder, now: Timestamp) {
             continue;
         };
         if is_older(&folder, KEPT_MS, now) && !inner.iter().any(is_owned) {
-            remove(&folder, &inner, now).ok();
+            remove(&folder, &inner, now).ignored();
         }
     }
 }

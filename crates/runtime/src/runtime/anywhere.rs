@@ -12,6 +12,7 @@ use super::Runtime;
 use crate::error::RuntimeError;
 use crate::mailbox::Reply;
 use crate::owners::{OwnerErrorKind, OwnerReply, OwnerRequest, ask};
+use skillrun_model::IgnoredError;
 
 /// An owner may release a run while it is being looked for.
 const TRIES: u32 = 20;
@@ -48,7 +49,7 @@ impl Runtime {
         if let (Delivery::Here, Some(pid)) = (heard, before) {
             // The process that made the run may keep it in its queue, for hours if it waits for quota. If no process
             // answers, none does.
-            ask(self.data(), pid, OwnerRequest::TakeUp { run }).ok();
+            ask(self.data(), pid, OwnerRequest::TakeUp { run }).ignored();
         }
         Ok(heard)
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use skillrun_lifecycle::run::Input;
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::{InteractionId, RunId};
+use skillrun_model::{IgnoredError, InteractionId, RunId};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
@@ -119,7 +119,7 @@ impl Inner {
             desk.mailbox(id)
         };
         if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(RunCommand::LetGo)) {
-            heard.recv().ok();
+            heard.recv().ignored();
         }
         self.changed.notify_all();
     }

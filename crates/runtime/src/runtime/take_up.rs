@@ -9,7 +9,7 @@ use skillrun_collect::{Attached, CollectError, attach_within, end_host, start};
 use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
 use skillrun_log::catalog::{Catalog, Query, Resting};
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::{RunId, RunStatus, Timestamp};
+use skillrun_model::{IgnoredError, RunId, RunStatus, Timestamp};
 
 use super::{Inner, Runtime};
 use crate::clock::{time_left, until_moment};
@@ -127,7 +127,7 @@ impl Runtime {
             let holds = owners::pid_of(&socket).is_some_and(|pid| holders.contains(&pid));
             if !holds {
                 // A socket that remains is found again next time.
-                std::fs::remove_file(socket).ok();
+                std::fs::remove_file(socket).ignored();
             }
         }
         Ok(recovered)
@@ -235,8 +235,8 @@ impl Inner {
         match attach_within(&audit, last, HOST_REPLY_TIMEOUT) {
             // The next run finds its login.
             Ok(Attached::Live(mut owner)) => {
-                owner.send(&HostRequest::Cancel { ladder: None }).ok();
-                owner.send(&HostRequest::Detach).ok();
+                owner.send(&HostRequest::Cancel { ladder: None }).ignored();
+                owner.send(&HostRequest::Detach).ignored();
             }
             // The run is over, so there is no Log to report what could not be kept.
             Ok(Attached::Ended(_) | Attached::Lost { .. } | Attached::NotBegun) => {

@@ -44,7 +44,9 @@ pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<
         match whole_file::hash(&audit.join(&name)) {
             Ok((found, _)) if found == *wanted => {}
             Ok(_) => {
-                return VerifyOutcome::different(format!("{name} is not the record that attempt.ended has the hash of"));
+                return VerifyOutcome::different(format!(
+                    "{name} is not the record that attempt.ended has the hash of"
+                ));
             }
             Err(error) => return VerifyOutcome::lost(format!("{name} cannot be read ({error})")),
         }

@@ -13,6 +13,7 @@ use skillrun_evidence::live_feed::Extent;
 use skillrun_model::AttemptNumber;
 
 use crate::error::RuntimeError;
+use skillrun_model::IgnoredError;
 
 /// How long an input that was not accepted waits before it is sent again.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
@@ -97,7 +98,7 @@ impl Host {
 
     /// Sends a request. A host that has closed its connection has the reason in its record.
     pub(super) fn send(&mut self, request: &HostRequest) {
-        self.owner.send(request).ok();
+        self.owner.send(request).ignored();
     }
 
     /// Writes a line to the process, after earlier ones. An id is written once, whichever owner sends it.
@@ -256,7 +257,7 @@ impl Host {
 pub(super) fn reap(child: Child) {
     let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
     if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-        poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ok();
+        poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ignored();
     }
     reap_later(child);
 }

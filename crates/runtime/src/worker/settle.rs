@@ -6,7 +6,7 @@ use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
 use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
-use skillrun_model::{Code, RunStatus};
+use skillrun_model::{Code, IgnoredError, RunStatus};
 
 use super::{Worker, WorkerStep, settled_meta};
 use crate::artifacts;
@@ -37,7 +37,7 @@ impl Worker<'_> {
             // The event has its size; only then it is looked for here.
             if blobs::is_large(output) {
                 // It can be made again from the evidence.
-                blobs::write_output(&run.folder, attempt, output).ok();
+                blobs::write_output(&run.folder, attempt, output).ignored();
             }
         }
         if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
@@ -69,7 +69,7 @@ impl Worker<'_> {
         let counters = &self.surroundings.tools.counters;
         counters.settled(&run.record.engine.name, settled.verdict.turn, &read.facts.parse, read.bytes);
         // A view; its content is in the Log.
-        settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ok();
+        settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ignored();
         let next = self.carry_out(effects)?;
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         if waits && process == ProcessLeft::Gone && self.run.record.engine.continuation == Continuation::Sticky {

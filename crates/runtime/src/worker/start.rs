@@ -17,6 +17,7 @@ use super::{HOST_ATTACH_TIMEOUT, Worker, WorkerStep};
 use crate::attempt::launch;
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
+use skillrun_model::IgnoredError;
 
 /// Hosts that are started for one attempt, where others are in the way or die before their greeting.
 const TRIES: u32 = 5;
@@ -32,7 +33,7 @@ impl Worker<'_> {
             Ok(host) => host,
             Err(_) if is_restarted => {
                 // No process can have it any more, so the files that its host left show how it ended.
-                take_back(&self.run.folder.audit(), attempt).ok();
+                take_back(&self.run.folder.audit(), attempt).ignored();
                 let reading = Reading::open(&self.run, attempt)?;
                 return self.settle(reading, ProcessLeft::Gone);
             }
@@ -97,7 +98,7 @@ impl Worker<'_> {
                 Err(NoHost::InTheWay(_)) if tries < TRIES => std::thread::sleep(PAUSE),
                 Err(NoHost::InTheWay(error) | NoHost::Never(error)) => {
                     // If this host had claimed it, nothing came of that.
-                    withdraw(&audit, attempt).ok();
+                    withdraw(&audit, attempt).ignored();
                     return Ok(Err(error));
                 }
             }

@@ -10,7 +10,7 @@ use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
 use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
-use skillrun_model::{ExecutionMode, RunStatus};
+use skillrun_model::{ExecutionMode, IgnoredError, RunStatus};
 
 use super::calls::Calls;
 use super::{Worker, WorkerStep, next};
@@ -117,7 +117,7 @@ impl Worker<'_> {
                 // It carries no information of its own; on a full disk it is left out.
                 self.run
                     .note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })
-                    .ok();
+                    .ignored();
                 silent_since = Instant::now();
                 last_seq = self.run.state.last_seq;
             }

@@ -10,6 +10,7 @@ use skillrun_collect::{Attached, attach_within, end_host, host_responds};
 use super::host::{Host, SLACK};
 use super::{HOST_ATTACH_TIMEOUT, Worker};
 use crate::record::seconds;
+use skillrun_model::IgnoredError;
 
 impl Worker<'_> {
     /// Whether its process should be gone by now. Then an unresponsive host is not waited for.
@@ -33,7 +34,7 @@ impl Worker<'_> {
         let audit = self.run.folder.audit();
         if host.should_terminate(host_responds(&audit)) {
             // If it cannot be terminated, it is checked again later.
-            end_host(&audit, host.owner.attempt()).ok();
+            end_host(&audit, host.owner.attempt()).ignored();
         }
     }
 
@@ -52,7 +53,7 @@ impl Worker<'_> {
             Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => false,
             // It is not needed any more.
             Err(_) => {
-                end_host(&audit, attempt).ok();
+                end_host(&audit, attempt).ignored();
                 false
             }
         }

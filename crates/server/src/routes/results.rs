@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::Data;
-use skillrun_model::{AttemptNumber, RunId, RunStatus};
+use skillrun_model::{AttemptNumber, IgnoredError, RunId, RunStatus};
 use skillrun_runtime::artifacts::{self, NotServed};
 use skillrun_runtime::bundle::{self, BundleError, Contents};
 use skillrun_runtime::diagnose::{Diagnosis, RunOwner, diagnose};
@@ -242,7 +242,7 @@ async fn bundle(
             };
             let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
             // The bundle contains the file; a damaged one is regenerated.
-            result::read_or_make(&service.log, &folder, run).ok();
+            result::read_or_make(&service.log, &folder, run).ignored();
             Whole::made(service.data.root(), |file| {
                 bundle::write(&folder, contents, file).map(drop).map_err(|error| {
                     let code = match error {

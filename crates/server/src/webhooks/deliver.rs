@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use skillrun_model::{RunId, Timestamp};
+use skillrun_model::{IgnoredError, RunId, Timestamp};
 
 use super::address::{PrivateAddresses, Url};
 use super::follow::{self, FollowRest, Unread};
@@ -330,7 +330,7 @@ impl Deliverer {
         let Some(entry) = records.get_mut(&run) else { return };
         let mut chance = [0; 2];
         // Without random bytes the wait is the shortest one, which is harmless.
-        (shared.random)(&mut chance).ok();
+        (shared.random)(&mut chance).ignored();
         let wait = |tries, asked| shared.pace.schedule.wait_after(tries, asked, u16::from_ne_bytes(chance));
         let (counters, before) = (&shared.counters, count_given_up(&entry.record.messages));
         match entry.record.tried(index, shared.clock.now(), &tried, wait) {

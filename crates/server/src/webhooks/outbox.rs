@@ -12,6 +12,7 @@ use skillrun_model::RunId;
 use skillrun_runtime::DataFolder;
 
 use super::record::{FORMAT, Record};
+use skillrun_model::IgnoredError;
 
 /// Maximum size of a file that is read. A thousand messages with all their bodies, every byte escaped, stay below.
 const MAX_BYTES: u64 = 32 << 20;
@@ -77,7 +78,7 @@ impl Outbox {
             let path = entry.map_err(failed(&self.folder))?.path();
             // Left by a process that died while it wrote; the lock guarantees that no other process writes here.
             if path.extension().is_some_and(|extension| extension == "tmp") {
-                fs::remove_file(&path).ok();
+                fs::remove_file(&path).ignored();
             }
             let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
             let Some(run) = name.and_then(|name| name.parse::<RunId>().ok()) else { continue };

@@ -16,6 +16,7 @@ use ureq::{Agent, Error};
 use super::address::{PrivateAddresses, Url, WhyRefused};
 use super::public_ip::is_public;
 use super::sign::Secret;
+use skillrun_model::IgnoredError;
 
 /// Maximum size of a response that is read before the connection is closed.
 const ANSWER_BYTES: u64 = 4 * 1024;
@@ -92,7 +93,7 @@ impl Sender {
                 let status = response.status().as_u16();
                 // A connection closed with unread data looks like a failure to the receiver. The content, and whether
                 // it can be read, does not matter.
-                io::copy(&mut response.body_mut().as_reader().take(ANSWER_BYTES), &mut io::sink()).ok();
+                io::copy(&mut response.body_mut().as_reader().take(ANSWER_BYTES), &mut io::sink()).ignored();
                 Tried::Answered { status, retry_after }
             }
             Err(error) => Tried::Failed { error: in_words(&error) },

@@ -18,6 +18,7 @@ use skillrun_model::Stream;
 
 use super::CaptureError;
 use super::plan::Prepared;
+use skillrun_model::IgnoredError;
 
 /// How the capture ended.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ fn converse(
             fds.push(PollFd::new(&stdin, PollFlags::IN));
         }
         // An interrupted poll means that there may be something to handle.
-        poll(&mut fds, None).ok();
+        poll(&mut fds, None).ignored();
         let has_input = fds.get(3).is_some_and(|fd| !fd.revents().is_empty());
         if has_input
             && let Some(request) = input.next()

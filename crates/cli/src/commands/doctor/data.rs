@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{statfs, statvfs};
 use skillrun_log::LogErrorKind;
 use skillrun_log::catalog::{Catalog, Opened};
-use skillrun_model::{RunId, RunStatus};
+use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runtime::owners::crashed;
 
 use super::Check;
@@ -70,7 +70,7 @@ pub(super) fn folder(place: &CommandContext) -> Vec<Check> {
 fn writable(root: &Path) -> Check {
     let probe = root.join(format!(".doctor.{}", std::process::id()));
     let written = File::create_new(&probe).and_then(|file| file.sync_all());
-    fs::remove_file(&probe).ok();
+    fs::remove_file(&probe).ignored();
     let found = root.display().to_string();
     match written {
         Ok(()) => Check::good("data", found),
@@ -114,7 +114,7 @@ fn socket(root: &Path) -> io::Result<()> {
     let name = format!(".doctor.{}.sock", std::process::id());
     let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
     let made = UnixListener::bind(&path).map(drop);
-    fs::remove_file(&path).ok();
+    fs::remove_file(&path).ignored();
     made
 }
 

@@ -10,7 +10,7 @@ use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogLine, LogRead, Page, Se
 use skillrun_model::fcmp::{FcmpEvent, Meta};
 use skillrun_model::rasp::Event;
 use skillrun_model::wire::LineWriter;
-use skillrun_model::{RunId, RunStatus};
+use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runtime::views::is_whole;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
@@ -148,7 +148,7 @@ impl Printer {
         };
         if what == What::Document {
             // Kept until the document is written; an error is reported then.
-            printer.lines.plain(&format!("{{\"run_id\":\"{run}\",\"events\":[\n")).ok();
+            printer.lines.plain(&format!("{{\"run_id\":\"{run}\",\"events\":[\n")).ignored();
         }
         printer
     }

@@ -14,7 +14,7 @@ use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Extent, FeedStep, Folder, LiveFeed, Patterns};
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogRead};
-use skillrun_model::{AttemptNumber, RunId, Stream};
+use skillrun_model::{AttemptNumber, IgnoredError, RunId, Stream};
 
 use super::visible::Visible;
 use super::{Follow, warn_if_unowned};
@@ -97,7 +97,7 @@ fn live(place: &CommandContext, run: RunId, only: Option<AttemptNumber>, pattern
     let _subscription = place.log.subscribe(
         run,
         Arc::new(move || {
-            bell.send(()).ok();
+            bell.send(()).ignored();
         }),
     )?;
     let audit = place.folder(run).audit();
@@ -139,7 +139,7 @@ fn live(place: &CommandContext, run: RunId, only: Option<AttemptNumber>, pattern
             warn_if_unowned(place, run);
         }
         // An error can only be a timeout: this thread holds a sender itself.
-        receiver.recv_timeout(POLL_INTERVAL).ok();
+        receiver.recv_timeout(POLL_INTERVAL).ignored();
         while receiver.try_recv().is_ok() {}
     }
 }
@@ -181,7 +181,7 @@ fn watch(folder: &Path, bell: Sender<()>) {
             }
         }
     };
-    thread::Builder::new().name("evidence".to_owned()).spawn(listen).ok();
+    thread::Builder::new().name("evidence".to_owned()).spawn(listen).ignored();
 }
 
 /// Where the bytes go.

@@ -7,6 +7,7 @@ use std::thread;
 use skillrun_model::interaction::Pending;
 
 use crate::output::plain;
+use skillrun_model::IgnoredError;
 
 /// What came from the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +34,10 @@ pub(crate) fn listen<T: Send + 'static>(to: Sender<T>, wrap: fn(Typed) -> T) {
                 return;
             }
         }
-        to.send(wrap(Typed::End)).ok();
+        to.send(wrap(Typed::End)).ignored();
     };
     // Without this thread a question cannot be answered here, but `skillrun reply` still works.
-    thread::Builder::new().name("keyboard".to_owned()).spawn(read).ok();
+    thread::Builder::new().name("keyboard".to_owned()).spawn(read).ignored();
 }
 
 /// Prints the options and the prompt.

@@ -12,7 +12,7 @@ use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogRead, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
-use skillrun_model::{RunId, RunStatus};
+use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
 use skillrun_runtime::result::RunResult;
@@ -111,7 +111,7 @@ pub(crate) fn follow(
         let subscription = owner.runtime.log().subscribe(
             run,
             Arc::new(move || {
-                news.send(FollowEvent::News).ok();
+                news.send(FollowEvent::News).ignored();
             }),
         )?;
         let mut following = Following {

@@ -21,6 +21,7 @@ use crate::owner::OwnerProcess;
 use crate::place::note;
 use crate::settings::Settings;
 use crate::words::counted;
+use skillrun_model::IgnoredError;
 
 pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
     skillrun_collect::memory::return_freed_memory();
@@ -125,7 +126,7 @@ fn print_address(settings: &Settings, serving: &Serving) {
         text += &format!("resumed  {}, {} waiting for an answer\n", counted(*taken_up, "run", "runs"), waiting);
     }
     // If stdout is gone, the server keeps running.
-    output::print(&text).ok();
+    output::print(&text).ignored();
     for (run, why) in broken {
         note(&format!("{run} cannot be resumed: {why}"));
     }

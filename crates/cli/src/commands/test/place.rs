@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::failure::Failure;
 use crate::settings::Settings;
+use skillrun_model::IgnoredError;
 
 #[derive(Debug)]
 pub(super) enum Place {
@@ -66,7 +67,7 @@ impl Place {
         let path = match (self, verdict) {
             // Leftovers that cannot be removed do no harm.
             (Self::Temporary(folder), Overall::Passed) => {
-                folder.close().ok();
+                folder.close().ignored();
                 return None;
             }
             (Self::Temporary(folder), Overall::Failed | Overall::Interrupted) => folder.keep(),

@@ -23,6 +23,7 @@ use skillrun_collect::tree;
 use skillrun_engine::EngineProgram;
 use skillrun_engine::descriptor::VersionRule;
 use skillrun_engine::version::parse_version;
+use skillrun_model::IgnoredError;
 
 /// Some need three seconds on an idle machine.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
@@ -74,7 +75,7 @@ pub(crate) fn asked(
         around.push((name.into(), home.clone().into()));
     }
     let output = output(command, argv, &around, VERSION_TIMEOUT);
-    tree::remove(&home).ok();
+    tree::remove(&home).ignored();
     output
 }
 
