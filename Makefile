@@ -38,6 +38,11 @@ run: ## Build, then run an example skill that asks a question
 build: web ## Build the page and the release binary
 	cargo build --release --locked -p skillrun
 
+.PHONY: dist
+dist: web ## Build the page and the binary to ship, target/dist/skillrun
+	cargo build --profile dist --locked -p skillrun
+	@echo "target/dist/skillrun: $$(( $$(stat -c %s target/dist/skillrun) / 1000000 )) MB"
+
 .PHONY: test
 test: ## Format, lint, documentation and all tests
 	$(call timed,format,cargo fmt --all --check)
@@ -159,15 +164,15 @@ e2e-quick: ## Test the main scenarios with the installed engines
 	target/debug/e2e --quick --skillrun $(CURDIR)/target/debug/skillrun
 
 .PHONY: bench
-bench: build ## Measure everything; writes docs/numbers.md
-	cargo build --release --locked -p bench
+bench: dist ## Measure everything; writes docs/numbers.md
+	cargo build --profile dist --locked -p bench
 	@# Not in the folder for temporary files: creating files is slow where many were just removed.
-	scratch=$$(mktemp -d "$$PWD/../skillrun-bench.XXXXXX"); trap 'rm -rf "$$scratch"' EXIT; TMPDIR=$$scratch target/release/bench
+	scratch=$$(mktemp -d "$$PWD/../skillrun-bench.XXXXXX"); trap 'rm -rf "$$scratch"' EXIT; TMPDIR=$$scratch target/dist/bench
 
 .PHONY: bench-check
-bench-check: build ## Fail when an instruction count grew by more than 5 %
-	cargo build --release --locked -p bench
-	target/release/bench --check
+bench-check: dist ## Fail when an instruction count grew by more than 5 %
+	cargo build --profile dist --locked -p bench
+	target/dist/bench --check
 
 .PHONY: mutations
 mutations: ## Break each rule of the gate once and check that a test fails

@@ -17,7 +17,7 @@ Measures skillrun and writes docs/numbers.md.
                    written then
   --date DATE      date on the page [today]
   --page FILE      path of the page [docs/numbers.md]
-  --skillrun FILE  the program to measure [target/release/skillrun, built first]
+  --skillrun FILE  the program to measure [target/dist/skillrun, built first]
   --check          only compare instruction counts with bench/accepted.txt
   --accept         only write instruction counts to bench/accepted.txt
 ";

@@ -26,14 +26,15 @@ pub(crate) enum Output {
 }
 
 impl Program {
-    /// The program at hand, or a fresh release build.
+    /// The program at hand, or a fresh build with the profile `dist`.
     pub(crate) fn build(given: Option<&Path>) -> Result<Self, Problem> {
         if let Some(path) = given {
             // Parts start it from folders of their own.
             let path = path.canonicalize().map_err(|error| Problem(format!("{}: {error}", path.display())))?;
             return Ok(Self { path });
         }
-        let built = Command::new("cargo").args(["build", "--release", "--locked", "-p", "skillrun"]).status()?;
+        let built =
+            Command::new("cargo").args(["build", "--profile", "dist", "--locked", "-p", "skillrun"]).status()?;
         if !built.success() {
             return Err(Problem("failed to build skillrun".to_owned()));
         }

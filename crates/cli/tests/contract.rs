@@ -295,7 +295,7 @@ const EXITS: &[(&str, &[&str], i32)] = &[
     ("- - exit: 3\n", &[], 1),
     ("- - sleep_ms: 60000\n", &["--timeout", "1"], 3),
     ("- - ask: {prompt: Which?}\n  - end\n", &["--mode", "interactive"], 6),
-    ("- - output: {n: one}\n    done: true\n  - end\n", &[], 1),
+    ("- - output: {n: one}\n    done: true\n  - end\n", &[], 7),
     ("- - say: I have no number.\n  - end\n", &[], 7),
     ("- - end\n", &["--mode", "neither"], 2),
 ];
