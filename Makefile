@@ -112,7 +112,7 @@ INTERLEAVINGS ?= 1000000
 
 .PHONY: chaos
 chaos: ## Inject random faults of all kinds; CHAOS_MINUTES, CHAOS_SEED
-	cargo build --locked -p skillrun
+	cargo build --locked -p skillrun -p stand-ins
 	cd proof && python3 -m chaos --minutes $(CHAOS_MINUTES) $(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) --skillrun ../target/debug/skillrun
 
 .PHONY: chaos-planted
@@ -121,6 +121,7 @@ chaos-planted: ## Plant faults in a copy and check that chaos finds each
 
 .PHONY: kills
 kills: ## Run the tests that kill at random moments, for longer
+	cargo build --locked -p skillrun -p stand-ins
 	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test capture -- kill:: --nocapture
 	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test owners -- kill:: --nocapture
 
@@ -130,11 +131,12 @@ simulation: ## Run a million interleavings in virtual time; INTERLEAVINGS
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser with hostile bytes; FUZZ_SECONDS each
+	cargo build --locked -p skillrun -p stand-ins
 	SKILLRUN_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --locked -p skillrun --test fuzz -- --nocapture --test-threads 2
 
 .PHONY: soak
 soak: ## Run under steady load: memory must stay flat; SOAK_MINUTES
-	cargo build --release --locked -p skillrun
+	cargo build --release --locked -p skillrun -p stand-ins
 	cd proof && python3 -m soak --minutes $(SOAK_MINUTES) --skillrun ../target/release/skillrun
 
 .PHONY: schemas

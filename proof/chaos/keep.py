@@ -31,8 +31,8 @@ def _files(folder: Path) -> Iterator[tuple[int, Path]]:
     for parent, _, names in os.walk(folder):
         for name in names:
             path = Path(parent, name)
-            # The program is as large as all the rest; sockets cannot be copied.
-            if path.is_file() and not path.is_symlink() and name not in ("skillrun", "filler"):
+            # The programs are as large as all the rest; sockets cannot be copied.
+            if path.is_file() and not path.is_symlink() and name not in ("skillrun", "stand-in", "filler"):
                 yield path.stat().st_size, path
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from lab.kinds import SCENARIOS, Kind, paced
 
 RELAY = Path(__file__).with_name("relay.py")
+# Programs that stand in for engines; the build of the whole workspace puts the file beside the program.
+STAND_IN = "stand-in"
 
 # Room for more than the population, so that runs wait for each other only at times.
 SETTINGS = """\
@@ -59,8 +61,8 @@ continuation = "sticky"
 path = "{python}"
 [start]
 argv = [
-    "-IS", "{relay}", "{effects}", "talks", "{skillrun}",
-    "simulate-acp", "--scenario", "{scenario}", "--state", "{{{{home}}}}/.sessions",
+    "-IS", "{relay}", "{effects}", "talks", "{stand_in}",
+    "acp", "--scenario", "{scenario}", "--state", "{{{{home}}}}/.sessions",
 ]
 [prompt]
 protocol = "acp"
@@ -86,6 +88,10 @@ class Place:
     root: Path
     skillrun: Path
     data: Path
+
+    @property
+    def stand_in(self) -> Path:
+        return self.skillrun.with_name(STAND_IN)
 
     @property
     def effects(self) -> Path:
@@ -140,7 +146,8 @@ def make(
 
 def _engines(place: Place) -> None:
     folder = place.root / "engines"
-    fixed = {"python": sys.executable, "relay": RELAY, "effects": place.effects, "skillrun": place.skillrun}
+    fixed = {"python": sys.executable, "relay": RELAY, "effects": place.effects, "skillrun": place.skillrun,
+             "stand_in": place.stand_in}
     for name, life in (("witnessed", "once"), ("witnessed-sticky", "talks"), ("witnessed-leaves", "leaves")):
         text = WITNESSED.format(life=life, **fixed).replace('"witnessed"', f'"{name}"')
         (folder / f"{name}.toml").write_text(text + POSTURES)
@@ -160,9 +167,15 @@ def _skill(folder: Path, kind: Kind, pace: float) -> None:
 
 
 def copy_of(program: Path, folder: Path) -> Path:
-    """A copy that a build does not change."""
+    """A copy that a build does not change, with one of the stand-in beside it."""
+    if not program.with_name(STAND_IN).is_file():
+        raise FileNotFoundError(f"there is no {program.with_name(STAND_IN)}; `cargo build --workspace` makes it")
     folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / "skillrun"
+    _copy(program.with_name(STAND_IN), folder / STAND_IN)
+    return _copy(program, folder / "skillrun")
+
+
+def _copy(program: Path, copy: Path) -> Path:
     with open(program, "rb") as source, open(copy, "wb") as target:
         while piece := source.read(1 << 22):
             target.write(piece)

@@ -52,7 +52,7 @@ class Tree:
             raise CannotPlant(f"{patch.name} no longer applies to the sources: {done.stdout.strip()[-500:]}")
 
     def _build(self) -> Path:
-        words = ["cargo", "build", "--locked", "--quiet", "-p", "skillrun"]
+        words = ["cargo", "build", "--locked", "--quiet", "-p", "skillrun", "-p", "stand-ins"]
         environment = os.environ | {"CARGO_TARGET_DIR": str(FOLDER / "target")}
         done = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=BUILD)
         if done.returncode != 0:

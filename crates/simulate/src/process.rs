@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 
 /// The longest any of them lives.
-pub(crate) const LIFE: Duration = Duration::from_secs(600);
+pub const LIFE: Duration = Duration::from_secs(600);
 
 /// Exit code of one that lived too long.
 const TOO_OLD: i32 = 75;
 
 /// Ends the process when its time is up. A thread, because the other one may be stuck in a write for as long as it likes.
-pub(crate) fn end_some_day() -> io::Result<()> {
+pub fn end_some_day() -> io::Result<()> {
     let watch = || {
         thread::sleep(LIFE);
         std::process::exit(TOO_OLD);
@@ -25,7 +25,7 @@ pub(crate) fn end_some_day() -> io::Result<()> {
 }
 
 /// Straight to the descriptor, so that the reader sees it at once.
-pub(crate) fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+pub fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::write(to.as_fd(), bytes) {
             Ok(count) => bytes = &bytes[count..],
@@ -42,7 +42,7 @@ pub(crate) fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
 }
 
 /// Not a plain kill: handlers, those of Rust's runtime too, stand between the signal and what it does by default.
-pub(crate) fn die(signal: Signal) -> Result<(), Errno> {
+pub fn die(signal: Signal) -> Result<(), Errno> {
     // No core file may appear among what a test looks at.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     match signal_hook::low_level::emulate_default_handler(signal.as_raw()) {

@@ -190,27 +190,9 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// A stand-in for the iFlow CLI, for tests
-    #[command(hide = true, disable_help_flag = true)]
-    SimulateIflow {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
     /// A scripted model on the loopback interface, for tests of real engines
     #[command(hide = true, disable_help_flag = true)]
     SimulateModel {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
-    /// An agent for the Agent Client Protocol that follows a scenario, for tests
-    #[command(hide = true, disable_help_flag = true)]
-    SimulateAcp {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
-    /// An engine that carries out the steps in its arguments, for tests
-    #[command(hide = true, disable_help_flag = true)]
-    SimulateSteps {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },

@@ -75,9 +75,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Explain { code } => explain::run(code.as_deref()).map(done),
         Command::Completions { shell } => completions::run(shell).map(done),
         Command::SimulateScripted { words } => Ok(skillrun_simulate::scripted::main(words)),
-        Command::SimulateIflow { words } => Ok(skillrun_simulate::iflow::main(words)),
         Command::SimulateModel { words } => Ok(skillrun_simulate::model::main(words)),
-        Command::SimulateAcp { words } => Ok(skillrun_simulate::acp::main(words)),
-        Command::SimulateSteps { words } => Ok(skillrun_simulate::steps::main(words)),
     }
 }

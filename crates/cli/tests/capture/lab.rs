@@ -70,7 +70,7 @@ impl Lab {
         command
     }
 
-    /// `skillrun capture OPTIONS -- skillrun simulate-steps STEPS`.
+    /// `skillrun capture OPTIONS -- stand-in steps STEPS`.
     pub(crate) fn capture(&self, options: &[&str], steps: &[&str]) -> Command {
         let mut command = self.bare_capture(options);
         command.args(engine(steps));
@@ -188,7 +188,8 @@ impl Drop for Lab {
 
 /// The command line of the scripted engine.
 pub(crate) fn engine(steps: &[&str]) -> Vec<OsString> {
-    [SKILLRUN, "simulate-steps"].iter().chain(steps).map(OsString::from).collect()
+    let program = [testkit::paths::stand_in(SKILLRUN).into(), "steps".into()];
+    program.into_iter().chain(steps.iter().map(OsString::from)).collect()
 }
 
 /// Starts a host as `capture` does.

@@ -1,4 +1,4 @@
-//! `skillrun capture` and the attempt host, with real processes: the engine is `skillrun simulate-steps`, which does
+//! `skillrun capture` and the attempt host, with real processes: the engine is `stand-in steps`, which does
 //! what its words say.
 //!
 //! `lab` is what the tests stand on; the other files are named after what they show.

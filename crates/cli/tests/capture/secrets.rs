@@ -392,7 +392,7 @@ fn a_secret_on_the_command_line_is_masked_in_the_records() {
     let output = lab.run(PASSED, &steps(&format!("out {SECRET}")));
     assert_eq!(lab::text(&output.stdout), MASK);
     let argv = &lab.meta(1)["argv"];
-    assert_eq!((&argv[1], &argv[2], &argv[3]), (&"simulate-steps".into(), &"out".into(), &MASK.into()));
+    assert_eq!((&argv[1], &argv[2], &argv[3]), (&"steps".into(), &"out".into(), &MASK.into()));
     assert_only_in_logs(&lab, SECRET);
     // The command may not even begin.
     let mut command = lab.bare_capture(PASSED);

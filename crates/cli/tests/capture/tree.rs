@@ -83,7 +83,7 @@ fn escaped_processes_are_found_and_ended() {
     assert_eq!(survivors(&lab), expected);
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::Exited), Some(3)));
-    assert!(record.survivors.iter().all(|survivor| survivor.name == "skillrun"), "{:?}", record.survivors);
+    assert!(record.survivors.iter().all(|survivor| survivor.name == "stand-in"), "{:?}", record.survivors);
     let verdict = lab.normalize(&["--engine", "codex"]);
     assert_eq!(verdict.status.code(), Some(0), "{}", lab::text(&verdict.stderr));
 }

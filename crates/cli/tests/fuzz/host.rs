@@ -50,7 +50,9 @@ impl Lab {
             value: std::env::var_os("PATH").unwrap_or_default().into(),
             kind: VariableKind::Plain,
         };
-        let words = [SKILLRUN, "simulate-steps", "pid", "process", "out", "ready\\n", "echo-stdin"];
+        let program = testkit::paths::stand_in(SKILLRUN);
+        let program = program.to_str().expect("text");
+        let words = [program, "steps", "pid", "process", "out", "ready\\n", "echo-stdin"];
         let plan = HostPlan {
             run_id: RunId::new(1, [7; 10]),
             attempt: FIRST,

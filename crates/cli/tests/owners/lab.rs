@@ -17,10 +17,10 @@ profile = "acp_jsonrpc"
 continuation = "sticky"
 
 [executable]
-kind = "self"
+path = PROGRAM
 
 [start]
-argv = ["simulate-acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
+argv = ["acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
 
 [prompt]
 protocol = "acp"
@@ -77,9 +77,12 @@ impl Lab {
     /// The engine `agent`, which plays this scenario.
     pub(crate) fn agent(&self, scenario: &str) {
         fs::create_dir_all(self.path("engines")).expect("a folder");
+        let program = testkit::paths::stand_in(env!("CARGO_BIN_EXE_skillrun"));
         let text = AGENT.replace("SCENARIO", scenario.lines().next().unwrap_or_default());
+        let text = text.replace("PROGRAM", &format!("{program:?}"));
         fs::write(self.path("engines/agent.toml"), text).expect("written");
-        let settings = format!("engines = {:?}\n", self.path("engines"));
+        // Nothing holds it back, so the user must have agreed.
+        let settings = format!("engines = {:?}\nconsent = [\"agent\"]\n", self.path("engines"));
         fs::write(self.path("settings.toml"), settings).expect("written");
     }
 

@@ -12,6 +12,7 @@ use skillrun_model::rasp::{Data, Event};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options, Runtime};
+use testkit::paths;
 
 use crate::lab::{Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, processes_of, reply, with};
 use crate::offline::{Told, check_same};
@@ -25,7 +26,7 @@ continuation = "sticky"
 kind = "self"
 
 [start]
-argv = ["simulate-acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
+argv = ["acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
 
 [prompt]
 protocol = "acp"
@@ -43,6 +44,13 @@ posture = "not_enforced"
 [environment]
 set = { HOME = "{{home}}" }
 "#;
+
+/// A lab whose engines of the kind `self` are the stand-in.
+fn agent_lab() -> Lab {
+    let mut lab = Lab::new();
+    lab.program = paths::stand_in(PROGRAM);
+    lab
+}
 
 /// A request for an agent that plays this scenario.
 fn request(lab: &Lab, mode: ExecutionMode, scenario: &str) -> NewRun {
@@ -137,7 +145,7 @@ fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
 #[test]
 fn auto_from_the_first_message_to_the_last() {
     for scenario in ["auto", "noise"] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, auto(&lab, scenario));
         over(&lab, &runtime, run, RunStatus::Succeeded);
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
@@ -152,7 +160,7 @@ fn auto_from_the_first_message_to_the_last() {
 
 #[test]
 fn a_question_is_answered_by_a_prompt_to_the_same_process() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "question"));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!((question.scope, question.prompt.as_str()), (Scope::Turn, "Which colour do you like?"));
@@ -168,7 +176,7 @@ fn a_question_is_answered_by_a_prompt_to_the_same_process() {
 #[test]
 fn a_permission_question_has_the_options_of_the_agent() {
     for (words, expected) in [("yes", "once"), ("always", "always"), ("No", "reject"), ("keep it", "reject")] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, interactive(&lab, "permission"));
         let state = lab.wait_asked(run, 1);
         let question = state.question.expect("a question");
@@ -187,7 +195,7 @@ fn a_permission_question_has_the_options_of_the_agent() {
 
 #[test]
 fn two_permissions_at_once_are_asked_one_after_the_other() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
     lab.wait_asked(run, 1);
     runtime.reply(run, reply(1, "yes")).expect("answered");
@@ -205,7 +213,7 @@ fn two_permissions_at_once_are_asked_one_after_the_other() {
 fn in_auto_mode_the_permission_of_the_run_decides() {
     let levels = [(Permission::Workspace, "once"), (Permission::ReadOnly, "reject"), (Permission::Full, "once")];
     for (permission, expected) in levels {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let new = with(auto(&lab, "permission"), |options| options.permission = Some(permission));
         let (runtime, run) = begin(&lab, new);
         over(&lab, &runtime, run, RunStatus::Succeeded);
@@ -220,7 +228,7 @@ fn in_auto_mode_the_permission_of_the_run_decides() {
 fn an_unanswered_permission_times_out() {
     let impatient = |options: &mut Options| options.session_timeout_sec = Some(0.3);
     // A reply is not needed: the option that rejects.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let new = with(with(interactive(&lab, "permission"), impatient), |options| {
         options.require_user_reply = Some(false);
     });
@@ -231,7 +239,7 @@ fn an_unanswered_permission_times_out() {
     check(&lab, run, ExecutionMode::Interactive);
 
     // It is: the process is ended, and the run has failed.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, with(interactive(&lab, "permission"), impatient));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
@@ -242,7 +250,7 @@ fn an_unanswered_permission_times_out() {
 fn a_form_is_filled_by_the_user_or_declined() {
     let accepted = json!({ "action": "accept", "content": { "colour": "blue" } });
     for words in ["Blue", r#"{"colour": "blue"}"#] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, interactive(&lab, "elicitation"));
         let question = lab.wait_asked(run, 1).question.expect("a question");
         assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::FillFields));
@@ -252,13 +260,13 @@ fn a_form_is_filled_by_the_user_or_declined() {
         assert_eq!(answer(&lab, run), accepted);
         check(&lab, run, ExecutionMode::Interactive);
     }
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, auto(&lab, "elicitation"));
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
     check(&lab, run, ExecutionMode::Auto);
 
-    let lab = Lab::new();
+    let lab = agent_lab();
     let new = with(interactive(&lab, "elicitation"), |options| {
         options.session_timeout_sec = Some(0.3);
         options.require_user_reply = Some(false);
@@ -271,7 +279,7 @@ fn a_form_is_filled_by_the_user_or_declined() {
 
 #[test]
 fn files_and_terminals_are_refused_at_once() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, auto(&lab, "files"));
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(lab.output(run)["answer"], json!(r#"{"error":-32601} {"error":-32601}"#));
@@ -280,7 +288,7 @@ fn files_and_terminals_are_refused_at_once() {
 
 #[test]
 fn a_cancel_in_the_middle_of_a_turn() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, auto(&lab, "hang"));
     lab.wait_recorded(run, 1, "in_progress");
     runtime.cancel(run, "test").expect("canceled");
@@ -290,7 +298,7 @@ fn a_cancel_in_the_middle_of_a_turn() {
     check(&lab, run, ExecutionMode::Auto);
 
     // One that does not listen is ended as any other process.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "deaf"));
     lab.wait_recorded(run, 1, "begin.");
     runtime.cancel(run, "test").expect("canceled");
@@ -300,7 +308,7 @@ fn a_cancel_in_the_middle_of_a_turn() {
 
 #[test]
 fn a_cancel_answers_what_the_agent_still_asks() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
     lab.wait_asked(run, 1);
     lab.wait_recorded(run, 1, "ask-2");
@@ -324,7 +332,7 @@ fn a_turn_that_fails_says_why() {
         ("exits", Code::EngineFailed, ErrorCategory::Engine),
     ];
     for (scenario, code, expected) in cases {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, auto(&lab, scenario));
         over(&lab, &runtime, run, RunStatus::Failed);
         assert_eq!((lab.failure(run), category(&lab, run)), (Some(code), Some(expected)), "{scenario}");
@@ -341,7 +349,7 @@ fn wait_process_ended(lab: &Lab, run: RunId) {
 fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
     let resumed = ["initialize initialize", "session resume=session-1 session/resume", "prompt.2 session/prompt"];
     for (scenario, expected) in [("leaves", loaded("prompt.2")), ("resumes", resumed.map(str::to_owned).to_vec())] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, interactive(&lab, scenario));
         wait_process_ended(&lab, run);
         let tells = |data: &Data| matches!(data, Data::RunStatus(it) if it.phase == Some(Phase::ProcessEnded));
@@ -370,7 +378,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
         lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
     };
     for new in [interactive, |lab: &Lab, scenario: &str| resumable(interactive(lab, scenario))] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, new(&lab, "afterwards"));
         lab.wait_asked(run, 1);
         if lab.state(run).continuation == Some(Continuation::Sticky) {
@@ -385,7 +393,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
         check(&lab, run, ExecutionMode::Interactive);
     }
     // A turn that says nothing has not succeeded.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, resumable(interactive(&lab, "afterwards")));
     lab.wait_asked(run, 1);
     runtime.reply(run, reply(1, "nothing")).expect("answered");
@@ -410,7 +418,7 @@ fn an_agent_without_a_usable_session_fails_the_run() {
         (&nameless as &dyn Fn(&Lab) -> NewRun, "session", "without a name"),
         (&moody, "session mode=read-only", "in mode agent and not in read-only"),
     ] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, new(&lab));
         over(&lab, &runtime, run, RunStatus::Failed);
         let events = lab.events(run);
@@ -425,7 +433,7 @@ fn an_agent_without_a_usable_session_fails_the_run() {
 
 #[test]
 fn an_agent_that_is_killed_while_it_waits_is_started_again() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "question"));
     lab.wait_asked(run, 1);
     let record = evidence(&lab, run, "host.1.json");
@@ -443,9 +451,9 @@ fn an_agent_that_is_killed_while_it_waits_is_started_again() {
 /// Symptom: the run never ended after its last turn. Found by killing the process of qwen, which is a wrapper.
 #[test]
 fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let wrapper = lab.path("wrapper");
-    fs::write(&wrapper, format!("#!/bin/sh\n{PROGRAM:?} \"$@\"\nexit $?\n")).expect("written");
+    fs::write(&wrapper, format!("#!/bin/sh\n{:?} \"$@\"\nexit $?\n", lab.program)).expect("written");
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("a program");
     let new = interactive(&lab, "question");
     let file = lab.path("engines/agent-question.toml");
@@ -465,7 +473,7 @@ fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
 
 #[test]
 fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "question"));
     lab.wait_asked(run, 1);
     drop(runtime);
@@ -483,7 +491,7 @@ fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
 
 #[test]
 fn an_agent_that_cannot_load_has_lost_the_session() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, interactive(&lab, "forgets"));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!((lab.failure(run), category(&lab, run)), (Some(Code::SessionLost), Some(ErrorCategory::Session)));
@@ -493,7 +501,7 @@ fn an_agent_that_cannot_load_has_lost_the_session() {
 #[test]
 fn an_agent_that_refuses_to_load_fails_the_run() {
     for new in [|lab: &Lab| interactive(lab, "refuses"), |lab: &Lab| resumable(interactive(lab, "refuses"))] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, new(&lab));
         lab.wait_asked(run, 1);
         // With a process of its own for every turn there is none to wait for.
@@ -519,7 +527,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
         })
     };
     // Resumable, a reply is needed: waits forever, with no process.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), true));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!(question.deadline, None);
@@ -533,7 +541,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
     check(&lab, run, ExecutionMode::Interactive);
 
     // Resumable, none is needed: another process gets the automatic one.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), false));
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
@@ -541,14 +549,14 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
     check(&lab, run, ExecutionMode::Interactive);
 
     // Sticky, a reply is needed: the process is ended and the run has failed.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), true));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
     lab.check_whole(run);
 
     // Sticky, none is needed: the living process gets it.
-    let lab = Lab::new();
+    let lab = agent_lab();
     let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), false));
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
@@ -561,7 +569,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
 fn another_owner_continues_driving() {
     let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
     for words in ["protocolVersion", "sessionId", "Piece 7", "Piece 19"] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, auto(&lab, "slow"));
         lab.wait_recorded(run, 1, words);
         drop(runtime);
@@ -574,7 +582,7 @@ fn another_owner_continues_driving() {
     // A later turn is prompted once too, whether its process lived on or was started for it.
     let prompted = vec!["prompt.2 session/prompt".to_owned()];
     for (continuation, expected) in [(Continuation::Sticky, prompted), (Continuation::Resumable, loaded("prompt.2"))] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let new = NewRun { continuation: Some(continuation), ..interactive(&lab, "later") };
         let (runtime, run) = begin(&lab, new);
         lab.wait_asked(run, 1);
@@ -589,7 +597,7 @@ fn another_owner_continues_driving() {
     }
     // A question inside the turn is asked once, and so is one between two.
     for (scenario, text) in [("permission", "yes"), ("question", "blue")] {
-        let lab = Lab::new();
+        let lab = agent_lab();
         let (runtime, run) = begin(&lab, interactive(&lab, scenario));
         lab.wait_asked(run, 1);
         drop(runtime);
@@ -604,7 +612,7 @@ fn another_owner_continues_driving() {
 
 #[test]
 fn a_prompt_that_no_message_can_hold_is_refused_with_a_sentence() {
-    let lab = Lab::new();
+    let lab = agent_lab();
     let mut new = auto(&lab, "auto");
     new.input.insert("text".to_owned(), Value::from("x".repeat(1 << 20)));
     let (runtime, run) = begin(&lab, new);

@@ -5,13 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use testkit::paths;
 
 use crate::lab::{Lab, PROGRAM};
 
 /// The program with an iflow that plays this scenario, and a clean environment.
 fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
     let iflow = lab.path("iflow");
-    let script = format!("#!/bin/sh\nSKILLRUN_IFLOW_SCENARIO={scenario} exec '{PROGRAM}' simulate-iflow \"$@\"\n");
+    let program = paths::stand_in(PROGRAM);
+    let script = format!("#!/bin/sh\nSKILLRUN_IFLOW_SCENARIO={scenario} exec '{}' iflow \"$@\"\n", program.display());
     fs::write(&iflow, script).expect("written");
     fs::set_permissions(&iflow, fs::Permissions::from_mode(0o755)).expect("a program");
     fs::create_dir_all(lab.path("tmp")).expect("a folder");

@@ -66,13 +66,14 @@ impl Lab {
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("executable");
     }
 
-    /// What a stand-in does: these steps of `simulate-steps`. `@name` is a file of the lab.
+    /// What a stand-in does: these steps of `stand-in steps`. `@name` is a file of the lab.
     pub(crate) fn steps(&self, steps: &str) -> String {
         let word = |word: &str| match word.strip_prefix('@') {
             Some(name) => format!(" '{}'", self.path(name).display()),
             None => format!(" '{word}'"),
         };
-        format!("exec '{SKILLRUN}' simulate-steps{}", steps.split_whitespace().map(word).collect::<String>())
+        let program = testkit::paths::stand_in(SKILLRUN);
+        format!("exec '{}' steps{}", program.display(), steps.split_whitespace().map(word).collect::<String>())
     }
 
     /// The program, with the stand-ins and a clean environment.

@@ -54,7 +54,7 @@
 //!   `expect_reply`: one that dies at once has said nothing.
 //! - Acts are `key: value`, or the key alone where there is no value. Texts that look like numbers need quotes.
 //!
-//! `acp_jsonrpc` is a protocol, and a script only writes; [`acp`](crate::acp) speaks it.
+//! `acp_jsonrpc` is a protocol, and a script only writes; the stand-in `acp` speaks it.
 //!
 //! What a format does not show, because the engine does not, is left out; an end or a question that it does not have is
 //! a mistake in the script. What the real engines do stands in `docs/engines.md`.

@@ -49,7 +49,7 @@ pub(super) enum WordsError {
     Needed(&'static str),
     #[error("--profile {given} is not one of: {known}")]
     Profile { given: String, known: String },
-    #[error("{0} is a protocol, and a script only writes; simulate-acp speaks it")]
+    #[error("{0} is a protocol, and a script only writes")]
     Protocol(ProfileId),
     #[error("{0} has no session that could be resumed")]
     NotResumable(ProfileId),

@@ -2,8 +2,8 @@
 //! `<Execution Info>` block with the session at the end of a turn.
 //!
 //! ```text
-//! skillrun simulate-iflow [--resume=SESSION] [--yolo] [--thinking] -p PROMPT
-//! skillrun simulate-iflow --version
+//! stand-in iflow [--resume=SESSION] [--yolo] [--thinking] -p PROMPT
+//! stand-in iflow --version
 //! ```
 //!
 //! `SKILLRUN_IFLOW_SCENARIO` says what it does, `auto` when it is not set:
@@ -39,20 +39,20 @@ use say::{Scenario, Spoken};
 use session::Sessions;
 use words::Words;
 
-use crate::process::{end_some_day, write_all};
+use skillrun_simulate::process::{end_some_day, write_all};
 
-/// The subcommand by which the binary that calls [`main`] should know the engine; its sentences begin with it.
-pub const SUBCOMMAND: &str = "simulate-iflow";
+/// The word by which the binary knows it; its sentences begin with it.
+pub(crate) const SUBCOMMAND: &str = "iflow";
 
 /// The variable that says what it does.
-pub const SCENARIO_VARIABLE: &str = "SKILLRUN_IFLOW_SCENARIO";
+const SCENARIO_VARIABLE: &str = "SKILLRUN_IFLOW_SCENARIO";
 
 const VERSION: &str = "0.5.0";
 const USAGE: u8 = 64;
 const TROUBLE: u8 = 74;
 
 /// Does as the words and the scenario say.
-pub fn main(words: Vec<OsString>) -> ExitCode {
+pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     let scenario = std::env::var_os(SCENARIO_VARIABLE).unwrap_or_default();
     let home = std::env::var_os("HOME").unwrap_or_default();
     let spoken = match turn(&words, &scenario.to_string_lossy(), Path::new(&home)) {

@@ -2,7 +2,7 @@
 //! without a model. It reads strictly, as no real agent does, and says on stderr what a strict agent would refuse.
 //!
 //! ```text
-//! skillrun simulate-acp --scenario NAME [--state DIR]
+//! stand-in acp --scenario NAME [--state DIR]
 //! ```
 //!
 //! | scenario | what it does in a turn |
@@ -30,7 +30,7 @@
 //! | `nameless` | makes sessions without a name |
 //! | `moody` | says that it is in mode `agent` |
 //!
-//! Sessions are kept in `DIR/NAME.json`, or `.simulate-acp` in the working folder, so that a process can load what
+//! Sessions are kept in `DIR/NAME.json`, or `.stand-in-acp` in the working folder, so that a process can load what
 //! another one began. A turn is kept when it is over. A process ends with its stdin.
 //!
 //! - `words`: the command line, and the scenarios. `wire`: messages, read strictly. `store`: sessions.
@@ -47,11 +47,11 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The subcommand by which the binary that calls [`main`] should know the agent; its sentences begin with it.
-pub const SUBCOMMAND: &str = "simulate-acp";
+/// The word by which the binary knows it; its sentences begin with it.
+pub(crate) const SUBCOMMAND: &str = "acp";
 
 /// Speaks as its scenario says, until its stdin ends.
-pub fn main(words: Vec<OsString>) -> ExitCode {
+pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     match words::parse(&words) {
         Ok(words) => agent::run(&words).into(),
         Err(error) => {

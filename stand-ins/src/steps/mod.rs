@@ -1,7 +1,7 @@
 //! The engine `steps`: does one thing after another, as its words say, and exits with 0 at their end.
 //!
 //! ```text
-//! skillrun simulate-steps  on SIGINT [ out bye\n exit 0 ]  child [ ignore SIGTERM forever ]  out hello\n  forever
+//! stand-in steps  on SIGINT [ out bye\n exit 0 ]  child [ ignore SIGTERM forever ]  out hello\n  forever
 //! ```
 //!
 //! Every step takes the words after it. A block stands between `[` and `]`, each a word of its own, and may hold
@@ -11,7 +11,7 @@
 //! | step | what it does |
 //! | --- | --- |
 //! | `out TEXT`, `err TEXT`, `tty TEXT` | writes the text, as it is, to stdout, stderr or `/dev/tty` |
-//! | `flood STREAM BYTES` | writes [`pattern`](crate::pattern()) from its beginning, 64 KiB at a time |
+//! | `flood STREAM BYTES` | writes [`pattern`](skillrun_simulate::pattern()) from its beginning, 64 KiB at a time |
 //! | `drip STREAM BYTES MILLIS` | the same, one byte at a time with a pause after each |
 //! | `sleep MILLIS`, `forever` | waits; signals with an `on` are attended to |
 //! | `exit CODE` | ends with this code, 0 to 255 |
@@ -68,11 +68,11 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The subcommand by which the engine starts its children; the binary that calls [`main`] must know it by this name.
-pub const SUBCOMMAND: &str = "simulate-steps";
+/// The word by which the binary knows it, and by which it starts its children.
+pub(crate) const SUBCOMMAND: &str = "steps";
 
 /// Does what the words say.
-pub fn main(words: Vec<OsString>) -> ExitCode {
+pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
     match words::parse(&words) {
         Ok(steps) => act::run(&steps),
         Err(error) => act::refuse(&error),

@@ -21,8 +21,8 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout}
 
 use super::report;
 use super::words::{Sink, Start, Stdio, Step, WordsError};
-use crate::pattern;
-use crate::process::{LIFE, die, end_some_day, write_all};
+use skillrun_simulate::pattern;
+use skillrun_simulate::process::{LIFE, die, end_some_day, write_all};
 
 const USAGE: u8 = 64;
 const FAILED: u8 = 74;

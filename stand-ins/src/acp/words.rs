@@ -130,7 +130,7 @@ pub(super) enum WordsError {
 
 pub(super) fn parse(words: &[OsString]) -> Result<Words, WordsError> {
     let known = || Scenario::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", ");
-    let (mut scenario, mut state) = (None, PathBuf::from(".simulate-acp"));
+    let (mut scenario, mut state) = (None, PathBuf::from(".stand-in-acp"));
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.to_str() {

@@ -13,7 +13,7 @@ use super::SUBCOMMAND;
 use super::store::{Session, Store, Turn};
 use super::wire::{self, Call, Message};
 use super::words::{Loading, Scenario, Words};
-use crate::process::{LIFE, end_some_day, write_all};
+use skillrun_simulate::process::{LIFE, end_some_day, write_all};
 
 /// How long one that leaves stays after a turn.
 const LEAVES_AFTER: Duration = Duration::from_millis(150);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Stop, complain};
 use super::wire::Message;
 use super::words::Scenario;
-use crate::process::LIFE;
+use skillrun_simulate::process::LIFE;
 
 /// Pieces of a slow turn, and the pause after each.
 const PIECES: u32 = 20;
