@@ -4,6 +4,9 @@
 //! and what XML cannot hold, or a terminal obeys, is left out.
 
 use std::fmt::Write;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::{OneRun, Row, TrialReport};
 use crate::trials::Verdict;
@@ -12,108 +15,88 @@ use crate::trials::Verdict;
 const TEXT_MAX: usize = 64 * 1024;
 
 pub fn xml(report: &TrialReport) -> String {
-    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    let mut xml = quick_junit::Report::unnamed();
     for engine in &report.engines {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| row.engine == engine.name).collect();
-        suite(&mut xml, report, &engine.name, engine.skipped.as_deref(), &rows);
+        xml.add_test_suite(suite(&report.skill, &engine.name, engine.skipped.as_deref(), &rows));
     }
-    xml.push_str("</testsuites>\n");
-    xml
+    xml.to_string().expect("memory takes all text")
 }
 
-fn suite(xml: &mut String, report: &TrialReport, engine: &str, skipped: Option<&str>, rows: &[&Row]) {
-    let runs = || rows.iter().flat_map(|row| &row.runs);
-    let count = |verdict: Verdict| runs().filter(|run| run.verdict == verdict).count();
-    let (tests, skips) = match skipped {
-        Some(_) => (1, 1),
-        None => (runs().count(), count(Verdict::Interrupted)),
+fn suite(skill: &str, engine: &str, skipped: Option<&str>, rows: &[&Row]) -> TestSuite {
+    let mut suite = TestSuite::new(clean(&format!("{skill} on {engine}")));
+    suite.set_time(rows.iter().flat_map(|row| &row.runs).map(duration).sum());
+    let mut add = |mut test: TestCase| {
+        test.set_classname(clean(&format!("{skill}.{engine}")));
+        suite.add_test_case(test);
     };
-    let _ = writeln!(
-        xml,
-        "  <testsuite name=\"{} on {}\" tests=\"{tests}\" failures=\"{}\" errors=\"{}\" skipped=\"{skips}\" time=\"{}\">",
-        escaped(&report.skill),
-        escaped(engine),
-        count(Verdict::Failed),
-        count(Verdict::Error),
-        seconds(runs().filter_map(|run| run.duration_ms).sum()),
-    );
-    let class = format!("{}.{}", escaped(&report.skill), escaped(engine));
     if let Some(why) = skipped {
-        let _ = writeln!(
-            xml,
-            "    <testcase classname=\"{class}\" name=\"engine\" time=\"0\">\n      <skipped message=\"{}\"/>\n    </testcase>",
-            escaped(why)
-        );
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(clean(why));
+        let mut test = TestCase::new("engine", status);
+        test.set_time(Duration::ZERO);
+        add(test);
     }
     for row in rows {
         for (run, time) in row.runs.iter().zip(1..) {
-            test(xml, &class, row, run, time);
+            let name = match row.runs.len() {
+                1 => row.case.clone(),
+                of => format!("{} ({time} of {of})", row.case),
+            };
+            let mut test = TestCase::new(clean(&name), status(run));
+            test.set_time(duration(run));
+            add(test);
         }
     }
-    xml.push_str("  </testsuite>\n");
+    suite
 }
 
-fn test(xml: &mut String, class: &str, row: &Row, run: &OneRun, time: usize) {
-    let name = match row.runs.len() {
-        1 => row.case.clone(),
-        of => format!("{} ({time} of {of})", row.case),
-    };
-    let seconds = seconds(run.duration_ms.unwrap_or(0));
-    let _ = write!(xml, "    <testcase classname=\"{class}\" name=\"{}\" time=\"{seconds}\"", escaped(&name));
-    let first = run.problems.first().map_or("", String::as_str);
-    let element = match run.verdict {
-        Verdict::Passed => {
-            xml.push_str("/>\n");
-            return;
-        }
+fn status(run: &OneRun) -> TestCaseStatus {
+    let (kind, word) = match run.verdict {
+        Verdict::Passed => return TestCaseStatus::success(),
         Verdict::Interrupted => {
-            xml.push_str(">\n      <skipped message=\"interrupted\"/>\n    </testcase>\n");
-            return;
+            let mut skipped = TestCaseStatus::skipped();
+            skipped.set_message("interrupted");
+            return skipped;
         }
-        Verdict::Failed => "failure",
-        Verdict::Error => "error",
+        Verdict::Failed => (NonSuccessKind::Failure, "failure"),
+        Verdict::Error => (NonSuccessKind::Error, "error"),
     };
-    let kind = run.error.map_or(element, skillrun_model::Code::as_str);
-    let mut text: String = run.problems.join("\n");
+    let mut text = run.problems.join("\n");
     if let Some(id) = run.run_id {
         let _ = write!(text, "\nrun {id}");
     }
-    let _ = write!(
-        xml,
-        ">\n      <{element} message=\"{}\" type=\"{}\">{}</{element}>\n    </testcase>\n",
-        escaped(first),
-        escaped(kind),
-        escaped(&text)
-    );
+    let mut status = TestCaseStatus::non_success(kind);
+    status
+        .set_message(clean(run.problems.first().map_or("", String::as_str)))
+        .set_type(run.error.map_or(word, skillrun_model::Code::as_str))
+        .set_description(clean(&text));
+    status
 }
 
-fn seconds(ms: u64) -> String {
-    format!("{}.{:03}", ms / 1_000, ms % 1_000)
+fn duration(run: &OneRun) -> Duration {
+    Duration::from_millis(run.duration_ms.unwrap_or(0))
 }
 
-/// Text that can stand between tags and inside of quotes.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
+/// Text that XML can hold. The library escapes it and takes out sequences for terminals, with all that follows one that
+/// has no end; here only their control characters go, and those that it leaves in.
+fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len().min(TEXT_MAX));
     for character in text.chars() {
-        if safe.len() >= TEXT_MAX {
-            safe.push('…');
+        if clean.len() >= TEXT_MAX {
+            clean.push('…');
             break;
         }
         match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&apos;"),
-            '\n' => safe.push_str("&#10;"),
-            '\t' => safe.push(' '),
-            // No XML 1.0 can have these, in whatever spelling; a terminal that shows the file obeys the others.
+            '\n' => clean.push('\n'),
+            '\t' => clean.push(' '),
+            // XML 1.0 cannot have these, in whatever spelling; a terminal that shows the file obeys the others.
             '\u{fffe}' | '\u{ffff}' => {}
             other if other.is_control() => {}
-            other => safe.push(other),
+            other => clean.push(other),
         }
     }
-    safe
+    clean
 }
 
 #[cfg(test)]
@@ -121,18 +104,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_text_stays_text() {
+    fn control_characters_are_left_out() {
         let hostile = "]]></failure><x a='\"'>&amp;\u{0}\u{1b}[31m\u{9b}\u{7f}\u{fffe}\u{ffff}\r\n\té\u{1f600}";
-        assert_eq!(
-            escaped(hostile),
-            "]]&gt;&lt;/failure&gt;&lt;x a=&apos;&quot;&apos;&gt;&amp;amp;[31m&#10; é\u{1f600}"
-        );
+        assert_eq!(clean(hostile), "]]></failure><x a='\"'>&amp;[31m\n é\u{1f600}");
     }
 
     #[test]
     fn long_text_is_cut() {
-        let text = escaped(&"&".repeat(10 * TEXT_MAX));
+        let text = clean(&"&".repeat(10 * TEXT_MAX));
         assert!(text.len() < TEXT_MAX + 10, "{}", text.len());
-        assert!(text.ends_with(";…"));
+        assert!(text.ends_with("&…"));
+    }
+
+    #[test]
+    fn hostile_text_stays_text() {
+        let mut suite = TestSuite::new(clean("<&\"'>"));
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_description(clean("]]></failure>\u{1b}]0;no end"));
+        suite.add_test_case(TestCase::new(clean("a"), status));
+        let mut report = quick_junit::Report::unnamed();
+        let xml = report.add_test_suite(suite).to_string().expect("memory takes all text");
+        assert!(xml.contains("<testsuite name=\"&lt;&amp;&quot;&apos;&gt;\""), "{xml}");
+        assert!(xml.contains("<failure>]]&gt;&lt;/failure&gt;]0;no end</failure>"), "{xml}");
     }
 }
