@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use skillrun_engine::GetError;
+use skillrun_engine::suggest::closest;
 use skillrun_evidence::EvidenceError;
 use skillrun_log::LogError;
 use skillrun_log::catalog::CatalogError;
@@ -24,7 +25,6 @@ use skillrun_skill::archive::ArchiveErrorKind;
 use skillrun_skill::search::FindError;
 use skillrun_skill::{ArchiveError, SchemaError, SkillError};
 
-use crate::nearest::nearest;
 use crate::output::plain;
 use crate::settings::SettingsError;
 
@@ -160,7 +160,7 @@ in_own_words!(
 impl From<FindError> for Failure {
     fn from(error: FindError) -> Self {
         if let FindError::NotFound { name, known, .. } = &error
-            && let Some(known) = nearest(name, known.iter().map(String::as_str))
+            && let Some(known) = closest(name, known.iter().map(String::as_str))
         {
             let sentence = format!("there is no skill \"{name}\"; did you mean \"{known}\"?");
             return Self::caused(error.class(), sentence, error);

@@ -5,7 +5,6 @@ mod commands;
 mod exit;
 mod failure;
 mod logging;
-mod nearest;
 mod output;
 mod owner;
 mod place;

@@ -72,7 +72,7 @@ impl<'a> Section<'a> {
                 at: Some(key.span().start),
                 key: Some(self.key_of(key.get_ref())),
                 kind: LoadErrorKind::UnknownKey {
-                    suggestion: closest(key.get_ref(), known.iter().copied()),
+                    suggestion: closest(key.get_ref(), known.iter().copied()).map(str::to_owned),
                     known: known.iter().map(|&key| key.to_owned()).collect(),
                 },
             }),
@@ -198,7 +198,7 @@ impl<'a> Value<'a> {
         all.iter().copied().find(|choice| word(*choice) == given).ok_or_else(|| {
             let words: Vec<_> = all.iter().map(|choice| word(*choice)).collect();
             self.problem(LoadErrorKind::UnknownWord {
-                suggestion: closest(&given, words.iter().copied()),
+                suggestion: closest(&given, words.iter().copied()).map(str::to_owned),
                 known: words.into_iter().map(str::to_owned).collect(),
                 given,
             })

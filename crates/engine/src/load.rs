@@ -93,7 +93,7 @@ impl Engines {
             Some(Err(error)) => Err(GetError::Broken { name: name.to_owned(), error: error.clone() }),
             None => Err(GetError::Unknown {
                 given: name.to_owned(),
-                suggestion: closest(name, self.by_name.keys().map(String::as_str)),
+                suggestion: closest(name, self.by_name.keys().map(String::as_str)).map(str::to_owned),
                 known: self.by_name.keys().cloned().collect(),
             }),
         }

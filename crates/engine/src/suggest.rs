@@ -1,34 +1,15 @@
 //! The word that was probably meant.
 
-/// The closest of `known` to `given`, if it is close enough to be a typing error.
-pub(crate) fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Keys and names are short; a page of text in their place does not mean any of them.
+/// The closest of `known` to `given`, if it is close enough to be a slip of the hand.
+pub fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Keys and names are short; whoever wrote a page in their place meant none of them.
     if given.len() > 64 {
         return None;
     }
-    let given = given.to_ascii_lowercase();
+    let given = given.to_lowercase();
     let allowed = (given.chars().count() / 3).max(1);
-    let best = known.into_iter().map(|word| (distance(&given, &word.to_ascii_lowercase()), word)).min()?;
-    (best.0 <= allowed).then(|| best.1.to_owned())
-}
-
-/// The number of letters that must be inserted, deleted, replaced or swapped with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let exchanged = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = exchanged.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+    let near = known.into_iter().map(|word| (strsim::osa_distance(&given, &word.to_lowercase()), word));
+    near.filter(|(distance, _)| *distance <= allowed).min().map(|(_, word)| word)
 }
 
 #[cfg(test)]
@@ -49,7 +30,7 @@ mod tests {
             ("", None),
         ];
         for (given, expected) in cases {
-            assert_eq!(closest(given, known).as_deref(), expected, "{given}");
+            assert_eq!(closest(given, known), expected, "{given}");
         }
         assert_eq!(closest(&"x".repeat(100_000), known), None);
     }

@@ -36,25 +36,11 @@ fn similar(name: &str) -> Vec<&'static str> {
         .iter()
         .map(|code| code.as_str())
         .filter_map(|code| {
-            let distance = distance(&wanted, code);
+            let distance = strsim::osa_distance(&wanted, code);
             let has_it = wanted.len() > 2 && code.contains(&wanted);
             (has_it || distance <= wanted.len() / 3).then_some((distance, code))
         })
         .collect();
     near.sort_unstable();
     near.into_iter().take(SIMILAR_MAX).map(|(_, code)| code).collect()
-}
-
-/// Letters to add, drop or change to turn one word into another.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

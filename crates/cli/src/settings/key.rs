@@ -1,6 +1,6 @@
 //! The closed list of settings. `docs/configuration.md` describes each; a test compares the two.
 
-use crate::nearest::nearest;
+use skillrun_engine::suggest::closest;
 
 /// A setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -214,7 +214,7 @@ impl UnknownKey {
         let names = || Key::ALL.iter().map(|key| key.as_str());
         // A key without its table means the key in the table.
         let in_table = || names().find(|name| name.split_once('.').is_some_and(|(_, key)| key == given));
-        let suggestion = in_table().or_else(|| nearest(given, names()));
+        let suggestion = in_table().or_else(|| closest(given, names()));
         Self { given: given.to_owned(), suggestion: suggestion.map(str::to_owned) }
     }
 }

@@ -89,7 +89,7 @@ fn parse(text: &str, value: &Value<'_>) -> KeyResult<Template> {
             TemplateProblem::Unknown(given) => {
                 let names: Vec<_> = Placeholder::ALL.iter().map(|placeholder| placeholder.as_str()).collect();
                 LoadErrorKind::UnknownPlaceholder {
-                    suggestion: closest(&given, names.iter().copied()),
+                    suggestion: closest(&given, names.iter().copied()).map(str::to_owned),
                     known: names.into_iter().map(str::to_owned).collect(),
                     given,
                 }

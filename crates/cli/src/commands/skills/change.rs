@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde_json::json;
+use skillrun_engine::suggest::closest;
 use skillrun_skill::archive::{self, ArchiveErrorKind};
 use skillrun_skill::{Existing, scaffold};
 
 use super::findings_text;
 use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
-use crate::nearest::nearest;
 use crate::output::{Output, plain, print, print_json};
 use crate::settings::Settings;
 
@@ -64,7 +64,7 @@ fn not_installed(name: &str, settings: &Settings) -> Failure {
     let elsewhere = settings.search_path(settings.cwd()).list().skills.into_iter().find(|found| found.name == name);
     let installed: Vec<String> =
         archive::installed(&settings.data.skills()).into_iter().map(|found| found.name).collect();
-    let suggestion = nearest(name, installed.iter().map(String::as_str));
+    let suggestion = closest(name, installed.iter().map(String::as_str));
     Failure::NotFound(match (elsewhere, suggestion) {
         (Some(found), _) => format!(
             "the skill \"{name}\" was not installed by skillrun; it is in {}, remove it there",
