@@ -16,6 +16,13 @@ else
   RUN_TESTS := cargo test --workspace --locked --no-fail-fast
 endif
 
+# What is said in its place where cargo deny is not installed.
+ifeq ($(shell cargo deny --version >/dev/null 2>&1 && echo yes),yes)
+  DENY = cargo deny --locked
+else
+  DENY = echo 'skipped, because cargo deny is not installed (cargo install cargo-deny --locked):'
+endif
+
 .PHONY: help
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
@@ -47,6 +54,7 @@ dist: web ## Build the page and the binary to ship, target/dist/skillrun
 test: ## Format, lint, documentation and all tests
 	$(call timed,format,cargo fmt --all --check)
 	$(call timed,page,$(WEB_BUILD))
+	$(call timed,dependencies,$(DENY) --offline check bans licenses sources)
 	$(call timed,build,cargo build --workspace --locked --all-targets)
 	$(call timed,lint,cargo clippy --workspace --locked --all-targets -- -D warnings)
 	$(call timed,docs,RUSTDOCFLAGS='-D warnings' cargo doc --workspace --locked --no-deps --document-private-items --quiet)
@@ -56,6 +64,11 @@ test: ## Format, lint, documentation and all tests
 	$(call timed,page check,$(WEB_CHECK))
 	$(call timed,browser,$(WEB_BROWSER))
 	$(call timed,proof,$(PROOF_CHECK))
+
+.PHONY: deny
+deny: ## Check licenses, sources and advisories of the dependencies
+	@# Not all of it in `make test`: advisories are fetched, and a new one would fail a change that has nothing to do with it.
+	$(DENY) check
 
 # The programs of proof/ themselves, and one round of chaos.
 PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; python3 -m chaos --rounds 1 --skillrun ../target/debug/skillrun
