@@ -2,7 +2,7 @@
 
 /// The closest of `known` to `given`, if it is close enough to be a slip of the hand.
 pub fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Keys and names are short; whoever wrote a page in their place meant none of them.
+    // Keys and names are short; a page in their place means none of them.
     if given.len() > 64 {
         return None;
     }

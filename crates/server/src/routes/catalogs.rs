@@ -313,3 +313,38 @@ async fn engines(
         })
         .await
 }
+
+#[cfg(test)]
+mod tests {
+    use skillrun_skill::archive::EntryProblem;
+
+    use super::*;
+
+    #[test]
+    fn every_refused_package_has_its_code() {
+        let name = || "probe".to_owned();
+        let entry = ArchiveErrorKind::Entry { name: name(), problem: EntryProblem::Link };
+        let table = [
+            ("INTERNAL", std::io::Error::from(std::io::ErrorKind::PermissionDenied).into()),
+            ("SKILL_INVALID", ArchiveErrorKind::NotZip(name())),
+            ("SKILL_INVALID", ArchiveErrorKind::Zip64),
+            ("SKILL_INVALID", ArchiveErrorKind::TooManyEntries),
+            ("SKILL_INVALID", entry),
+            ("SKILL_INVALID", ArchiveErrorKind::SameName),
+            ("SKILL_INVALID", ArchiveErrorKind::TooLarge),
+            ("SKILL_INVALID", ArchiveErrorKind::Overlap),
+            ("SKILL_INVALID", ArchiveErrorKind::Layout),
+            ("SKILL_INVALID", ArchiveErrorKind::BadSkill("SKILL.md: is empty".into())),
+            ("SKILL_INVALID", ArchiveErrorKind::NoName),
+            ("SKILL_EXISTS", ArchiveErrorKind::Exists(name())),
+            ("SKILL_INVALID", ArchiveErrorKind::InTheWay(name())),
+            ("SKILL_NOT_FOUND", ArchiveErrorKind::NotInstalled(name())),
+            ("SKILL_INVALID", ArchiveErrorKind::IsLink(name())),
+        ];
+        for (code, kind) in table {
+            let problem = refused(&ArchiveError { path: "/data/uploads/1.zip".into(), kind });
+            assert_eq!(problem.code.as_str(), code, "{}", problem.detail);
+            assert!(!problem.detail.contains("/data"), "{}", problem.detail);
+        }
+    }
+}

@@ -174,8 +174,8 @@ fn the_name_comes_from_the_front_matter_or_else_from_the_folder() {
     assert_eq!((installed.skill.name.as_str(), installed.skill.findings.len()), ("demo", 0));
     let nameless = install_bytes(&folder, &zipped(&[("top/SKILL.md", "Do it.")]), Existing::Refuse).unwrap();
     assert_eq!(nameless.skill.root, folder.at("skills/top"));
-    assert!(matches!(refused(&zipped(&[("SKILL.md", "Do it.")]), "no name"), ArchiveErrorKind::NoName));
-    assert!(matches!(refused(&zipped(&[("Top X/SKILL.md", "Do it.")]), "no name"), ArchiveErrorKind::NoName));
+    assert!(matches!(refused(&zipped(&[("SKILL.md", "Do it.")]), "no usable name"), ArchiveErrorKind::NoName));
+    assert!(matches!(refused(&zipped(&[("Top X/SKILL.md", "Do it.")]), "no usable name"), ArchiveErrorKind::NoName));
 }
 
 /// Packages that are written to a pipe have their sizes behind the data.
