@@ -121,7 +121,7 @@ fn invalid_arguments_are_reported() {
         ("POST", "/v1/messages", "{}", 404, "/s/SCENARIO/"),
         ("POST", "/s/auto/v1/nothing", "{}", 404, "/chat/completions"),
         ("PUT", "/s/auto/v1/messages", "{}", 405, "POST"),
-        ("POST", "/s/auto/v1/messages", "{", 400, "no JSON"),
+        ("POST", "/s/auto/v1/messages", "{", 400, "not JSON"),
         ("POST", "/s/script.none/v1/messages", "{}", 404, "no such script"),
         ("GET", "/control/nothing", "", 404, "/control/requests"),
         ("POST", "/control/scripts/x", r#"{"turns": [{}]}"#, 400, "turn 1"),
