@@ -41,8 +41,12 @@ use story::Story;
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DiagnosisOwner")]
 pub enum RunOwner {
-    Somebody { pid: Option<u32> },
-    Nobody,
+    #[serde(rename = "somebody")]
+    Process {
+        pid: Option<u32>,
+    },
+    #[serde(rename = "nobody")]
+    NoProcess,
     Unknown,
 }
 

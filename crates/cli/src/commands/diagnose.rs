@@ -11,7 +11,7 @@ use crate::words::now;
 pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
     let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
-    let owner = place.owner(run).map_or(RunOwner::Nobody, |pid| RunOwner::Somebody { pid: Some(pid) });
+    let owner = place.owner(run).map_or(RunOwner::NoProcess, |pid| RunOwner::Process { pid: Some(pid) });
     let diagnosis = diagnose(&place.settings.data, &place.log, run, owner, now())?;
     match args.json.form() {
         OutputForm::Json => print_json(&diagnosis),

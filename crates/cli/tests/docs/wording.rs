@@ -44,6 +44,10 @@ const RIGHT: &[(&str, &str)] = &[
     ("is no more than", "a comparison"),
     ("are no more than", "a comparison"),
     ("is no room", "existence, not identity"),
+    ("rename = \"somebody\"", "a word on the wire"),
+    ("rename = \"nobody\"", "a word on the wire"),
+    ("\"somebody", "the user name in recordings that were cleaned"),
+    ("secret-of-somebody", "the secret in recordings that were cleaned"),
 ];
 
 /// Files with words of other programs, or written by a tool from measurements.

@@ -164,11 +164,11 @@ fn a_server_with_another_account_does_not_get_the_run() {
         let done = output(&lab, &[&words[..], more].concat(), MINE);
         let run = json(&done)["run_id"].as_str().expect("an id").to_owned();
         assert_eq!(answer(&lab, &run), "mine", "{}", stderr(&done));
-        assert!(stderr(&done).contains("other variables"), "{}", stderr(&done));
+        assert!(stderr(&done).contains("other environment variables"), "{}", stderr(&done));
     }
     // With the same variables the server has it.
     let same = output(&lab, &["run", "./asks", "--engine", "account", "--mode", "auto", "--json"], SERVERS);
-    assert!(same.status.success() && !stderr(&same).contains("other variables"), "{}", stderr(&same));
+    assert!(same.status.success() && !stderr(&same).contains("other environment variables"), "{}", stderr(&same));
     drop(server);
     lab.wait_quiet();
     let folder = lab.data().join("runs").join(&lab.runs()[0]);

@@ -415,7 +415,7 @@ fn an_agent_without_a_usable_session_fails_the_run() {
     };
     let nameless = |lab: &Lab| auto(lab, "nameless");
     for (new, name, words) in [
-        (&nameless as &dyn Fn(&Lab) -> NewRun, "session", "without a name"),
+        (&nameless as &dyn Fn(&Lab) -> NewRun, "session", "without an id"),
         (&moody, "session mode=read-only", "in mode agent and not in read-only"),
     ] {
         let lab = agent_lab();

@@ -26,7 +26,7 @@ const PAST_MAX: u32 = 1000;
 
 /// One line for the agent's stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Send {
+pub struct AgentInput {
     /// The host writes each id once.
     pub id: String,
     pub line: String,
@@ -52,7 +52,7 @@ pub struct Driver {
     /// The line is too long; the rest of it is skipped.
     skips: bool,
     refused: u32,
-    sends: Vec<Send>,
+    sends: Vec<AgentInput>,
 }
 
 /// Which answer is being waited for.
@@ -144,7 +144,7 @@ impl Driver {
     }
 
     /// The messages that have to be sent since the last call, in order.
-    pub fn take(&mut self) -> Vec<Send> {
+    pub fn take(&mut self) -> Vec<AgentInput> {
         std::mem::take(&mut self.sends)
     }
 
@@ -155,7 +155,7 @@ impl Driver {
 
     fn send(&mut self, name: &str, line: String) {
         // A process may live for several attempts, and its host has one list of names.
-        self.sends.push(Send { id: format!("acp.{}.{name}", self.attempt), line });
+        self.sends.push(AgentInput { id: format!("acp.{}.{name}", self.attempt), line });
     }
 
     fn message(&mut self, line: &[u8]) {

@@ -30,5 +30,5 @@ pub mod opening;
 mod tests;
 
 pub use answer::{ExpectedAnswer, OptionKind};
-pub use driver::{Driver, Loads, Send};
+pub use driver::{AgentInput, Driver, Loads};
 pub use opening::{Opening, Session};

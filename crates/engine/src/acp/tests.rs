@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use skillrun_model::AttemptNumber;
 
 use super::answer::{Choice, ExpectedAnswer, OptionKind, answer, canceled};
-use super::driver::{Driver, Loads, Send};
+use super::driver::{AgentInput, Driver, Loads};
 use super::opening::{Opening, Session};
 
 fn opening(session: Session) -> Opening {
@@ -22,17 +22,17 @@ fn opening(session: Session) -> Opening {
 }
 
 /// Everything that is sent for these bytes.
-fn sends(opening: Opening, bytes: &[u8]) -> Vec<Send> {
+fn sends(opening: Opening, bytes: &[u8]) -> Vec<AgentInput> {
     let mut driver = Driver::new(opening);
     driver.push(bytes);
     driver.take()
 }
 
-fn ids(sends: &[Send]) -> Vec<&str> {
+fn ids(sends: &[AgentInput]) -> Vec<&str> {
     sends.iter().map(|send| send.id.as_str()).collect()
 }
 
-fn value(send: &Send) -> Value {
+fn value(send: &AgentInput) -> Value {
     assert!(send.line.ends_with('\n') && send.line.matches('\n').count() == 1, "{:?}", send.line);
     serde_json::from_str(&send.line).expect("JSON")
 }

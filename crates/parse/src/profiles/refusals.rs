@@ -151,7 +151,7 @@ fn harmless_lines_of_stderr_are_known() {
     assert_eq!(other.confidence, 0.3);
     let flood = "Reading additional input from stdin...\n".repeat(10_010);
     let story = story::read(ProfileId::CodexNdjson, &[(Stream::Stderr, &flood)]);
-    assert!(story.records.last().is_some_and(|last| last.confidence < 0.7), "a flood of it is no healthy run");
+    assert!(story.records.last().is_some_and(|last| last.confidence < 0.7), "a flood of it is not a healthy run");
 }
 
 const GEMINI_LOOP: &str = r#"{"type":"init","session_id":"s","model":"gemini-2.5-flash"}

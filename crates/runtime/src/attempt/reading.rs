@@ -1,6 +1,6 @@
 //! Reads the evidence of an attempt into events: while it is written, or after its earlier reader is gone.
 
-use skillrun_engine::acp::{Driver, Send};
+use skillrun_engine::acp::{AgentInput, Driver};
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::live_feed::Extent;
 use skillrun_evidence::{Feed, FeedStep, Folder, LiveFeed, Meta, Stream};
@@ -77,7 +77,7 @@ impl Reading {
     }
 
     /// Messages for an agent since the last call.
-    pub(crate) fn take_sends(&mut self) -> Vec<Send> {
+    pub(crate) fn take_sends(&mut self) -> Vec<AgentInput> {
         self.driver.as_mut().map(Driver::take).unwrap_or_default()
     }
 

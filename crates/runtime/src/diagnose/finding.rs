@@ -103,8 +103,8 @@ fn of_owner(material: &Material) -> Vec<Finding> {
     let mut findings = Vec::new();
     let status = material.story.status();
     let is_left = match material.owner {
-        RunOwner::Nobody => true,
-        RunOwner::Somebody { .. } | RunOwner::Unknown => false,
+        RunOwner::NoProcess => true,
+        RunOwner::Process { .. } | RunOwner::Unknown => false,
     };
     let is_active = match status {
         RunStatus::Queued | RunStatus::Running => true,

@@ -15,7 +15,7 @@ impl Diagnosis {
         let version = self.engine_version.as_deref().map_or_else(String::new, |version| format!(" {version}"));
         lines.push(("skill", format!("{} on {}{version}, {}", self.skill, self.engine, self.mode)));
         lines.push(("status", self.status_line()));
-        if let RunOwner::Somebody { pid: Some(pid) } = self.owner {
+        if let RunOwner::Process { pid: Some(pid) } = self.owner {
             lines.push(("owner", format!("process {pid}")));
         }
         lines.extend(self.not_before.map(|at| ("begins", format!("not before {}", moment(at)))));

@@ -28,6 +28,7 @@ struct Kept {
 
 /// A question and how it was resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Asked")]
 pub struct AskedQuestion {
     pub question: Pending,
     pub asked_at: Timestamp,

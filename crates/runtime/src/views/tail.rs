@@ -8,7 +8,7 @@ use serde::Deserialize;
 use skillrun_model::fcmp::data::FcmpType;
 
 /// This much of the end is read first, and eight times as much whenever that was not a complete line.
-const FIRST_LOOK: u64 = 4 * 1024;
+const FIRST_READ_BYTES: u64 = 4 * 1024;
 /// No line that skillrun writes is longer.
 const LINE_MAX: u64 = 64 * 1024 * 1024;
 
@@ -67,7 +67,7 @@ impl Tail {
             Err(error) => return Err(error),
         };
         let size = file.metadata()?.len();
-        let mut look = FIRST_LOOK;
+        let mut look = FIRST_READ_BYTES;
         loop {
             let from = size.saturating_sub(look);
             let mut end = Vec::new();

@@ -136,7 +136,7 @@ fn words(call: &CallQuestion) -> String {
     }
 }
 
-/// The answers that are offered. Without a yes the call is denied, so the default is no.
+/// The answers that are offered. Without a yes the call is denied, so the default is a refusal.
 fn options(call: &CallQuestion) -> Vec<AskOption> {
     let option = |value: &str, label: &str, default: bool| AskOption {
         value: value.to_owned(),

@@ -358,11 +358,11 @@ async fn verification(
 /// Whether a process owns the run: this one, or another one that responds.
 fn owner(service: &Service, run: RunId) -> RunOwner {
     if service.runtime.has(run) {
-        return RunOwner::Somebody { pid: Some(std::process::id()) };
+        return RunOwner::Process { pid: Some(std::process::id()) };
     }
     let pid = service.log.last_writer(run).filter(|pid| *pid != std::process::id());
     let answers = |pid: &u32| owners::ask(&service.data, *pid, owners::OwnerRequest::Hello).is_ok();
-    pid.filter(answers).map_or(RunOwner::Nobody, |pid| RunOwner::Somebody { pid: Some(pid) })
+    pid.filter(answers).map_or(RunOwner::NoProcess, |pid| RunOwner::Process { pid: Some(pid) })
 }
 
 /// Messages about a run.

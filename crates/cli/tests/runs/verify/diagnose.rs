@@ -123,7 +123,7 @@ fn a_success() {
     status      succeeded, after N s (at TIME)
     because     the agent said that it was done, and its output is valid (rule 3c)
     reason      DONE_MARKER_FOUND: The agent finished its turn with the done marker,
-                and the output is good.
+                and its output is valid.
     session     ID
     attempt     1 completed (rule 3c, DONE_MARKER_FOUND): 548 bytes on stdout, 17 on
                 stderr
@@ -156,8 +156,8 @@ fn an_engine_that_says_it_failed() {
     skill       probe on scripted VERSION, auto
     status      failed, after N s (at TIME)
     because     the engine said that its turn failed (rule 2b)
-    reason      ENGINE_FAILED: The engine said that its turn failed, or its process
-                ended with an error.
+    reason      ENGINE_FAILED: The engine reported that its turn failed, or its
+                process ended with an error.
     error       ENGINE_FAILED (engine): The model is away.
     session     ID
     attempt     1 failed after part of an answer (rule 2b, ENGINE_FAILED): 327 bytes
@@ -298,8 +298,8 @@ fn an_engine_that_dies_without_a_word() {
     status      failed, after N s (at TIME)
     because     the process of the engine ended with an error or by a signal (rule
                 6)
-    reason      ENGINE_FAILED: The engine said that its turn failed, or its process
-                ended with an error.
+    reason      ENGINE_FAILED: The engine reported that its turn failed, or its
+                process ended with an error.
     error       ENGINE_FAILED (engine): the engine exited with code 3
     attempt     1 failed (rule 6, ENGINE_FAILED): 0 bytes on stdout, 0 on stderr
                 exit code 3, it ended by itself
@@ -322,7 +322,7 @@ fn a_question_that_waits() {
         "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
     lab.wait_asked(run, 1);
-    let diagnosis = look(&lab, run, RunOwner::Nobody, SystemClock.now());
+    let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now());
     // It waits without a limit, so no owner is needed.
     assert!(!finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner | FindingKind::WithoutOwner)));
     assert_snapshot!(shown(&diagnosis), @r#"
@@ -360,7 +360,7 @@ fn a_question_that_waits() {
     status      succeeded, after N s (at TIME)
     because     the agent said that it was done, and its output is valid (rule 3b)
     reason      DONE_MARKER_FOUND: The agent finished its turn with the done marker,
-                and the output is good.
+                and its output is valid.
     session     ID
     attempt     1 completed (rule 14, TURN_ENDED_WITHOUT_MARKER): 306 bytes on
                 stdout, 0 on stderr
@@ -404,10 +404,10 @@ fn a_question_whose_time_is_up() {
     let run = runtime.submit(new).expect("accepted");
     lab.wait_asked(run, 1);
     let later = SystemClock.now().plus_nanos(2_000 * 1_000_000_000);
-    let diagnosis = look(&lab, run, RunOwner::Nobody, later);
+    let diagnosis = look(&lab, run, RunOwner::NoProcess, later);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::DeadlinePassed { .. })), "{diagnosis:#?}");
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner)), "{diagnosis:#?}");
-    let diagnosis = look(&lab, run, RunOwner::Somebody { pid: Some(7) }, SystemClock.now());
+    let diagnosis = look(&lab, run, RunOwner::Process { pid: Some(7) }, SystemClock.now());
     assert!(!finds(&diagnosis, |kind| matches!(
         kind,
         FindingKind::DeadlinePassed { .. } | FindingKind::QuestionWithoutOwner
@@ -452,7 +452,7 @@ fn a_cancel_in_the_middle() {
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
-    let diagnosis = look(&lab, run, RunOwner::Nobody, SystemClock.now());
+    let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now());
     assert_eq!(diagnosis.status, RunStatus::Running);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::WithoutOwner)));
     assert!(diagnosis.attempts[0].ending.is_none());
@@ -501,10 +501,10 @@ fn a_lost_host() {
     skill       probe on scripted VERSION, auto
     status      failed, after N s (at TIME)
     because     the host was lost (rule 5)
-    reason      ATTEMPT_LOST: The host that watched the engine vanished, so nobody
-                knows how the attempt ended.
-    error       ATTEMPT_LOST (host): The host that watched the engine vanished, so
-                nobody knows how the attempt ended.
+    reason      ATTEMPT_LOST: The host process that recorded the engine disappeared,
+                so how the attempt ended is unknown.
+    error       ATTEMPT_LOST (host): The host process that recorded the engine
+                disappeared, so how the attempt ended is unknown.
     session     ID
     attempt     1 was interrupted (rule 5, ATTEMPT_LOST): 186 bytes on stdout, 0 on
                 stderr
@@ -531,7 +531,7 @@ fn a_run_in_the_queue() {
     lab.slots.total = 0;
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
-    let diagnosis = look(&lab, run, RunOwner::Nobody, SystemClock.now().plus_nanos(65_000_000_000));
+    let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now().plus_nanos(65_000_000_000));
     assert!(diagnosis.elapsed_ms >= 65_000);
     assert_snapshot!(shown(&diagnosis), @r#"
     run         ID
