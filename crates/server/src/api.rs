@@ -105,7 +105,7 @@ pub(crate) struct RunOptions {
     /// they occur; needs the scope `admin`.
     #[schemars(length(max = 100))]
     pub(crate) secrets: Vec<String>,
-    /// Runs with a higher priority start sooner.
+    /// Runs with a higher priority start sooner. Null: 0, or on a retry that of the old run.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) priority: Option<i32>,
     /// How the engine's output is read, instead of its own profile.
