@@ -8,7 +8,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process answers */
+        /** Check that the process responds */
         get: operations["healthz"];
         put?: never;
         post?: never;
@@ -26,7 +26,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Numbers, in the text format of OpenMetrics
+         * Metrics, in the OpenMetrics text format
          * @description Needs the scope `read`.
          */
         get: operations["metrics"];
@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the runs of before are found */
+        /** Check that the server has loaded the existing runs */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -82,7 +82,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * An address for one file that needs no token, good for one minute
+         * Create a download link for one file, valid for one minute without a token
          * @description Needs the scope `read`.
          */
         post: operations["create_download"];
@@ -100,7 +100,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Engines: what is installed, and how far each can be trusted
+         * List engines, whether each is installed, and how well it is supported
          * @description Needs the scope `read`.
          */
         get: operations["list_engines"];
@@ -120,7 +120,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All questions that wait, of all runs
+         * List the pending questions of all runs
          * @description Needs the scope `read`.
          */
         get: operations["list_open_interactions"];
@@ -164,7 +164,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at a run, or wait for it
+         * Show a run, or wait for it
          * @description Needs the scope `read`.
          */
         get: operations["get_run"];
@@ -184,7 +184,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Files the run has made
+         * List the artifacts of a run
          * @description Needs the scope `read`.
          */
         get: operations["list_artifacts"];
@@ -204,7 +204,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One of these files
+         * Download one artifact
          * @description Needs the scope `read`.
          */
         get: operations["get_artifact"];
@@ -224,7 +224,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened in each attempt
+         * Show what happened in each attempt
          * @description Needs the scope `read`.
          */
         get: operations["list_attempts"];
@@ -244,7 +244,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Result and files of a run as a zip
+         * Download result and artifacts of a run as a zip
          * @description Needs the scope `read`.
          */
         get: operations["get_bundle"];
@@ -304,7 +304,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The conversation of a run, page by page (FCMP)
+         * List the conversation of a run, page by page (FCMP)
          * @description Needs the scope `read`.
          */
         get: operations["chat_history"];
@@ -324,7 +324,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Why a run is as it is, and what to do
+         * Explain the state of a run and what to do
          * @description Needs the scope `read`.
          */
         get: operations["get_diagnosis"];
@@ -344,7 +344,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Files each attempt created, changed and deleted
+         * List the files each attempt created, changed and deleted
          * @description Needs the scope `read`.
          */
         get: operations["get_diff"];
@@ -384,7 +384,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The events that are made of a byte of evidence
+         * List the events derived from a byte of evidence
          * @description Needs the scope `read`.
          */
         get: operations["events_at"];
@@ -404,7 +404,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Events of a run, page by page (RASP)
+         * List events of a run, page by page (RASP)
          * @description Needs the scope `read`.
          */
         get: operations["events_history"];
@@ -444,7 +444,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The question of a run that waits
+         * Show the pending question of a run
          * @description Needs the scope `read`.
          */
         get: operations["get_interaction"];
@@ -466,7 +466,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer the question of a run
+         * Answer the pending question of a run
          * @description Needs the scope `run`.
          */
         post: operations["reply"];
@@ -484,7 +484,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All questions of a run and what became of them
+         * List all questions of a run and their outcomes
          * @description Needs the scope `read`.
          */
         get: operations["list_interactions"];
@@ -504,7 +504,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Bytes the engine wrote or was given, secrets masked
+         * Download bytes the engine wrote or received, with secrets masked
          * @description Needs the scope `read`.
          */
         get: operations["get_raw"];
@@ -524,7 +524,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The run as a recording for a terminal player (asciicast v3)
+         * Download the run as a recording for a terminal player (asciicast v3)
          * @description Needs the scope `read`.
          */
         get: operations["get_recording"];
@@ -544,7 +544,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was asked for, as it was accepted
+         * Show the request of a run, as it was accepted
          * @description Needs the scope `read`.
          */
         get: operations["get_request"];
@@ -564,7 +564,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The result of a run that is over
+         * Show the result of a run that is over
          * @description Needs the scope `read`.
          */
         get: operations["get_result"];
@@ -586,7 +586,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run the same again, as a new run
+         * Start a new run with the same request, optionally with changes
          * @description Needs the scope `run`.
          */
         post: operations["retry_run"];
@@ -604,7 +604,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether everything that is kept of a run is what it should be
+         * Verify the stored files of a run
          * @description Needs the scope `read`.
          */
         get: operations["verify_run"];
@@ -624,7 +624,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What addresses were told of the run, and whether they heard it
+         * List the webhook messages of a run and their delivery state
          * @description Needs the scope `read`.
          */
         get: operations["list_deliveries"];
@@ -645,7 +645,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a browser in, with the code of a one-time link */
+        /** Log a browser in with the code of a one-time link */
         post: operations["begin_session"];
         delete?: never;
         options?: never;
@@ -681,7 +681,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Skills that can be run by their names
+         * List skills that can be run by name
          * @description Needs the scope `read`.
          */
         get: operations["list_skills"];
@@ -705,14 +705,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Everything about a skill
+         * Show a skill with its schemas
          * @description Needs the scope `read`.
          */
         get: operations["get_skill"];
         put?: never;
         post?: never;
         /**
-         * Remove a skill that was installed
+         * Remove an installed skill
          * @description Needs the scope `admin`.
          */
         delete: operations["remove_skill"];
@@ -729,7 +729,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A skill as the agent will read it, with the rules that are added in a run
+         * Show a skill as the agent reads it, with the rules that a run adds
          * @description Needs the scope `read`.
          */
         get: operations["get_patched_skill"];
@@ -749,7 +749,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow all runs, in a few words each
+         * Follow the summaries of all runs
          * @description Needs the scope `read`.
          */
         get: operations["stream_runs"];
@@ -771,7 +771,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What is wrong with a skill in a zip; nothing is kept
+         * Validate a skill in a zip without storing it
          * @description Needs the scope `run`.
          */
         post: operations["validate_skill"];
@@ -785,79 +785,79 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description How a run is carried out: what the request says, else the skill, else the settings. */
+        /** @description The options of a run: from the request, else the skill, else the settings. */
         AcceptedOptions: {
             /**
              * Format: uint32
-             * @description So often it is decided without a person.
+             * @description Maximum number of questions answered automatically.
              */
             auto_decision_limit: number;
-            /** @description How the engine goes on after a question. */
+            /** @description How the engine resumes after a question. */
             continuation: components["schemas"]["Continuation"];
-            /** @description What to do when nobody answers; null: what the skill says, else the question. */
+            /** @description What to do when no user answers; null: as the skill says, else as the question says. */
             default_decision_policy: components["schemas"]["DecisionPolicy"] | null;
-            /** @description How hard the model thinks, in the engine's own words; null: the engine's choice. */
+            /** @description The reasoning effort, in the terms of the engine; null: the engine's choice. */
             effort: string | null;
-            /** @description Names of variables that the engine gets. */
+            /** @description Names of environment variables passed to the engine. */
             env: string[];
             /**
              * Format: double
-             * @description An attempt that takes longer is ended.
+             * @description An attempt that takes longer is terminated.
              */
             hard_timeout_sec: number;
             /** @description The engine's home folder. */
             home: components["schemas"]["HomeChoice"];
-            /** @description False: when nobody answers in time, it is decided without a person. */
+            /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply: boolean;
             /**
              * Format: double
-             * @description So long a process may stay after it has finished its answer; null: the engine's own time.
+             * @description How long the engine process may keep running after the end of its turn; null: the engine's default.
              */
             linger_sec: number | null;
             /**
              * Format: uint32
-             * @description So many turns the run may have; null: any number.
+             * @description Maximum number of turns; null: no limit.
              */
             max_attempt: number | null;
             /**
              * Format: uint64
-             * @description An attempt that writes more is ended.
+             * @description An attempt that writes more is terminated.
              */
             max_bytes: number;
             permission: components["schemas"]["Permission"];
             /**
              * Format: int32
-             * @description Higher is sooner.
+             * @description Runs with a higher priority start sooner.
              */
             priority: number;
             /** @description How the engine's output is read. */
             profile: components["schemas"]["ProfileId"];
             /** @description Whether an auto run fails when the agent gives no done marker. */
             require_marker: boolean;
-            /** @description When the same is tried again by itself. */
+            /** @description When a failed run is retried automatically. */
             retry: components["schemas"]["AcceptedRetry"];
-            /** @description The same, and their values are masked wherever they turn up. */
+            /** @description Names of environment variables passed to the engine, whose values are masked wherever they occur. */
             secrets: string[];
             /**
              * Format: double
-             * @description So long a question waits.
+             * @description How long a question waits for an answer.
              */
             session_timeout_sec: number;
-            /** @description Whether the workspace is compared before and after. */
+            /** @description Whether changes of the workspace are recorded. */
             snapshot: components["schemas"]["Snapshot"];
             /**
              * Format: double
-             * @description An attempt that is silent for longer is ended.
+             * @description An attempt without output for longer is terminated.
              */
             stall_timeout_sec: number;
         };
-        /** @description When a run that failed is tried again by itself, as a new run of the same. */
+        /** @description When a failed run is retried automatically, as a new run with the same request. */
         AcceptedRetry: {
-            /** @description When the engine has no quota left. */
+            /** @description What to do when the quota of the engine is exhausted. */
             quota: components["schemas"]["OnQuota"];
             /**
              * Format: uint32
-             * @description So many runs are made so, one after the other.
+             * @description Maximum number of consecutive automatic retries.
              */
             quota_max: number;
         };
@@ -873,12 +873,12 @@ export interface components {
              */
             to_line: number;
         };
-        /** @description The engine says that it has changed a file. */
+        /** @description The engine reports that it has changed a file. */
         ArtifactCreated: {
             change: components["schemas"]["FileChange"];
             path: string;
         };
-        /** @description A file that a run has made. */
+        /** @description A file that a run made. */
         ArtifactEntry: {
             /** @description blake3. */
             hash: string;
@@ -888,33 +888,33 @@ export interface components {
             size: number;
             type: string;
         };
-        /** @description The run has left a file that counts. */
+        /** @description The run has produced an artifact. */
         ArtifactIndexed: {
             /** @description blake3, in hexadecimal digits. */
             hash: string;
             /** @description As in `GET /v1/runs/{run_id}/artifacts/{path}`. */
             path: string;
-            /** @description What the skill calls it. */
+            /** @description The skill's name for it. */
             role: string | null;
             /**
              * Format: uint64
              * @description In bytes.
              */
             size: number;
-            /** @description Its media type, as far as the name tells. */
+            /** @description The media type, derived from the file name. */
             type: string;
         };
-        /** @description Files that a run has made. */
+        /** @description Files that a run made. */
         ArtifactList: {
             artifacts: components["schemas"]["ArtifactEntry"][];
         };
-        /** @description A file that the run has left can be shown: its type is one that a page can show, and its size is no obstacle. */
+        /** @description An artifact can be previewed: its type is one that a page can show, and it is not too large. */
         ArtifactPreviewReady: {
             kind: components["schemas"]["PreviewKind"];
             /** @description As in `GET /v1/runs/{run_id}/artifacts/{path}`. */
             path: string;
         };
-        /** @description The run has left a file that counts. */
+        /** @description The run has produced an artifact. */
         ArtifactToShow: {
             /** @description As in `GET /v1/runs/{run_id}/artifacts/{path}`. */
             path: string;
@@ -923,10 +923,10 @@ export interface components {
              * @description In bytes.
              */
             size: number;
-            /** @description Its media type, as far as the name tells. */
+            /** @description The media type, derived from the file name. */
             type: string;
         };
-        /** @description A question and what became of it. */
+        /** @description A question and how it was resolved. */
         Asked: {
             asked_at: components["schemas"]["Timestamp"];
             auto_decide_reason?: components["schemas"]["AutoDecideReason"] | null;
@@ -935,52 +935,55 @@ export interface components {
             is_open: boolean;
             question: components["schemas"]["Interaction"];
             reply: string | null;
-            /** @description None while nobody answered, and for ever where the run ended before. */
+            /** @description None while there is no answer, and permanently where the run ended before. */
             resolution_mode: components["schemas"]["ResolutionMode"] | null;
             resolved_at: components["schemas"]["Timestamp"] | null;
             timed_out_at: components["schemas"]["Timestamp"] | null;
         };
-        /** @description Something a question offers. */
+        /** @description An option that a question offers. */
         AskOption: {
             default?: boolean;
-            /** @description Show it. */
+            /** @description The text to show to the user. */
             label: string;
-            /** @description Send it as the text of the answer. */
+            /** @description The text to send as the answer. */
             value: string;
         };
-        /** @description More of a message that is not whole yet. The final one with the same `message_id` replaces all of them. */
+        /**
+         * @description A further piece of a message that is not complete yet. The final message with the same `message_id` replaces all of
+         *     its pieces.
+         */
         AssistantDelta: {
-            /** @description Unlike those of all other messages of the attempt. */
+            /** @description Unique among the messages of the attempt. */
             message_id: string;
             /** @description Always true. */
             partial: boolean;
-            /** @description What comes after the deltas before. */
+            /** @description The text that follows the previous deltas. */
             text: string;
         };
         /** @description A message of the agent. Only one that is not partial may be shown as an answer. */
         AssistantFinal: {
-            /** @description That of its deltas, if there were any. */
+            /** @description The same as that of its deltas, if there were any. */
             message_id: string;
-            /** @description It was cut: deltas came, and no end. */
+            /** @description The message was cut off: deltas arrived, but no end. */
             partial: boolean;
             /**
-             * @description The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
-             *     marker. Not checked: the output of the skill is in the result.
+             * @description The JSON object of a message that is one JSON object, or that contains exactly one, alone in a code fence;
+             *     without the done marker. Not validated: the output of the skill is in the result.
              */
             structured_payload?: {
                 [key: string]: unknown;
             } | null;
             text: string;
         };
-        /** @description What the agent tells about its thoughts. */
+        /** @description A summary of the agent's reasoning. */
         AssistantReasoning: {
             text: string;
         };
-        /** @description The agent uses a tool: one event when the call starts, one when it ends, with the same `tool_call_id`. */
+        /** @description The agent uses a tool: one event when the call starts and one when it ends, with the same `tool_call_id`. */
         AssistantToolCall: {
             /** @description As the engine wrote it. */
             input?: unknown;
-            /** @description In the engine's own words; known when the call starts. */
+            /** @description The engine's name for the tool; present when the call starts. */
             name: string | null;
             output?: string | null;
             /** @description Why it failed. */
@@ -992,13 +995,13 @@ export interface components {
         Attempt: {
             /**
              * Format: uint64
-             * @description What the engine wrote, each byte once; none where the evidence is gone.
+             * @description The engine's output, each byte counted once; none where the evidence was removed.
              */
             bytes: number | null;
-            /** @description None while it goes on. */
+            /** @description None while it is running. */
             ended: components["schemas"]["AttemptEnd"] | null;
             number: components["schemas"]["AttemptNumber"];
-            /** @description How well its output could be read; null while it goes on, and where the evidence is gone. */
+            /** @description How well its output could be read; null while it is running, and where the evidence was removed. */
             parse: components["schemas"]["ParseFigures"] | null;
             started_at: components["schemas"]["Timestamp"];
             streams: components["schemas"]["StreamSizes"];
@@ -1007,7 +1010,7 @@ export interface components {
         AttemptChanges: {
             attempt: components["schemas"]["AttemptNumber"];
             changes: components["schemas"]["WorkspaceChange"][];
-            /** @description There are more than these. */
+            /** @description There are more changes than these. */
             cut: boolean;
         };
         /** @description How an attempt ended. */
@@ -1016,11 +1019,11 @@ export interface components {
             completion: components["schemas"]["CompletionState"];
             exit: components["schemas"]["Exit"];
             reason_code: components["schemas"]["Code"];
-            /** @description Of the settle table. */
+            /** @description The rule of the settle table. */
             rule: components["schemas"]["Rule"];
             turn: components["schemas"]["TurnState"];
         };
-        /** @description A turn of the engine is judged. */
+        /** @description The verdict on a turn of the engine. */
         AttemptEnded: {
             details?: string | null;
             /** Format: uint64 */
@@ -1044,7 +1047,7 @@ export interface components {
             rule: components["schemas"]["Rule"];
             turn: components["schemas"]["TurnState"];
         };
-        /** @description Attempts, the first first. */
+        /** @description Attempts, oldest first. */
         AttemptList: {
             attempts: components["schemas"]["Attempt"][];
         };
@@ -1066,45 +1069,45 @@ export interface components {
             profile_version: number;
             started_at: components["schemas"]["Timestamp"];
         };
-        /** @description What happened in one attempt, and where it is written. */
+        /** @description What happened in one attempt, and where it is recorded. */
         AttemptStory: {
             attempt: components["schemas"]["AttemptNumber"];
             bytes: components["schemas"]["OutputBytes"];
             /** @description None while it is open. */
             ending: components["schemas"]["AttemptEnding"] | null;
             evidence: components["schemas"]["Passage"][];
-            /** @description The same process goes on in the next attempt. */
+            /** @description The same process continues in the next attempt. */
             process_continues: boolean;
             started_at: components["schemas"]["Timestamp"];
         };
-        /** @description No answer came in time, and the question was decided without a person. */
+        /** @description No answer arrived in time, and the question was decided automatically. */
         AutoDecided: {
-            /** @description What the agent was told instead of an answer. */
+            /** @description The text that the agent received instead of an answer. */
             instruction: string;
             interaction_id: components["schemas"]["InteractionId"];
             policy: components["schemas"]["DecisionPolicy"];
             reason?: components["schemas"]["AutoDecideReason"] | null;
-            /** @description Absent in runs of 0.1.0, as `reason` is. */
+            /** @description Absent in runs of 0.1.0, like `reason`. */
             source?: components["schemas"]["AutoDecisionSource"] | null;
         };
         /** @description Why an automatic decision was taken. */
         AutoDecideReason: "user_no_reply";
-        /** @description No answer came in time, and the question was decided without a person. */
+        /** @description No answer arrived in time, and the question was decided automatically. */
         AutoDecision: {
-            /** @description What the agent is told in place of an answer. */
+            /** @description The text that the agent receives instead of an answer. */
             instruction: string;
             interaction_id: components["schemas"]["InteractionId"];
-            /** @description The policy that acted, which may be another than the question's. */
+            /** @description The policy that was applied, which may differ from the question's own. */
             policy: components["schemas"]["DecisionPolicy"];
             reason?: components["schemas"]["AutoDecideReason"] | null;
-            /** @description Absent in Logs that 0.1.0 wrote, as `reason` is. */
+            /** @description Absent in Logs that 0.1.0 wrote, like `reason`. */
             source?: components["schemas"]["AutoDecisionSource"] | null;
         };
         /** @description What caused an automatic decision. */
         AutoDecisionSource: "auto_decide_timeout";
-        /** @description What lets a browser in. */
+        /** @description The credential of a browser login. */
         BeginSession: {
-            /** @description What stands behind `#code=` in a link of `skillrun open`; good once. */
+            /** @description The value after `#code=` in a link of `skillrun open`; valid once. */
             code: string;
         };
         /** @description What an event is about. */
@@ -1115,7 +1118,7 @@ export interface components {
          */
         ChangeKind: "created" | "modified" | "deleted";
         /**
-         * @description A code: why a turn ended, what went wrong, or what was noticed.
+         * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
         Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
@@ -1124,84 +1127,84 @@ export interface components {
          * @enum {string}
          */
         CompletionState: "completed" | "awaiting_user_input" | "interrupted" | "unknown";
-        /** @description Whether a later turn can go on in the same session. */
+        /** @description Whether a later turn can continue in the same session. */
         Continuation: ("resumable" | "none") | "sticky";
         /** @description The run is over; no event comes after this one. */
         ConversationEnded: {
             error?: components["schemas"]["RunError"] | null;
-            /** @description What somebody can do now. */
+            /** @description What the user can do next. */
             next_actions?: components["schemas"]["NextAction"][];
             reason_code: components["schemas"]["Code"];
-            /** @description One of the terminal ones. */
+            /** @description One of the terminal statuses. */
             state: components["schemas"]["RunStatus"];
-            /** @description What is worth knowing about a run that succeeded, such as an agent that gave no done marker. */
+            /** @description Warnings about a run that succeeded, such as a missing done marker. */
             warnings?: components["schemas"]["Code"][];
         };
         /** @description The run has begun. */
         ConversationStarted: {
             engine: string;
             mode: components["schemas"]["ExecutionMode"];
-            /** @description The name of the skill; words about the recording where there is none. */
+            /** @description The name of the skill; a description of the recording where there is none. */
             title: string;
         };
-        /** @description The run goes on in another status, or the engine tells what it is doing. */
+        /** @description The run has changed its status, or the engine reports what it is doing. */
         ConversationStatus: {
-            /** @description For people; its words are not promised. */
+            /** @description For people; the text may change between versions. */
             detail: string | null;
             phase: components["schemas"]["Phase"] | null;
             /** @description Null: the status has not changed. */
             status: components["schemas"]["RunStatus"] | null;
         };
-        /** @description What an event belongs to; null where it belongs to nothing of that kind. */
+        /** @description What an event belongs to; a field is null where it does not apply. */
         Correlation: {
             artifact_id: string | null;
             interaction_id: components["schemas"]["InteractionId"] | null;
-            /** @description Kept for runs that another run starts. Always null: no run does so yet. */
+            /** @description Reserved for runs that another run starts. Always null: no run does so yet. */
             parent_run_id: null;
-            /** @description The key of the request that made the run, on control events; on `interaction.replied` the key of that reply. */
+            /** @description The key of the request that created the run, on control events; on `interaction.replied` the key of that reply. */
             request_id: string | null;
             session_id: string | null;
-            /** @description Kept for the steps of a workflow. Always null: there are none yet. */
+            /** @description Reserved for the steps of a workflow. Always null: there are none yet. */
             step_id: null;
             tool_call_id: string | null;
         };
-        /** @description A file that is to be downloaded. */
+        /** @description A file to download. */
         CreateDownload: {
-            /** @description Path and query of an artifact, a bundle, a recording or the bytes of an attempt, as they are without a link. */
+            /** @description Path and query of an artifact, a bundle, a recording or the bytes of an attempt, without a ticket. */
             path: string;
         };
-        /** @description A run that is wanted. */
+        /** @description A request for a run. */
         CreateRun: {
-            /** @description One of `GET /v1/engines`; left out: the configured one, or the only one the skill names. */
+            /** @description One of `GET /v1/engines`. Default: the configured engine, or the only one the skill supports. */
             engine?: string | null;
-            /** @description As the input schema of the skill says; files come in a form. */
+            /** @description The input, as the input schema of the skill requires; files are sent in a form. */
             input?: {
                 [key: string]: unknown;
             };
-            /** @description Left out: what the skill prefers. */
+            /** @description Default: the mode the skill prefers. */
             mode?: components["schemas"]["ExecutionMode"] | null;
-            /** @description In the engine's own words. */
+            /** @description The engine's name of the model. */
             model?: string | null;
             options?: components["schemas"]["RunOptions"];
-            /** @description As the parameter schema of the skill says. */
+            /** @description The parameters, as the parameter schema of the skill requires. */
             parameter?: {
                 [key: string]: unknown;
             };
             /**
-             * @description The name of a skill of `GET /v1/skills`; left out when the skill comes with the request as a zip. A path needs
+             * @description The name of a skill of `GET /v1/skills`; omitted when the skill is sent with the request as a zip. A path needs
              *     the scope `admin`.
              */
             skill?: string | null;
-            /** @description Addresses that are told when the run waits for an answer and when it is over. */
+            /** @description Addresses that are notified when the run waits for an answer and when it is over. */
             webhooks?: string[];
-            /** @description A folder on the server's machine to work in; needs the scope `admin`. Left out: a folder inside the run. */
+            /** @description A folder on the server's machine to work in; needs the scope `admin`. Default: a folder inside the run. */
             workspace?: components["schemas"]["WorkspaceChoice"] | null;
         };
         /** @description A request with files: parts of a form. */
         CreateRunForm: {
-            /** @description JSON, as when it is sent alone. */
+            /** @description The request as JSON, as when it is sent without files. */
             request?: components["schemas"]["CreateRun"];
-            /** @description What the scripted engine plays. */
+            /** @description The script of the scripted engine. */
             script?: string;
             /** @description A zip with the skill. */
             skill?: string;
@@ -1209,20 +1212,20 @@ export interface components {
             [key: string]: string;
         };
         /**
-         * @description What to do when nobody answers.
+         * @description What to do when no reply arrives before the deadline.
          * @enum {string}
          */
         DecisionPolicy: "engine_judgement" | "safe_default" | "abort";
         /** @description One message to one address. */
         Delivery: {
-            /** @description The same in every try, so that the receiver knows it again. */
+            /** @description The same in every try, so that the receiver can recognize duplicates. */
             id: string;
-            /** @description What came of the last try. */
+            /** @description The outcome of the last try. */
             last: components["schemas"]["LastTry"] | null;
             next_try_at: components["schemas"]["Timestamp"] | null;
             /**
              * Format: uint64
-             * @description Of the event in the Log.
+             * @description The seq of the event in the Log.
              */
             seq: number;
             state: components["schemas"]["DeliveryState"];
@@ -1236,17 +1239,17 @@ export interface components {
             deliveries: components["schemas"]["Delivery"][];
         };
         /**
-         * @description What became of a message.
+         * @description The state of a message.
          * @enum {string}
          */
         DeliveryState: "pending" | "delivered" | "given_up";
-        /** @description Why a run is as it is. */
+        /** @description Why a run is in its state. */
         Diagnosis: {
             attempts: components["schemas"]["AttemptStory"][];
             decided: components["schemas"]["DiagnosisDecided"] | null;
             /**
              * Format: uint64
-             * @description How long by now, or how long it took where it is over.
+             * @description The time so far, or the total time of a run that is over.
              */
             elapsed_ms: number;
             engine: string;
@@ -1255,7 +1258,7 @@ export interface components {
             findings: components["schemas"]["DiagnosisFinding"][];
             mode: components["schemas"]["ExecutionMode"];
             next_actions: components["schemas"]["NextAction"][];
-            /** @description It does not begin before this. */
+            /** @description The run does not begin before this. */
             not_before?: components["schemas"]["Timestamp"] | null;
             owner: components["schemas"]["DiagnosisOwner"];
             questions: components["schemas"]["DiagnosisQuestion"][];
@@ -1266,7 +1269,7 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             timeline: components["schemas"]["Moment"][];
         };
-        /** @description What put the run where it is. */
+        /** @description What put the run into its state. */
         DiagnosisDecided: {
             reason_code: components["schemas"]["Code"];
             /** @description The row of the settle table; none where no turn decided. */
@@ -1277,7 +1280,7 @@ export interface components {
         };
         /** @description Something that looks wrong. */
         DiagnosisFinding: {
-            /** @description For people; not promised. */
+            /** @description For people; the text may change. */
             words: string;
         } & ({
             code: components["schemas"]["Code"];
@@ -1341,14 +1344,14 @@ export interface components {
             /** @constant */
             finding: "disk_full";
         });
-        /** @description Who works on a run at this moment. Only its lock tells, and looking is the caller's. */
+        /** @description The process that works on a run at this moment. Only the run's lock shows it, and the caller checks that. */
         DiagnosisOwner: ("nobody" | "unknown") | {
             somebody: {
                 /** Format: uint32 */
                 pid: number | null;
             };
         };
-        /** @description A question and what became of it, in a few words. */
+        /** @description A question and how it was resolved, in short. */
         DiagnosisQuestion: {
             asked_at: components["schemas"]["Timestamp"];
             deadline: components["schemas"]["Timestamp"] | null;
@@ -1359,95 +1362,95 @@ export interface components {
             prompt: string;
             resolution: components["schemas"]["QuestionResolution"];
         };
-        /** @description Something is odd or wrong; the run may still succeed. */
+        /** @description Something is unusual or wrong; the run may still succeed. */
         Diagnostic: {
             code: components["schemas"]["Code"];
             /**
              * Format: uint64
-             * @description How often, when one event stands for many.
+             * @description The number of occurrences, when one event stands for several.
              */
             count?: number | null;
-            /** @description For people; its words are not promised. */
+            /** @description For people; the text may change between versions. */
             message: string;
             message_id?: string | null;
             sanitized?: boolean;
             spans?: components["schemas"]["SpanRef"][];
         };
-        /** @description Something is odd or wrong; the run may still succeed. */
+        /** @description Something is unusual or wrong; the run may still succeed. */
         DiagnosticWarning: {
             code: components["schemas"]["Code"];
             /**
              * Format: uint64
-             * @description How often, when one event stands for many.
+             * @description The number of occurrences, when one event stands for several.
              */
             count?: number | null;
-            /** @description For people; its words are not promised. */
+            /** @description For people; the text may change between versions. */
             message: string;
             severity: components["schemas"]["Level"];
-            /** @description Further bytes it is about, beside `raw_ref`. */
+            /** @description Further byte ranges that this is about, in addition to `raw_ref`. */
             spans?: components["schemas"]["SpanRef"][];
         };
         /** @description Files that changed, attempt by attempt. */
         Diff: {
             attempts: components["schemas"]["AttemptChanges"][];
         };
-        /** @description An address for one file. */
+        /** @description A download link for one file. */
         Download: {
-            /** @description One minute from now. */
+            /** @description When the link expires, one minute from now. */
             expires_at: components["schemas"]["Timestamp"];
-            /** @description Path and query, with a ticket for GET in it. Whoever has it gets the file, and nothing else. */
+            /** @description Path and query, with a ticket for GET. It gives access to this file and to nothing else. */
             url: string;
         };
-        /** @description Why the process of an attempt is no longer there, as its host recorded it. */
+        /** @description Why the process of an attempt ended, as its host recorded it. */
         EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "budget";
         /** @description An engine and what is found of it on this machine, as data. */
         Engine: {
             consent: components["schemas"]["EngineConsent"];
             continuation: components["schemas"]["Continuation"];
-            /** @description A command that installs it, for people. None: there is none, or it is part of this program. */
+            /** @description A command for the user that installs it. None: there is none, or it is part of this program. */
             install: string | null;
             login: components["schemas"]["EngineLogin"];
-            /** @description As a request says it. */
+            /** @description The name in requests. */
             name: string;
             /** @description `shipped`, or the operator's file. */
             origin: string;
             permissions: components["schemas"]["Postures"];
-            /** @description Why it cannot be used, or its version not be told. */
+            /** @description Why it cannot be used, or why its version is unknown. */
             problem: string | null;
             profile: components["schemas"]["ProfileId"];
             /** @description None when it is not installed. */
             program: string | null;
             tested: components["schemas"]["EngineTested"];
             /**
-             * @description The first and the last version whose output is known to be read well. None: none was ever
-             *     tested, or it is part of this program.
+             * @description The first and the last version whose output is known to be read correctly. None: no version was ever tested, or
+             *     it is part of this program.
              */
             tested_versions: string[] | null;
-            /** @description As people say it. */
+            /** @description The name for people. */
             title: string;
-            /** @description None when it was not asked, or tells none. */
+            /** @description None when it was not asked, or reports none. */
             version: string | null;
-            /** @description What would have started the program. */
+            /** @description The wrapper that would have started the program. */
             wrapper: string | null;
         };
         /** @description Whether an engine has the consent that it needs. */
         EngineConsent: {
-            /** @description What to do where it is needed and not given. */
+            /** @description What to do where consent is needed and not given. */
             advice: string | null;
             given: boolean;
-            /** @description Permissions under which nothing holds it back; none when it needs no consent. */
+            /** @description Permissions under which it is not confined; none when it needs no consent. */
             needed_for: components["schemas"]["Permission"][];
         };
         /** @description All engines. */
         EngineList: {
-            /** @description Files of the operator that cannot be used, each with why. */
+            /** @description Files of the operator that cannot be used, each with the reason. */
             broken: string[];
             /** @description By name. */
             engines: components["schemas"]["Engine"][];
         };
-        /** @description Whether the user is logged in to an engine, as far as that can be told without a network. */
+        /** @description Whether the user is logged in to an engine, as far as that is known without a network. */
         EngineLogin: {
-            /** @description A command with which a person logs in. */
+            /** @description The command that logs the user in. */
             command: string | null;
             found: components["schemas"]["LoginKind"];
             /** @description The name of the variable that is set. */
@@ -1455,10 +1458,10 @@ export interface components {
         };
         /** @description Name of an engine as the operator writes it. */
         EngineName: string;
-        /** @description Whether the output of this version is known to be read well. */
+        /** @description Whether the output of this version is known to be read correctly. */
         EngineTested: ("tested" | "untested") | "unknown";
         /**
-         * @description Whose fault an error is, roughly; tells the user where to look.
+         * @description The part that an error belongs to, roughly; shows the user where to look.
          * @enum {string}
          */
         ErrorCategory: "usage" | "input" | "skill" | "engine" | "auth" | "quota" | "network" | "session" | "output" | "interaction" | "timeout" | "canceled" | "host" | "internal";
@@ -1467,16 +1470,16 @@ export interface components {
          * @enum {string}
          */
         EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage";
-        /** @description Whether the agent may ask. */
+        /** @description Whether the agent may ask the user questions. */
         ExecutionMode: "auto" | "interactive";
-        /** @description How the process ended. All null: nobody knows. */
+        /** @description How the process ended. All fields are null when that is not known. */
         Exit: {
             /** Format: int32 */
             code: number | null;
             ended_by: components["schemas"]["EndedBy"] | null;
             signal: string | null;
         };
-        /** @description One event of a conversation, FCMP: all that a frontend needs. */
+        /** @description One event of a conversation, FCMP: everything that a frontend needs. */
         FcmpEvent: {
             correlation: components["schemas"]["Correlation"];
             /** @description Its shape depends on `type`. */
@@ -1487,9 +1490,9 @@ export interface components {
             protocol_version: "fcmp/1.0";
             raw_ref: components["schemas"]["RawRef"];
             run_id: components["schemas"]["RunId"];
-            /** @description Counts the events of the conversation from 1, without a gap. */
+            /** @description Counts the events of the conversation from 1, without gaps. */
             seq: number;
-            /** @description The session in the engine's own words. */
+            /** @description The engine's id of the session. */
             session_id: string | null;
             ts: components["schemas"]["Timestamp"];
             type: components["schemas"]["FcmpType"];
@@ -1567,11 +1570,11 @@ export interface components {
          * @enum {string}
          */
         FcmpType: "conversation.started" | "conversation.status" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
-        /** @description One field that is wrong. */
+        /** @description One invalid field. */
         FieldError: {
-            /** @description Where it stands, such as `input.count` or `query.limit`. */
+            /** @description The location of the field, such as `input.count` or `query.limit`. */
             field: string;
-            /** @description What is wrong about it. */
+            /** @description What is wrong with the field. */
             message: string;
         };
         /**
@@ -1579,9 +1582,9 @@ export interface components {
          * @enum {string}
          */
         FileChange: "created" | "modified" | "deleted";
-        /** @description What a path is. */
+        /** @description The kind of a path. */
         FileKind: ("file" | "folder" | "symlink" | "pipe" | "socket" | "char_device" | "block_device") | "unknown";
-        /** @description What stood at a path. A fact that its kind does not have, or that could not be learnt, is none. */
+        /** @description What was at a path. A fact that its kind does not have, or that could not be read, is none. */
         FileVersion: {
             /** @description Why it could not be read. */
             error?: string | null;
@@ -1599,26 +1602,26 @@ export interface components {
         };
         /** @description The engine's home folder. */
         HomeChoice: "user" | "run";
-        /** @description A question that waits for an answer. */
+        /** @description A question that is waiting for an answer. */
         Interaction: {
-            /** @description What the agent said beside the question; its shape is not promised. */
+            /** @description What the agent said in addition to the question; the shape is not guaranteed. */
             context: unknown;
-            /** @description Null: it waits for as long as it takes. */
+            /** @description Null: the question waits indefinitely. */
             deadline: components["schemas"]["Timestamp"] | null;
             default_decision_policy: components["schemas"]["DecisionPolicy"];
-            /** @description Give it back with the answer. */
+            /** @description Send it back with the answer. */
             interaction_id: components["schemas"]["InteractionId"];
             kind: components["schemas"]["InteractionKind"];
             on_deadline: components["schemas"]["OnDeadline"];
-            /** @description What it offers; another answer is allowed all the same. */
+            /** @description The options offered; any other answer is allowed too. */
             options: components["schemas"]["AskOption"][];
             policy_source: components["schemas"]["PolicySource"];
             /** @description The question, in the agent's words. */
             prompt: string;
             scope: components["schemas"]["InteractionScope"];
-            /** @description The attempt that asked. */
+            /** @description The attempt that asked the question. */
             source_attempt: components["schemas"]["AttemptNumber"];
-            /** @description What the agent said about how to show it; its shape is not promised. */
+            /** @description What the agent said about how to show the question; the shape is not guaranteed. */
             ui_hints: unknown;
         };
         /**
@@ -1627,7 +1630,7 @@ export interface components {
          */
         InteractionId: number;
         /**
-         * @description How a question would like to be answered. Advice only; a reply is free text.
+         * @description How a question is best answered. Advice only; a reply is free text.
          * @enum {string}
          */
         InteractionKind: "choose_one" | "confirm" | "fill_fields" | "open_text" | "risk_ack";
@@ -1647,36 +1650,36 @@ export interface components {
             text: string;
         };
         /**
-         * @description `turn` ends the attempt, its reply starts the next; `call` is a question inside a turn.
+         * @description `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn.
          * @enum {string}
          */
         InteractionScope: "turn" | "call";
         /** @description The deadline of a question has passed. */
         InteractionTimeout: {
             deadline: components["schemas"]["Timestamp"] | null;
-            /** @description Nobody decides instead: the run fails with this code as soon as its attempt is over. */
+            /** @description No policy decides the question: the run fails with this code as soon as its attempt is over. */
             fails_with?: components["schemas"]["Code"] | null;
             interaction_id: components["schemas"]["InteractionId"];
         };
-        /** @description What came of a try. */
+        /** @description The outcome of a try. */
         LastTry: {
             at: components["schemas"]["Timestamp"];
-            /** @description Why there is no answer. */
+            /** @description Why there is no response. */
             error?: string | null;
             /**
              * Format: uint16
-             * @description What the receiver answered.
+             * @description The status the receiver responded with.
              */
             status?: number | null;
         };
         /**
-         * @description How bad it is.
+         * @description The severity.
          * @enum {string}
          */
         Level: "info" | "warning" | "error";
         /**
-         * @description How far a Log had come: its last event, and the hash of that event's line. Every line carries the hash of the line
-         *     before it, so this vouches for the whole Log up to there.
+         * @description A position in a Log: its last event, and the hash of that event's line. Every line carries the hash of the line
+         *     before it, so this hash vouches for the whole Log up to that point.
          */
         LogHead: {
             /** @description BLAKE3 of the line without its line end, 64 hexadecimal digits. */
@@ -1686,7 +1689,7 @@ export interface components {
         };
         /** @description Where a login was found. */
         LoginKind: ("variable" | "nothing") | "file" | "not_needed";
-        /** @description More of a message that is not whole yet. */
+        /** @description A further piece of a message that is not complete yet. */
         MessageDelta: {
             message_id: string;
             sanitized?: boolean;
@@ -1695,24 +1698,24 @@ export interface components {
         /** @description A message of the agent. */
         MessageFinal: {
             message_id: string;
-            /** @description The message was cut: deltas came, and no end. */
+            /** @description The message was cut off: deltas arrived, but no end. */
             partial: boolean;
             /** @description Control characters were removed from the text; the raw range has the original. */
             sanitized?: boolean;
             spans?: components["schemas"]["SpanRef"][];
             /**
-             * @description The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
-             *     marker. Absent where it is larger than 64 KiB or a question.
+             * @description The JSON object of a message that is one JSON object, or that contains exactly one, alone in a code fence;
+             *     without the done marker. Absent where it is larger than 64 KiB or is a question.
              */
             structured_payload?: {
                 [key: string]: unknown;
             } | null;
             text: string;
-            /** @description Only the head of the text is here; the range is exact. */
+            /** @description Only the beginning of the text is here; the range is exact. */
             truncated?: boolean;
         };
         /**
-         * @description What an address is told of.
+         * @description What a message is about.
          * @enum {string}
          */
         MessageType: "run.completed" | "run.failed" | "run.canceled" | "run.waiting_user";
@@ -1734,7 +1737,7 @@ export interface components {
         Moment: {
             /**
              * Format: uint64
-             * @description Since the moment before it.
+             * @description Since the previous moment.
              */
             after_ms: number;
             at: components["schemas"]["Timestamp"];
@@ -1742,7 +1745,7 @@ export interface components {
             what: components["schemas"]["MomentKind"];
         };
         /**
-         * @description What can happen.
+         * @description The kinds of moments.
          * @enum {string}
          */
         MomentKind: "created" | "attempt_started" | "first_output" | "last_output" | "attempt_settled" | "asked" | "answered" | "not_answered" | "cancel_asked" | "ended";
@@ -1761,7 +1764,7 @@ export interface components {
          * @enum {string}
          */
         OnDeadline: "wait" | "auto_reply" | "fail_run";
-        /** @description What becomes of a run whose engine has no quota left. */
+        /** @description What happens to a run whose engine has no quota left. */
         OnQuota: "fail" | "wait";
         /** @description Questions of all runs. */
         OpenInteractionList: {
@@ -1772,49 +1775,49 @@ export interface components {
             hex: string;
         };
         /**
-         * @description Events in columns: what stands at one place in each of them is about one event. There may be fewer than were asked
-         *     for; go on with `from_seq` after the last one until you have `last_seq`.
+         * @description Events in columns: the values at one index describe one event. There may be fewer events than requested; continue
+         *     with `from_seq` after the last one until `last_seq` is reached.
          */
         Outline: {
-            /** @description Its attempt; 0 before the first. */
+            /** @description The attempt of each event; 0 before the first attempt. */
             attempts: number[];
             /**
              * Format: uint32
-             * @description Changes when events were lost that somebody may have seen.
+             * @description Changes when events were lost that a client may have seen.
              */
             epoch: number;
             /**
              * Format: uint64
-             * @description The seq of the first event here, and each has the one after that before it. Where there is no event, what was
-             *     asked for.
+             * @description The seq of the first event in this response; the seqs of the others follow without gaps. If there are no events,
+             *     the requested `from_seq`.
              */
             first_seq: number;
-            /** @description What the events here belong to. */
+            /** @description The groups that the events in this response belong to. */
             groups: components["schemas"]["OutlineGroup"][];
-            /** @description What it belongs to, as a place in `groups`; null where it stands alone. */
+            /** @description The group of each event, as an index into `groups`; null if it belongs to none. */
             groups_of: (number | null)[];
             /**
              * Format: uint64
-             * @description The last event the run has at this moment.
+             * @description The seq of the last event the run has at this moment.
              */
             last_seq: number;
-            /** @description How bad it is: 0 info, 1 warning, 2 error. */
+            /** @description The level of each event: 0 info, 1 warning, 2 error. */
             levels: number[];
-            /** @description The types that occur here. */
+            /** @description The event types that occur in this response. */
             names: components["schemas"]["EventType"][];
-            /** @description When it happened, in milliseconds since 1970. */
+            /** @description The time of each event, in milliseconds since 1970. */
             ts: number[];
-            /** @description Its type, as a place in `names`. */
+            /** @description The type of each event, as an index into `names`. */
             types: number[];
         };
-        /** @description Something that several events are about. */
+        /** @description A group of related events. */
         OutlineGroup: {
-            /** @description As in the correlation of the events. */
+            /** @description The id, as in the correlation of the events. */
             id: string;
             kind: components["schemas"]["OutlineGroupKind"];
         };
         /**
-         * @description What several events can be about.
+         * @description The kind of a group of events.
          * @enum {string}
          */
         OutlineGroupKind: "tool_call" | "interaction" | "artifact";
@@ -1830,24 +1833,24 @@ export interface components {
             /** Format: uint64 */
             stdout: number;
         };
-        /** @description What comes after the events of a page. */
+        /** @description The members after the events of a page. */
         PageFoot: {
-            /** @description A stream that is opened with it goes on after this page. */
+            /** @description The cursor with which a stream continues after this page. */
             cursor: string;
             /**
              * Format: uint32
-             * @description Changes when events were lost that somebody may have seen.
+             * @description Changes when events were lost that a client may have seen.
              */
             epoch: number;
             /**
              * Format: uint64
-             * @description The last event the run has at this moment.
+             * @description The seq of the last event the run has at this moment.
              */
             last_seq: number;
-            /** @description Give it as `cursor` for the next page; null when there is none. */
+            /** @description The `cursor` of the next page; null when there is none. */
             next_cursor: string | null;
         };
-        /** @description How the lines of an attempt were read, as `meta.N.json` has it. */
+        /** @description How the lines of an attempt were read, as recorded in `meta.N.json`. */
         ParseFigures: {
             /**
              * Format: double
@@ -1871,7 +1874,7 @@ export interface components {
             raw: number;
             /**
              * Format: uint64
-             * @description Lines that have the engine's format and are of no known type.
+             * @description Lines in the engine's format that have no known type.
              */
             unknown: number;
             /** @description The unknown ones by their type. */
@@ -1879,7 +1882,7 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** @description Bytes that something was decided from. */
+        /** @description Bytes that a decision was based on. */
         Passage: {
             /** @description Its beginning; none where the file cannot be read. */
             excerpt: string | null;
@@ -1891,7 +1894,7 @@ export interface components {
             to: number;
             what: components["schemas"]["PassageKind"];
         };
-        /** @description What they were taken for. */
+        /** @description What the bytes are. */
         PassageKind: ("marker" | "answer") | "end";
         /** @description A skill with the rules that are added to it in a run. `RUN` stands for the id that the run will have. */
         PatchedSkill: {
@@ -1904,30 +1907,30 @@ export interface components {
             layers: components["schemas"]["AddedLayer"][];
             mode: components["schemas"]["ExecutionMode"];
             name: string;
-            /** @description What the engine is told first, with its placeholders; a run adds input, parameter and files. */
+            /** @description The first message to the engine, with its placeholders; a run adds input, parameter and files. */
             prompt: string;
             text: string;
         };
         /** @description What an engine may do without asking. */
         Permission: "read_only" | "workspace" | "full";
         /**
-         * @description What a `run.status` made from engine output tells; a closed list, and no state of the run.
+         * @description What a `run.status` made from engine output reports; a closed list, and not a state of the run.
          * @enum {string}
          */
         Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "process_ended";
-        /** @description A new run of the same request, which waits for the engine's quota. */
+        /** @description A new run with the same request, which waits for the engine's quota. */
         PlannedRetry: {
             not_before: components["schemas"]["Timestamp"];
             run_id: components["schemas"]["RunId"];
         };
         /**
-         * @description Who named the policy; the first that has one.
+         * @description Who set the policy: the first of these that did.
          * @enum {string}
          */
         PolicySource: "request" | "skill" | "model" | "default";
-        /** @description Whether an engine keeps to a permission. */
+        /** @description Whether an engine is held to a permission. */
         Posture: "enforced" | "asked" | "not_enforced";
-        /** @description Whether the engine keeps to each permission. */
+        /** @description Whether the engine enforces each permission. */
         Postures: {
             full: components["schemas"]["Posture"];
             read_only: components["schemas"]["Posture"];
@@ -1935,39 +1938,39 @@ export interface components {
         };
         /** @description How a file can be shown without another program. */
         PreviewKind: ("markdown" | "json" | "image") | "text";
-        /** @description The body of every answer that tells of a problem. */
+        /** @description The body of every response that reports a problem. */
         Problem: {
             code: components["schemas"]["ProblemCode"];
-            /** @description The run as it is now, where the request was about an earlier state of it. */
+            /** @description The current state of the run, if the request referred to an earlier state. */
             current?: unknown;
-            /** @description One sentence that says what is wrong and what to do. */
+            /** @description One sentence: what is wrong and what to do. */
             detail: string;
-            /** @description The fields that are wrong; left out when there are none. */
+            /** @description The invalid fields; omitted when there are none. */
             errors?: components["schemas"]["FieldError"][];
-            /** @description What to do about it. */
+            /** @description What to do about the problem. */
             next_action: string;
             /** @description Whether the same request may succeed later. */
             retryable: boolean;
-            /** @description The run it is about. */
+            /** @description The run the problem is about. */
             run_id?: components["schemas"]["RunId"] | null;
             /**
              * Format: uint16
              * @description The HTTP status.
              */
             status: number;
-            /** @description The words of the HTTP status. */
+            /** @description The reason phrase of the HTTP status. */
             title: string;
-            /** @description Always `about:blank`: `code` says which one it is. */
+            /** @description Always `about:blank`: `code` identifies the problem. */
             type: string;
         };
-        /** @description Every problem the service can tell of. */
+        /** @description Every problem the service can report. */
         ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "ARTIFACT_CHANGED" | "STALE_INTERACTION" | "OTHER_VARIABLES" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID" | "TOO_MANY_REQUESTS";
         /**
          * @description A stream format and the rules to read it.
          * @enum {string}
          */
         ProfileId: "codex_ndjson" | "gemini_stream_json" | "gemini_json" | "opencode_ndjson" | "claude_stream_json" | "qwen_stream_json" | "iflow_text" | "plain_text" | "acp_jsonrpc";
-        /** @description What became of a question. */
+        /** @description How a question was resolved. */
         QuestionResolution: {
             /** @constant */
             is: "open";
@@ -1985,7 +1988,7 @@ export interface components {
             /** @constant */
             is: "closed";
         };
-        /** @description One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from. */
+        /** @description One event of a run, RASP: nothing is left out, and `raw_ref` gives the bytes that it was made from. */
         RaspEvent: {
             attempt_number: components["schemas"]["AttemptNumber"];
             correlation: components["schemas"]["Correlation"];
@@ -1998,7 +2001,7 @@ export interface components {
             protocol_version: "rasp/1.0";
             raw_ref: components["schemas"]["RawRef"];
             run_id: components["schemas"]["RunId"];
-            /** @description Counts the events of the run from 1, without a gap. */
+            /** @description Counts the events of the run from 1, without gaps. */
             seq: number;
             source: components["schemas"]["RaspSource"];
             ts: components["schemas"]["Timestamp"];
@@ -2237,12 +2240,12 @@ export interface components {
             parser: components["schemas"]["ProfileId"] | null;
             stream: components["schemas"]["SourceStream"];
         };
-        /** @description A line of the engine that says nothing we know. */
+        /** @description A line of engine output that no rule understands. */
         RawLine: {
-            /** @description Null when the line was too long, or one of a flood; the range has it. */
+            /** @description Null when the line was too long, or part of a flood; the range still covers it. */
             text: string | null;
         };
-        /** @description Half-open byte ranges into the attempt's evidence files, the hull per stream; `0,0` where there is none. */
+        /** @description Half-open byte ranges in the attempt's evidence files, the hull per stream; `0,0` where there is none. */
         RawRef: {
             /** Format: uint64 */
             stderr_from: number;
@@ -2253,7 +2256,7 @@ export interface components {
             /** Format: uint64 */
             stdout_to: number;
         };
-        /** @description A line of the engine that says nothing we know. */
+        /** @description A line of engine output that no rule understands. */
         RawText: {
             /**
              * Format: uint64
@@ -2261,47 +2264,47 @@ export interface components {
              */
             lines?: number | null;
             sanitized?: boolean;
-            /** @description The line without its terminator; absent when it is too long, or one of a flood. */
+            /** @description The line without its terminator; absent when it is too long, or part of a flood. */
             text?: string | null;
-            /** @description The range has more than the text. */
+            /** @description The range covers more than the text. */
             truncated?: boolean;
         };
-        /** @description What the agent tells about its thoughts. */
+        /** @description A summary of the agent's reasoning. */
         ReasoningSummary: {
             sanitized?: boolean;
             text: string;
             truncated?: boolean;
         };
-        /** @description An answer: free text, whatever kind of question it is. */
+        /** @description An answer: free text, whatever the kind of question. */
         Reply: {
-            /** @description The same key again has no second effect. */
+            /** @description A repeated request with the same key has no second effect. */
             idempotency_key?: string | null;
-            /** @description Of the question that is answered. */
+            /** @description The id of the question being answered. */
             interaction_id: components["schemas"]["InteractionId"];
             /** @description The answer, or the `value` of an option. */
             text: string;
         };
         /** @description An answer with files: parts of a form. */
         ReplyForm: {
-            /** @description As many as there are. */
+            /** @description Any number of files. */
             files?: string[];
-            /** @description JSON, as when it is sent alone. */
+            /** @description The request as JSON, as when it is sent without files. */
             request: components["schemas"]["Reply"];
         };
         /** @description The engine as it was when the run was accepted. */
         RequestEngine: {
             name: string;
-            /** @description Whether it keeps to the permission of the run. */
+            /** @description Whether the engine enforces the permission of the run. */
             posture: components["schemas"]["Posture"];
-            /** @description Null when it told none. */
+            /** @description Null when the engine reported none. */
             version: string | null;
         };
-        /** @description A file that came with the request. */
+        /** @description A file sent with the request. */
         RequestFile: {
             name: string;
             /**
              * Format: uint64
-             * @description Null when it is not there any more.
+             * @description Null when the file no longer exists.
              */
             size: number | null;
             slot: string;
@@ -2313,7 +2316,7 @@ export interface components {
             name: string;
             version: string | null;
         };
-        /** @description A folder of the user that the engine works in. */
+        /** @description A folder of the user in which the engine works. */
         RequestWorkspace: {
             path: string;
             /** @description Whether other runs may work there at the same time. */
@@ -2324,21 +2327,21 @@ export interface components {
          * @enum {string}
          */
         ResolutionMode: "user_reply" | "auto_decide_timeout" | "permission_policy";
-        /** @description When a run that failed is tried again by itself, as a new run of the same. */
+        /** @description When a failed run is retried automatically, as a new run with the same request. */
         RetryOptions: {
-            /** @description `wait`: when the engine has no quota left, until it is there again. */
+            /** @description `wait`: when the quota of the engine is exhausted, wait until it is available again and retry. */
             quota?: components["schemas"]["OnQuota"] | null;
             /**
              * Format: uint32
-             * @description So many runs are made so, one after the other; 29 when left out.
+             * @description Maximum number of consecutive automatic retries; default 29.
              */
             quota_max?: number | null;
         };
-        /** @description What is to be other than in the run before. */
+        /** @description The changes of a retry against the earlier run. */
         RetryRun: {
             /** @description Another engine. */
             engine?: string | null;
-            /** @description These keys alone; the others stay as they were. */
+            /** @description Only these keys change; the others keep their values. */
             input?: {
                 [key: string]: unknown;
             };
@@ -2347,11 +2350,11 @@ export interface components {
             /** @description Another model. */
             model?: string | null;
             options?: components["schemas"]["RunOptions"];
-            /** @description These keys alone; the others stay as they were. */
+            /** @description Only these keys change; the others keep their values. */
             parameter?: {
                 [key: string]: unknown;
             };
-            /** @description Of the new run alone. */
+            /** @description Webhook addresses of the new run only. */
             webhooks?: string[];
         };
         /**
@@ -2361,11 +2364,11 @@ export interface components {
         Rule: "1" | "2" | "2b" | "3" | "3b" | "3c" | "4" | "5" | "5b" | "6" | "7" | "7b" | "8" | "8b" | "9" | "10" | "11" | "12" | "13" | "14";
         /** @description A run. */
         Run: {
-            /** @description The last one that began, which is also how many there were. */
+            /** @description The number of the last attempt that began, which is also the number of attempts. */
             attempt: components["schemas"]["AttemptNumber"];
             /**
              * Format: uint32
-             * @description How many questions were decided without a person.
+             * @description How many questions were answered automatically.
              * @default 0
              */
             auto_decision_count: number;
@@ -2374,50 +2377,50 @@ export interface components {
              * @description The same as `auto_decision_count`, under the name that 0.1.0 had for it.
              */
             auto_decisions: number;
-            /** @description Moment of the first event. */
+            /** @description Time of the first event. */
             created_at: components["schemas"]["Timestamp"] | null;
-            /** @description Why the rest of its Log is not. */
+            /** @description Why the rest of its Log is not in this row. */
             damage: string | null;
-            /** @description Moment of the terminal record. */
+            /** @description Time of the terminal record. */
             ended_at: components["schemas"]["Timestamp"] | null;
-            /** @description Its name. */
+            /** @description The name of the engine. */
             engine: string | null;
-            /** @description From the same place. */
+            /** @description From the same source. */
             error_code: components["schemas"]["Code"] | null;
-            /** @description The question that waits, all of it. */
+            /** @description The complete pending question. */
             interaction?: components["schemas"]["Interaction"] | null;
-            /** @description Moment of the last of these decisions; null when there is none. */
+            /** @description Time of the last automatic answer; null when there is none. */
             last_auto_decision_at: components["schemas"]["Timestamp"] | null;
             /** @description The beginning of the last finished message of the agent. */
             last_words: string | null;
             /**
              * Format: uint64
-             * @description So much of its Log is in this row.
+             * @description Number of bytes of its Log that are in this row.
              */
             log_bytes: number;
             mode: components["schemas"]["ExecutionMode"] | null;
-            /** @description It does not begin before this. */
+            /** @description The run does not begin before this time. */
             not_before?: components["schemas"]["Timestamp"] | null;
-            /** @description The question that waits. */
+            /** @description The pending question. */
             question: components["schemas"]["RunQuestion"] | null;
-            /** @description Of the terminal record, before that of the last settled attempt. */
+            /** @description From the terminal record, before that from the last settled attempt. */
             reason_code: components["schemas"]["Code"] | null;
-            /** @description It waits for a person and for nothing else. */
+            /** @description Whether the run waits only for a user. */
             rests: boolean;
-            /** @description Once it is over. */
+            /** @description The result, once the run is over. */
             result?: components["schemas"]["RunResult"] | null;
-            /** @description The run that takes the place of this one, which failed. */
+            /** @description The automatic retry of this run, which failed. */
             retried_as?: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
-            /** @description Its name. */
+            /** @description The name of the skill. */
             skill: string | null;
-            /** @description None when its Log cannot be read that far. */
+            /** @description None when its Log cannot be read far enough. */
             status: components["schemas"]["RunStatus"] | null;
-            /** @description Why it does not get on, if it does not. */
+            /** @description Why the run is stuck; null if it is not. */
             trouble?: string | null;
-            /** @description Moment of the last event. */
+            /** @description Time of the last event. */
             updated_at: components["schemas"]["Timestamp"] | null;
-            /** @description None while no engine has told any. */
+            /** @description None while no engine has reported any. */
             usage: components["schemas"]["RunUsage"] | null;
             /**
              * Format: uint64
@@ -2427,7 +2430,7 @@ export interface components {
         };
         /** @description The run was canceled. The last event. */
         RunCanceled: {
-            /** @description Who asked for it. */
+            /** @description Who requested it. */
             by: string | null;
             reason_code: components["schemas"]["Code"];
         };
@@ -2436,7 +2439,7 @@ export interface components {
             reason_code: components["schemas"]["Code"];
             /** @description Path of `result.json` in the run's folder; absent when a recording was read, which leaves no result. */
             result?: string | null;
-            /** @description What the verdict warned of. */
+            /** @description The warnings of the verdict. */
             warnings?: components["schemas"]["Code"][];
         };
         /** @description How the last turn was judged. */
@@ -2453,11 +2456,11 @@ export interface components {
         RunError: {
             category: components["schemas"]["ErrorCategory"];
             code: components["schemas"]["Code"];
-            /** @description More of the same, such as what does not fit a schema. */
+            /** @description Further details, such as the places where an output does not match its schema. */
             details?: string[];
-            /** @description For people; its words are not promised. */
+            /** @description For people; the text may change between versions. */
             message: string;
-            /** @description When the quota is there again, if the engine told it. */
+            /** @description When the quota is available again, if the engine reported it. */
             reset_at?: components["schemas"]["Timestamp"] | null;
         };
         /** @description The run has failed. The last event. */
@@ -2465,10 +2468,10 @@ export interface components {
             error: components["schemas"]["RunError"];
             next_actions: components["schemas"]["NextAction"][];
             reason_code: components["schemas"]["Code"];
-            /** @description The run that tries it again by itself. */
+            /** @description The run that will retry this one automatically. */
             retry?: components["schemas"]["PlannedRetry"] | null;
         };
-        /** @description The engine is still at work. */
+        /** @description The engine is still working. */
         RunHeartbeat: {
             /** Format: uint64 */
             bytes: number;
@@ -2477,79 +2480,81 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description A run. Later ones sort after earlier ones.
+         * @description A run. The id of a later run sorts after that of an earlier one.
          */
         RunId: string;
         /** @description Runs, the newest first. */
         RunList: {
-            /** @description Give it as `cursor` for the next page; null when there is none. */
+            /** @description The `cursor` of the next page; null when there is none. */
             next_cursor: string | null;
             runs: components["schemas"]["RunSummary"][];
         };
-        /** @description How a run is to be carried out. What is left out is the skill's choice, else that of the settings. */
+        /** @description The options of a run. An omitted option is taken from the skill, else from the settings. */
         RunOptions: {
             /**
              * Format: uint32
-             * @description So often it is decided without a person.
+             * @description Maximum number of questions answered automatically.
              */
             auto_decision_limit?: number | null;
-            /** @description How the engine goes on after a question, instead of its own way. `sticky_process` is read as `sticky`. */
+            /** @description How the engine resumes after a question, instead of its default. `sticky_process` is read as `sticky`. */
             continuation?: components["schemas"]["Continuation"] | null;
-            /** @description What to do when nobody answers. */
+            /** @description What to do when no user answers. */
             default_decision_policy?: components["schemas"]["DecisionPolicy"] | null;
-            /** @description How hard the model thinks, in the engine's own words. */
+            /** @description The reasoning effort, in the terms of the engine. */
             effort?: string | null;
-            /** @description Names of variables of the server that the engine gets; needs the scope `admin`. */
+            /** @description Names of environment variables of the server that are passed to the engine; needs the scope `admin`. */
             env?: string[];
             /**
              * Format: double
-             * @description An attempt that takes longer is ended.
+             * @description An attempt that takes longer is terminated.
              */
             hard_timeout_sec?: number | null;
             /** @description `user` needs the scope `admin`. */
             home?: components["schemas"]["HomeChoice"] | null;
-            /** @description False: when nobody answers in time, it is decided without a person. */
+            /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply?: boolean | null;
             /**
              * Format: double
-             * @description So long a process may stay after it has finished its answer.
+             * @description How long the engine process may keep running after the end of its turn.
              */
             linger_sec?: number | null;
             /**
              * Format: uint32
-             * @description So many turns the run may have.
+             * @description Maximum number of turns.
              */
             max_attempt?: number | null;
             /** @description `full` needs the scope `admin`. */
             permission?: components["schemas"]["Permission"] | null;
             /**
              * Format: int32
-             * @description Higher is sooner.
-             * @default 0
+             * @description Runs with a higher priority start sooner.
              */
-            priority?: number;
+            priority?: number | null;
             /** @description How the engine's output is read, instead of its own profile. */
             profile?: components["schemas"]["ProfileId"] | null;
-            /** @description Whether an auto run fails when the agent gives no done marker; null: what the skill says, else the settings. */
+            /** @description Whether an auto run fails when the agent gives no done marker; null: as the skill says, else the settings. */
             require_marker?: boolean | null;
-            /** @description When the same is tried again by itself. */
+            /** @description When a failed run is retried automatically. */
             retry?: components["schemas"]["RetryOptions"];
-            /** @description The same, and their values are masked wherever they turn up; needs the scope `admin`. */
+            /**
+             * @description Names of environment variables of the server that are passed to the engine and whose values are masked wherever
+             *     they occur; needs the scope `admin`.
+             */
             secrets?: string[];
             /**
              * Format: double
-             * @description So long a question waits.
+             * @description How long a question waits for an answer.
              */
             session_timeout_sec?: number | null;
-            /** @description Whether the workspace is compared before and after. */
+            /** @description Whether changes of the workspace are recorded. */
             snapshot?: components["schemas"]["Snapshot"] | null;
             /**
              * Format: double
-             * @description An attempt that is silent for longer is ended.
+             * @description An attempt without output for longer is terminated.
              */
             stall_timeout_sec?: number | null;
         };
-        /** @description A question in a list, cut where it is long. */
+        /** @description A question in a list, truncated if it is long. */
         RunQuestion: {
             deadline: components["schemas"]["Timestamp"] | null;
             interaction_id: components["schemas"]["InteractionId"];
@@ -2561,21 +2566,21 @@ export interface components {
             scope: components["schemas"]["InteractionScope"];
             truncated?: boolean;
         };
-        /** @description What was asked for, with every default filled in. */
+        /** @description The request of a run, with every default filled in. */
         RunRequest: {
-            /** @description Runs the same again, as a new run. */
+            /** @description A command that starts a new run with the same request. */
             command: string;
             created_at: components["schemas"]["Timestamp"];
             engine: components["schemas"]["RequestEngine"];
-            /** @description By slot. */
+            /** @description Input files by slot. */
             files: components["schemas"]["RequestFile"][];
             input: {
                 [key: string]: unknown;
             };
             mode: components["schemas"]["ExecutionMode"];
-            /** @description In the engine's own words; null: the engine's choice. */
+            /** @description The engine's name of the model; null: the engine's choice. */
             model: string | null;
-            /** @description It does not begin before this; null: as soon as there is a slot. */
+            /** @description The run does not begin before this time; null: as soon as a slot is free. */
             not_before: components["schemas"]["Timestamp"] | null;
             options: components["schemas"]["AcceptedOptions"];
             parameter: {
@@ -2587,52 +2592,55 @@ export interface components {
             retry_of: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
             skill: components["schemas"]["RequestSkill"];
-            /** @description Null: a folder inside the run. */
+            /** @description The workspace; null: a folder inside the run. */
             workspace: components["schemas"]["RequestWorkspace"] | null;
         };
-        /** @description What came of a run. Written once, at its end. */
+        /** @description The result of a run. Written once, at its end. */
         RunResult: {
-            /** @description Files that count. */
+            /** @description The files of the result. */
             artifacts: components["schemas"]["ArtifactIndexed"][];
             /**
              * Format: uint32
-             * @description How many there were.
+             * @description The number of attempts.
              */
             attempts: number;
             /** @description None when no turn was ever settled. */
             completion: components["schemas"]["RunCompletion"] | null;
             error?: components["schemas"]["RunError"] | null;
             /**
-             * @description How far the Log had come, with the hash that vouches for everything up to there: in `result.json` the event before
-             *     the last one, in every answer the last one. Absent where an older version wrote the Log.
+             * @description How far the Log had come, with the hash that covers everything up to there: in `result.json` the event before
+             *     the last one, in every response the last one. Absent where an older version wrote the Log.
              */
             log_head?: components["schemas"]["LogHead"] | null;
-            /** @description What somebody can do now. */
+            /** @description What the user can do now. */
             next_actions: components["schemas"]["NextAction"][];
-            /** @description What the skill gives back, checked against its schema; null when there is none that fits. */
+            /** @description The output of the skill, checked against its schema; null when there is none that matches. */
             output: {
                 [key: string]: unknown;
             } | null;
             run_id: components["schemas"]["RunId"];
             status: components["schemas"]["RunStatus"];
-            /** @description The answer in words, where it ended cleanly. */
+            /** @description The answer as text, where it ended cleanly. */
             text: string | null;
             timing: components["schemas"]["RunTiming"];
-            /** @description Tokens of all turns, as far as the engine told them. */
+            /** @description Tokens of all turns, as far as the engine reported them. */
             usage: components["schemas"]["TurnUsage"] | null;
-            /** @description What was odd about it. */
+            /** @description Codes of irregularities. */
             warnings: components["schemas"]["Code"][];
         };
         /** @description The run has begun. */
         RunStarted: {
-            /** @description Whether a later turn can go on in the session. This and what follows is absent when a recording was read. */
+            /**
+             * @description Whether a later turn can continue in the session. This field and the following ones are absent when a recording
+             *     was read.
+             */
             continuation?: components["schemas"]["Continuation"] | null;
             engine: string;
             mode: components["schemas"]["ExecutionMode"];
-            /** @description It waits until then, for the engine's quota. */
+            /** @description The run waits until this moment for the engine's quota. */
             not_before?: components["schemas"]["Timestamp"] | null;
             permission?: components["schemas"]["Permission"] | null;
-            /** @description Whether the engine keeps to it. */
+            /** @description Whether the engine is held to the permission. */
             posture?: components["schemas"]["Posture"] | null;
             /** @description BLAKE3 of `run.json`, which never changes. Absent in Logs of versions before the chain. */
             record_hash?: string | null;
@@ -2645,20 +2653,20 @@ export interface components {
          * @enum {string}
          */
         RunStatus: "queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled";
-        /** @description The run goes on in another status, or the engine tells what it is doing. */
+        /** @description The run has changed its status, or the engine reports what it is doing. */
         RunStatusChange: {
             detail?: string | null;
             phase?: components["schemas"]["Phase"] | null;
-            /** @description A change of the run's status; absent when an engine only tells what it is doing. */
+            /** @description The new status of the run; absent when an engine only reports what it is doing. */
             status?: components["schemas"]["RunStatus"] | null;
         };
         /** @description One run, as lists show it. */
         RunSummary: {
-            /** @description The last one that began, which is also how many there were. */
+            /** @description The number of the last attempt that began, which is also the number of attempts. */
             attempt: components["schemas"]["AttemptNumber"];
             /**
              * Format: uint32
-             * @description How many questions were decided without a person.
+             * @description How many questions were answered automatically.
              * @default 0
              */
             auto_decision_count: number;
@@ -2667,44 +2675,44 @@ export interface components {
              * @description The same as `auto_decision_count`, under the name that 0.1.0 had for it.
              */
             auto_decisions: number;
-            /** @description Moment of the first event. */
+            /** @description Time of the first event. */
             created_at: components["schemas"]["Timestamp"] | null;
-            /** @description Why the rest of its Log is not. */
+            /** @description Why the rest of its Log is not in this row. */
             damage: string | null;
-            /** @description Moment of the terminal record. */
+            /** @description Time of the terminal record. */
             ended_at: components["schemas"]["Timestamp"] | null;
-            /** @description Its name. */
+            /** @description The name of the engine. */
             engine: string | null;
-            /** @description From the same place. */
+            /** @description From the same source. */
             error_code: components["schemas"]["Code"] | null;
-            /** @description Moment of the last of these decisions; null when there is none. */
+            /** @description Time of the last automatic answer; null when there is none. */
             last_auto_decision_at: components["schemas"]["Timestamp"] | null;
             /** @description The beginning of the last finished message of the agent. */
             last_words: string | null;
             /**
              * Format: uint64
-             * @description So much of its Log is in this row.
+             * @description Number of bytes of its Log that are in this row.
              */
             log_bytes: number;
             mode: components["schemas"]["ExecutionMode"] | null;
-            /** @description It does not begin before this. */
+            /** @description The run does not begin before this time. */
             not_before?: components["schemas"]["Timestamp"] | null;
-            /** @description The question that waits. */
+            /** @description The pending question. */
             question: components["schemas"]["RunQuestion"] | null;
-            /** @description Of the terminal record, before that of the last settled attempt. */
+            /** @description From the terminal record, before that from the last settled attempt. */
             reason_code: components["schemas"]["Code"] | null;
-            /** @description It waits for a person and for nothing else. */
+            /** @description Whether the run waits only for a user. */
             rests: boolean;
-            /** @description The run that takes the place of this one, which failed. */
+            /** @description The automatic retry of this run, which failed. */
             retried_as?: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
-            /** @description Its name. */
+            /** @description The name of the skill. */
             skill: string | null;
-            /** @description None when its Log cannot be read that far. */
+            /** @description None when its Log cannot be read far enough. */
             status: components["schemas"]["RunStatus"] | null;
-            /** @description Moment of the last event. */
+            /** @description Time of the last event. */
             updated_at: components["schemas"]["Timestamp"] | null;
-            /** @description None while no engine has told any. */
+            /** @description None while no engine has reported any. */
             usage: components["schemas"]["RunUsage"] | null;
             /**
              * Format: uint64
@@ -2712,7 +2720,7 @@ export interface components {
              */
             warnings: number;
         };
-        /** @description When it was. */
+        /** @description The times of the run. */
         RunTiming: {
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -2724,18 +2732,18 @@ export interface components {
             /** @description When the first attempt began; none when none did. */
             started_at: components["schemas"]["Timestamp"] | null;
         };
-        /** @description Tokens of all turns together, as far as engines tell them. */
+        /** @description Tokens of all turns together, as far as engines report them. */
         RunUsage: {
             /** Format: uint64 */
             input_tokens: number | null;
             /** Format: uint64 */
             output_tokens: number | null;
         };
-        /** @description A browser that was let in. */
+        /** @description A browser session. */
         Session: {
-            /** @description When the browser has to come by a link again. */
+            /** @description When the browser needs a new link. */
             expires_at: components["schemas"]["Timestamp"];
-            /** @description To be sent as `Authorization: Bearer`; shown this one time. */
+            /** @description The token to send as `Authorization: Bearer`; shown only here. */
             token: string;
         };
         /**
@@ -2743,74 +2751,74 @@ export interface components {
          * @enum {string}
          */
         Severity: "error" | "warning";
-        /** @description A skill, with the schemas a form can be made from. */
+        /** @description A skill, with the schemas from which a form can be generated. */
         Skill: {
             /** @description Patterns of files that count as artifacts. */
             artifacts: string[];
-            /** @description When to use it, in its own words. */
+            /** @description When to use the skill, from its own description. */
             description: string;
-            /** @description Empty: all of them. */
+            /** @description The supported engines; empty: all. */
             engines: string[];
-            /** @description What is wrong or odd about it. */
+            /** @description Errors and warnings about the skill. */
             findings: components["schemas"]["SkillFinding"][];
-            /** @description Where it lies on the machine of the server. */
+            /** @description The folder of the skill on the machine of the server. */
             folder: string;
             /** @description blake3 of all its files. */
             hash: string | null;
             /**
              * Format: uint32
-             * @description So many turns a run may have; null: as the settings say.
+             * @description Maximum number of turns of a run; null: the setting applies.
              */
             max_attempt: number | null;
-            /** @description The modes it can be run in. */
+            /** @description The supported modes. */
             modes: components["schemas"]["ExecutionMode"][];
-            /** @description As a request says it. */
+            /** @description The name to use in a request. */
             name: string;
             origin: components["schemas"]["SkillOrigin"];
-            /** @description Why it cannot be run, if it cannot. */
+            /** @description Why the skill cannot be run; null if it can. */
             problem: string | null;
-            /** @description Whether an auto run fails when the agent gives no done marker; null: as the settings say. */
+            /** @description Whether an auto run fails when the agent gives no done marker; null: the setting applies. */
             require_marker: boolean | null;
-            /** @description JSON Schemas of input, parameter and output, those there are. */
+            /** @description The JSON Schemas of input, parameter and output that the skill has. */
             schemas: {
                 [key: string]: unknown;
             };
-            /** @description Engines it cannot be run on. */
+            /** @description Engines that the skill does not support. */
             unsupported_engines: string[];
             version: string | null;
         };
-        /** @description A skill that was looked at and not kept. */
+        /** @description A skill that was validated and not stored. */
         SkillCheck: {
             /** @description Patterns of files that count as artifacts. */
             artifacts: string[];
-            /** @description When to use it, in its own words. */
+            /** @description When to use the skill, from its own description. */
             description: string;
-            /** @description Empty: all of them. */
+            /** @description The supported engines; empty: all. */
             engines: string[];
-            /** @description What is wrong or odd about it. */
+            /** @description Errors and warnings about the skill. */
             findings: components["schemas"]["SkillFinding"][];
             /** @description blake3 of all its files. */
             hash: string | null;
-            /** @description Whether one of this name is installed, which this one would replace. */
+            /** @description Whether a skill of this name is installed, which this one would replace. */
             is_installed: boolean;
             /**
              * Format: uint32
-             * @description So many turns a run may have; null: as the settings say.
+             * @description Maximum number of turns of a run; null: the setting applies.
              */
             max_attempt: number | null;
-            /** @description The modes it can be run in. */
+            /** @description The supported modes. */
             modes: components["schemas"]["ExecutionMode"][];
-            /** @description As it would be installed. */
+            /** @description The name under which it would be installed. */
             name: string;
-            /** @description Why it could not be run, if it could not. */
+            /** @description Why the skill could not be run; null if it could. */
             problem: string | null;
-            /** @description Whether an auto run fails when the agent gives no done marker; null: as the settings say. */
+            /** @description Whether an auto run fails when the agent gives no done marker; null: the setting applies. */
             require_marker: boolean | null;
-            /** @description JSON Schemas of input, parameter and output, those there are. */
+            /** @description The JSON Schemas of input, parameter and output that the skill has. */
             schemas: {
                 [key: string]: unknown;
             };
-            /** @description Engines it cannot be run on. */
+            /** @description Engines that the skill does not support. */
             unsupported_engines: string[];
             version: string | null;
         };
@@ -2839,23 +2847,23 @@ export interface components {
         /** @description Skills by name. */
         SkillList: {
             skills: components["schemas"]["SkillSummary"][];
-            /** @description Folders that cannot be looked into, each with why. */
+            /** @description Folders that cannot be read, each with the reason. */
             unreadable: string[];
         };
         /** @description Whose folder it is. */
         SkillOrigin: ("project" | "configured" | "user") | "path";
         /** @description A skill in a list. */
         SkillSummary: {
-            /** @description When to use it, in its own words. */
+            /** @description When to use the skill, from its own description. */
             description: string;
-            /** @description Empty: all of them. */
+            /** @description The supported engines; empty: all. */
             engines: string[];
-            /** @description The modes it can be run in. */
+            /** @description The supported modes. */
             modes: components["schemas"]["ExecutionMode"][];
-            /** @description As a request says it. */
+            /** @description The name to use in a request. */
             name: string;
             origin: components["schemas"]["SkillOrigin"];
-            /** @description Why it cannot be run, if it cannot. */
+            /** @description Why the skill cannot be run; null if it can. */
             problem: string | null;
             version: string | null;
         };
@@ -2881,14 +2889,14 @@ export interface components {
         StreamSizes: {
             /**
              * Format: uint64
-             * @description The terminal's copy, which has the bytes of the others again.
+             * @description The terminal's copy, which repeats the bytes of the others.
              */
             pty: number | null;
             /** Format: uint64 */
             stderr: number | null;
             /**
              * Format: uint64
-             * @description What was written to the process.
+             * @description The input of the process.
              */
             stdin: number | null;
             /** Format: uint64 */
@@ -2903,29 +2911,29 @@ export interface components {
          * @description A moment in UTC.
          */
         Timestamp: string;
-        /** @description A tool has done what it was asked. */
+        /** @description A tool call has succeeded. */
         ToolCallCompleted: {
             output?: string | null;
             sanitized?: boolean;
             truncated?: boolean;
         };
-        /** @description A tool has not done what it was asked. */
+        /** @description A tool call has failed. */
         ToolCallFailed: {
             output?: string | null;
             reason: string;
             sanitized?: boolean;
-            /** @description Written by us because the turn ended before the call did. */
+            /** @description Written by skillrun because the turn ended before the call did. */
             synthetic?: boolean;
             truncated?: boolean;
         };
-        /** @description The agent uses a tool; `correlation.tool_call_id` tells which call. */
+        /** @description The agent uses a tool; `correlation.tool_call_id` identifies the call. */
         ToolCallStarted: {
             input?: unknown;
             name: string;
             truncated?: boolean;
         };
         /**
-         * @description How far a tool call is.
+         * @description The progress of a tool call.
          * @enum {string}
          */
         ToolCallStatus: "started" | "completed" | "failed";
@@ -2934,7 +2942,7 @@ export interface components {
          * @enum {string}
          */
         TurnState: "completed" | "partial_failed" | "failed" | "interrupted" | "timed_out";
-        /** @description Tokens of a turn, as far as the engine told them; its own figures in `reported`. */
+        /** @description Token counts of a turn, as far as the engine reported them; the engine's own figures are in `reported`. */
         TurnUsage: {
             /** Format: uint64 */
             cached_input_tokens: number | null;
@@ -2952,7 +2960,7 @@ export interface components {
         UserInputReplied: {
             interaction_id: components["schemas"]["InteractionId"];
             resolution_mode: components["schemas"]["ResolutionMode"];
-            /** @description What was answered. */
+            /** @description The text of the answer. */
             text: string;
         };
         /** @description Result of `settle`: decided once, from evidence alone. */
@@ -2961,7 +2969,7 @@ export interface components {
             completion: components["schemas"]["CompletionState"];
             /**
              * Format: double
-             * @description The lower of the confidences of end evidence and answer.
+             * @description The lower of the confidences of the end evidence and the answer.
              */
             confidence: number;
             error?: components["schemas"]["RunError"] | null;
@@ -2971,7 +2979,7 @@ export interface components {
             } | null;
             /**
              * Format: uint64
-             * @description Size of an output too large for an event.
+             * @description Size of an output that is too large for an event.
              */
             output_bytes?: number | null;
             pending?: components["schemas"]["Interaction"] | null;
@@ -2981,37 +2989,37 @@ export interface components {
             turn: components["schemas"]["TurnState"];
             warnings: components["schemas"]["Code"][];
         };
-        /** @description The byte ranges a verdict stands on. */
+        /** @description The byte ranges that support a verdict. */
         VerdictEvidence: {
             answer: components["schemas"]["SpanRef"][];
             end: components["schemas"]["SpanRef"][];
             marker: components["schemas"]["SpanRef"][];
         };
-        /** @description A report as it is answered. */
+        /** @description A report as it is returned to clients. */
         Verification: {
             checks: components["schemas"]["VerifyCheck"][];
-            /** @description The first thing that is not what it should be. */
+            /** @description The first check that failed. */
             first_break: components["schemas"]["VerifyCheck"] | null;
-            /** @description Nothing is wrong. What could not be compared is not wrong. */
+            /** @description No check failed. What could not be compared is not a failure. */
             is_good: boolean;
-            /** @description How far the Log was read; absent where its last line is of a version before the chain. */
+            /** @description How far the Log was read; absent where its last line was written by a version before the chain. */
             log_head: components["schemas"]["LogHead"] | null;
             run_id: components["schemas"]["RunId"];
             /** @description As far as the Log can be read. */
             status: components["schemas"]["RunStatus"] | null;
         };
-        /** @description Whether something that is missing ought to be there. */
+        /** @description Whether a missing file should exist. */
         VerifyAbsence: "lost" | "not_yet";
-        /** @description One thing that was looked at. */
+        /** @description One check. */
         VerifyCheck: {
-            /** @description None for what belongs to the whole run. */
+            /** @description None for a check of the whole run. */
             attempt: components["schemas"]["AttemptNumber"] | null;
             what: components["schemas"]["VerifyKind"];
         } & ({
             /** @constant */
             outcome: "same";
         } | {
-            /** @description The first one, and where it is. */
+            /** @description The first difference, and where it is. */
             difference: string;
             /** @constant */
             outcome: "different";
@@ -3031,7 +3039,7 @@ export interface components {
         });
         /** @description What is compared with what. */
         VerifyKind: ("result" | "conversation" | "diagnostics") | "log" | "chain" | "head" | "record" | "skill" | "inputs" | "evidence_files" | "evidence_events" | "coverage" | "verdict" | "large_output" | "meta" | "artifacts";
-        /** @description What wrote the events. */
+        /** @description The versions that wrote the events. */
         Versions: {
             engine: string | null;
             /** Format: uint32 */
@@ -3052,7 +3060,7 @@ export interface components {
             change: components["schemas"]["ChangeKind"];
             /** @description How its text changed, line by line. */
             diff?: string | null;
-            /** @description Why that is not told: a word such as `binary` or `too_large`. */
+            /** @description Why there is no difference: a word such as `binary` or `too_large`. */
             diff_omitted?: string | null;
             /** @description Relative to the root of the workspace. */
             path: components["schemas"]["OsText"];
@@ -3085,7 +3093,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does */
+            /** @description The process responds */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3132,7 +3140,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The numbers */
+            /** @description The metrics */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3244,7 +3252,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description They are */
+            /** @description The server is ready */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3271,7 +3279,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not yet, or a problem: STOPPING */
+            /** @description The server is not ready yet, or a problem: STOPPING */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3301,7 +3309,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The address */
+            /** @description The link */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3396,7 +3404,7 @@ export interface operations {
     list_engines: {
         parameters: {
             query?: {
-                /** @description Whether programs are asked for their versions, which takes a moment. */
+                /** @description Whether the versions of the programs are determined, which takes a moment. */
                 probe?: boolean;
             };
             header?: never;
@@ -3405,7 +3413,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By name */
+            /** @description Sorted by name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3470,7 +3478,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those with the nearest deadline first */
+            /** @description Nearest deadline first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3529,17 +3537,17 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description The name of an engine. */
+                /** @description Only runs of this engine. */
                 engine?: string;
-                /** @description At most so many, 50 unless told, 500 at most. */
+                /** @description Maximum number of runs; default 50, at most 500. */
                 limit?: number;
-                /** @description Words to look for in ids, skills, engines, codes and questions. */
+                /** @description Words to search for in ids, skills, engines, codes and questions. */
                 q?: string;
-                /** @description The name of a skill. */
+                /** @description Only runs of this skill. */
                 skill?: string;
-                /** @description One status, or several with commas between them. */
+                /** @description One status, or several separated by commas. */
                 status?: string;
             };
             header?: never;
@@ -3607,11 +3615,11 @@ export interface operations {
     create_run: {
         parameters: {
             query?: {
-                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
                 wait?: number;
             };
             header?: {
-                /** @description The same key with the same request makes no second run */
+                /** @description A repeated request with the same key does not create a second run */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -3633,7 +3641,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The run as it is now: over or waiting for an answer when `wait` was long enough */
+            /** @description The current state of the run: over or waiting for an answer, if `wait` was long enough */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3773,7 +3781,7 @@ export interface operations {
     get_run: {
         parameters: {
             query?: {
-                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
                 wait?: number;
             };
             header?: never;
@@ -3871,7 +3879,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The files, by path */
+            /** @description The artifacts, sorted by path */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3950,7 +3958,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The file, as the list of artifacts tells; slashes stay as they are. */
+                /** @description The path of the file, as given in the list of artifacts; slashes are not escaped. */
                 path: string;
                 /** @description The run. */
                 run_id: string;
@@ -3968,7 +3976,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part asked for */
+            /** @description The requested range */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -4140,7 +4148,7 @@ export interface operations {
     get_bundle: {
         parameters: {
             query?: {
-                /** @description With the Log and the evidence; secrets are masked. */
+                /** @description Include the Log and the evidence; secrets are masked. */
                 full?: boolean;
             };
             header?: never;
@@ -4161,7 +4169,7 @@ export interface operations {
                     "application/zip": string;
                 };
             };
-            /** @description The part asked for */
+            /** @description The requested range */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -4256,7 +4264,7 @@ export interface operations {
     cancel_run: {
         parameters: {
             query?: {
-                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
                 wait?: number;
             };
             header?: never;
@@ -4268,7 +4276,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is canceled */
+            /** @description The run is canceled */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4277,7 +4285,7 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description It is being canceled */
+            /** @description The run is being canceled */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4372,7 +4380,7 @@ export interface operations {
     stream_chat: {
         parameters: {
             query?: {
-                /** @description The id of the last event you have; `Last-Event-ID` does the same and wins. */
+                /** @description The id of the last event the client has; the header `Last-Event-ID` takes precedence. */
                 cursor?: string;
             };
             header?: never;
@@ -4384,7 +4392,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor does not hold */
+            /** @description Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4393,7 +4401,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The run is over and you have everything */
+            /** @description The run is over and the client has every event */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4468,17 +4476,17 @@ export interface operations {
     chat_history: {
         parameters: {
             query?: {
-                /** @description After this event; as `next_cursor` of the page before. */
+                /** @description Return events after this one: `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description The first seq that is wanted. */
+                /** @description The first seq to return. */
                 from_seq?: number;
-                /** @description Not before this moment (RFC 3339). */
+                /** @description Only events at or after this time (RFC 3339). */
                 from_ts?: string;
-                /** @description At most so many, 100 unless told, 1000 at most. */
+                /** @description Maximum number of events; default 100, at most 1000. */
                 limit?: number;
-                /** @description The last seq that is wanted. */
+                /** @description The last seq to return. */
                 to_seq?: number;
-                /** @description Not after this moment (RFC 3339). */
+                /** @description Only events at or before this time (RFC 3339). */
                 to_ts?: string;
             };
             header?: never;
@@ -4664,7 +4672,7 @@ export interface operations {
     get_diff: {
         parameters: {
             query?: {
-                /** @description This attempt alone. */
+                /** @description Only this attempt. */
                 attempt?: number;
             };
             header?: never;
@@ -4753,7 +4761,7 @@ export interface operations {
     stream_events: {
         parameters: {
             query?: {
-                /** @description The id of the last event you have; `Last-Event-ID` does the same and wins. */
+                /** @description The id of the last event the client has; the header `Last-Event-ID` takes precedence. */
                 cursor?: string;
                 /** @description Which events of RASP are shown. */
                 taxonomy?: "all" | "frontend";
@@ -4767,7 +4775,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor does not hold */
+            /** @description Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4776,7 +4784,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The run is over and you have everything */
+            /** @description The run is over and the client has every event */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4851,11 +4859,11 @@ export interface operations {
     events_at: {
         parameters: {
             query: {
-                /** @description From 1. */
+                /** @description The attempt, from 1. */
                 attempt: number;
-                /** @description Of the byte in that stream of that attempt. */
+                /** @description The offset of the byte in that stream of that attempt. */
                 offset: number;
-                /** @description Streams that events are made of. */
+                /** @description Streams that events are derived from. */
                 stream: "stdout" | "stderr";
             };
             header?: never;
@@ -4874,7 +4882,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description There are more than these. */
+                        /** @description There are more events than these. */
                         cut: boolean;
                         events: components["schemas"]["RaspEvent"][];
                     };
@@ -4948,19 +4956,19 @@ export interface operations {
     events_history: {
         parameters: {
             query?: {
-                /** @description After this event; as `next_cursor` of the page before. */
+                /** @description Return events after this one: `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description The first seq that is wanted. */
+                /** @description The first seq to return. */
                 from_seq?: number;
-                /** @description Not before this moment (RFC 3339). */
+                /** @description Only events at or after this time (RFC 3339). */
                 from_ts?: string;
-                /** @description At most so many, 100 unless told, 1000 at most. */
+                /** @description Maximum number of events; default 100, at most 1000. */
                 limit?: number;
                 /** @description Which events of RASP are shown. */
                 taxonomy?: "all" | "frontend";
-                /** @description The last seq that is wanted. */
+                /** @description The last seq to return. */
                 to_seq?: number;
-                /** @description Not after this moment (RFC 3339). */
+                /** @description Only events at or before this time (RFC 3339). */
                 to_ts?: string;
             };
             header?: never;
@@ -5060,9 +5068,9 @@ export interface operations {
     events_outline: {
         parameters: {
             query?: {
-                /** @description The first seq that is wanted, 1 unless told. */
+                /** @description The first seq to return; default 1. */
                 from_seq?: number;
-                /** @description At most so many, 20000 unless told, 50000 at most. */
+                /** @description Maximum number of events; default 20000, at most 50000. */
                 limit?: number;
             };
             header?: never;
@@ -5178,7 +5186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Interaction"];
                 };
             };
-            /** @description The run asks nothing at this moment */
+            /** @description The run has no pending question */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5253,7 +5261,7 @@ export interface operations {
     reply: {
         parameters: {
             query?: {
-                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
                 wait?: number;
             };
             header?: never;
@@ -5276,7 +5284,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was heard; the run as it is now */
+            /** @description The answer was accepted; the current state of the run */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5407,7 +5415,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The first first */
+            /** @description Oldest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5484,13 +5492,13 @@ export interface operations {
     get_raw: {
         parameters: {
             query: {
-                /** @description From 1. */
+                /** @description The attempt, from 1. */
                 attempt: number;
-                /** @description The first byte; `Range` does the same. */
+                /** @description The offset of the first byte; the header `Range` has the same effect. */
                 from?: number;
                 /** @description A stream of an attempt. */
                 stream: "stdout" | "stderr" | "pty" | "stdin";
-                /** @description After the last byte. */
+                /** @description The offset after the last byte. */
                 to?: number;
             };
             header?: never;
@@ -5502,7 +5510,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them */
+            /** @description All bytes */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5511,7 +5519,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description Those asked for; Content-Range has the size */
+            /** @description The requested range; Content-Range has the total size */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -5615,7 +5623,7 @@ export interface operations {
                     "application/x-asciicast": string;
                 };
             };
-            /** @description The part asked for */
+            /** @description The requested range */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -5882,11 +5890,11 @@ export interface operations {
     retry_run: {
         parameters: {
             query?: {
-                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
                 wait?: number;
             };
             header?: {
-                /** @description The same key with the same request makes no second run */
+                /** @description A repeated request with the same key does not create a second run */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5908,7 +5916,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The run as it is now: over or waiting for an answer when `wait` was long enough */
+            /** @description The current state of the run: over or waiting for an answer, if `wait` was long enough */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6048,7 +6056,7 @@ export interface operations {
     verify_run: {
         parameters: {
             query?: {
-                /** @description A `log_head` that an earlier answer had, as `HASH` or `SEQ:HASH`; the Log must still have it. */
+                /** @description A `log_head` from an earlier response, as `HASH` or `SEQ:HASH`; the Log must still contain it. */
                 head?: string;
             };
             header?: never;
@@ -6060,7 +6068,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was compared, and what came of it */
+            /** @description The checks and their results */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6146,7 +6154,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The first first */
+            /** @description Oldest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6330,7 +6338,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The token is refused from now on */
+            /** @description The token is revoked */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6402,7 +6410,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By name */
+            /** @description Sorted by name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6461,7 +6469,7 @@ export interface operations {
     install_skill: {
         parameters: {
             query?: {
-                /** @description Whether a skill of the same name is replaced. */
+                /** @description Whether an installed skill of the same name is replaced. */
                 replace?: boolean;
             };
             header?: never;
@@ -6474,7 +6482,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is installed */
+            /** @description The skill was installed */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6589,7 +6597,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The skill, as the list of skills tells. */
+                /** @description The name of the skill, as given in the list of skills. */
                 name: string;
             };
             cookie?: never;
@@ -6675,14 +6683,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The skill, as the list of skills tells. */
+                /** @description The name of the skill, as given in the list of skills. */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone; runs of it keep their copies */
+            /** @description The skill was removed; runs keep their copies of it */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6757,21 +6765,21 @@ export interface operations {
     get_patched_skill: {
         parameters: {
             query?: {
-                /** @description One of `GET /v1/engines`, whose first words are told. Left out: those of engines that have no words of their own. */
+                /** @description One of `GET /v1/engines`, whose opening text is shown. Default: the text of engines that have none of their own. */
                 engine?: string;
-                /** @description Left out: what the skill prefers. */
+                /** @description Default: the mode the skill prefers. */
                 mode?: "auto" | "interactive";
             };
             header?: never;
             path: {
-                /** @description The skill, as the list of skills tells. */
+                /** @description The name of the skill, as given in the list of skills. */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Its text, and which lines were added */
+            /** @description The text, and which lines were added */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6848,7 +6856,10 @@ export interface operations {
     stream_runs: {
         parameters: {
             query?: {
-                /** @description The id of the last event you have; one of another server run, or none, is answered with `reset`. */
+                /**
+                 * @description The id of the last event the client has; without one, or with one from before a restart of the server, the
+                 *     stream begins with `reset`.
+                 */
                 cursor?: string;
             };
             header?: never;
@@ -6926,7 +6937,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The skill, and what is wrong or odd about it */
+            /** @description The skill, with its errors and warnings */
             200: {
                 headers: {
                     [name: string]: unknown;
