@@ -59,7 +59,7 @@ fn crate_of(path: &Path) -> String {
 
 /// The name of the type that a line defines, and whether code outside of its module can see it.
 fn defined(line: &str) -> Option<(&str, bool)> {
-    let mut words = line.trim_start().split_whitespace();
+    let mut words = line.split_whitespace();
     let mut word = words.next()?;
     let is_visible = word == "pub" || word == "pub(crate)";
     if word.starts_with("pub") {
@@ -74,7 +74,7 @@ fn defined(line: &str) -> Option<(&str, bool)> {
 
 /// The name of the constant that a line defines.
 fn constant(line: &str) -> Option<&str> {
-    let mut words = line.trim_start().split_whitespace().skip_while(|word| word.starts_with("pub"));
+    let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
     matches!(words.next()?, "const" | "static").then_some(())?;
     words.next()?.strip_suffix(':')
 }
