@@ -416,7 +416,7 @@ fn an_agent_without_a_usable_session_fails_the_run() {
     let nameless = |lab: &Lab| auto(lab, "nameless");
     for (new, name, words) in [
         (&nameless as &dyn Fn(&Lab) -> NewRun, "session", "without an id"),
-        (&moody, "session mode=read-only", "in mode agent and not in read-only"),
+        (&moody, "session mode=read-only", "in mode agent, but the permission requires mode read-only"),
     ] {
         let lab = agent_lab();
         let (runtime, run) = begin(&lab, new(&lab));
