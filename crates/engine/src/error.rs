@@ -82,7 +82,7 @@ pub enum LoadErrorKind {
 fn hint(suggestion: &Option<String>, known: &[String]) -> String {
     match suggestion {
         Some(word) => format!("; did you mean \"{word}\"?"),
-        None => format!("; known are: {}", known.join(", ")),
+        None => format!("; the known ones are: {}", known.join(", ")),
     }
 }
 

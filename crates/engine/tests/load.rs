@@ -94,7 +94,7 @@ fn the_reference_has_every_key() {
         };
         let (_folder, engines) = load(&[("example.toml", &text)]);
         let said = engines.get("example").expect_err("a slip").to_string();
-        let (_, known) = said.split_once("known are: ").unwrap_or_else(|| panic!("{said}"));
+        let (_, known) = said.split_once("the known ones are: ").unwrap_or_else(|| panic!("{said}"));
         for key in known.split(", ") {
             let has = |form: String| REFERENCE.lines().any(|line| line.starts_with(&form));
             assert!(
@@ -146,7 +146,7 @@ fn an_unknown_name_is_answered_with_the_one_that_was_meant() {
     assert_eq!(said("codx"), "there is no engine \"codx\"; did you mean \"codex\"?");
     assert_eq!(
         said("aider"),
-        "there is no engine \"aider\"; known are: claude, claude-acp, codex, codex-acp, gemini, gemini-acp, iflow, \
+        "there is no engine \"aider\"; the known ones are: claude, claude-acp, codex, codex-acp, gemini, gemini-acp, iflow, \
          opencode, opencode-acp, qwen, qwen-acp, scripted"
     );
 }
@@ -189,7 +189,7 @@ fn keys() {
         (
             "[prompt]\nargument",
             "[prompt]\ncolour",
-            "mine.toml, line 18, key \"prompt.colour\": there is no such key; known are: argument, stdin, file, protocol, limit",
+            "mine.toml, line 18, key \"prompt.colour\": there is no such key; the known ones are: argument, stdin, file, protocol, limit",
         ),
         (
             "[permission.read_only]",
@@ -241,12 +241,12 @@ fn types_and_words() {
         (
             "wiring = \"pipes\"",
             "wiring = \"socket\"",
-            "mine.toml, line 5, key \"wiring\": \"socket\" is not known here; known are: pipes, split_pty, one_pty",
+            "mine.toml, line 5, key \"wiring\": \"socket\" is not known here; the known ones are: pipes, split_pty, one_pty",
         ),
         (
             "wiring = \"pipes\"",
             "stdin = \"file\"",
-            "mine.toml, line 5, key \"stdin\": \"file\" is not known here; known are: null, pipe, tty",
+            "mine.toml, line 5, key \"stdin\": \"file\" is not known here; the known ones are: null, pipe, tty",
         ),
         (
             "wiring = \"pipes\"",

@@ -188,7 +188,7 @@ pub enum Snapshot {
 /// Why the record of a run cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    #[error("{}: there is no such run", path.display())]
+    #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
     #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },

@@ -132,22 +132,22 @@ impl CheckKind {
     /// What is checked, for people.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Log => "events.jsonl, by itself",
-            Self::Chain => "events.jsonl, by its chain of hashes",
-            Self::Head => "events.jsonl, by the head that was given",
-            Self::Record => "run.json, by the Log",
-            Self::Skill => "copy of the skill, by run.json",
-            Self::Inputs => "input files, by run.json and the Log",
-            Self::EvidenceFiles => "evidence files, by the hashes of the host",
-            Self::EvidenceEvents => "events, by the evidence",
-            Self::Coverage => "every byte in an event",
-            Self::Verdict => "verdict, by the evidence",
-            Self::LargeOutput => "output beside the Log, by the evidence",
-            Self::Meta => "meta file, by the host and the Log",
-            Self::Artifacts => "artifacts, by the Log",
-            Self::Result => "result.json, by the Log",
-            Self::Conversation => "fcmp.jsonl, by the Log",
-            Self::Diagnostics => "parser_diagnostics.jsonl, by the Log",
+            Self::Log => "events.jsonl itself",
+            Self::Chain => "events.jsonl, against its chain of hashes",
+            Self::Head => "events.jsonl, against the given head",
+            Self::Record => "run.json, against the Log",
+            Self::Skill => "copy of the skill, against run.json",
+            Self::Inputs => "input files, against run.json and the Log",
+            Self::EvidenceFiles => "evidence files, against the hashes of the host",
+            Self::EvidenceEvents => "events, against the evidence",
+            Self::Coverage => "every byte belongs to an event",
+            Self::Verdict => "verdict, against the evidence",
+            Self::LargeOutput => "output outside of the Log, against the evidence",
+            Self::Meta => "meta file, against the host and the Log",
+            Self::Artifacts => "artifacts, against the Log",
+            Self::Result => "result.json, against the Log",
+            Self::Conversation => "fcmp.jsonl, against the Log",
+            Self::Diagnostics => "parser_diagnostics.jsonl, against the Log",
         }
     }
 }

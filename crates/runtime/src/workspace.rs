@@ -254,7 +254,7 @@ pub(crate) fn claim(
 ) -> Result<Claim, RuntimeError> {
     let notes = data.workspaces();
     let io = RuntimeError::file;
-    fs::create_dir_all(&notes).map_err(io(&notes, "made"))?;
+    fs::create_dir_all(&notes).map_err(io(&notes, "created"))?;
     let lock = fs::File::create(notes.join("lock")).map_err(io(&notes, "locked"))?;
     flock(&lock, FlockOperation::LockExclusive).map_err(|error| io(&notes, "locked")(error.into()))?;
     for entry in fs::read_dir(&notes).map_err(io(&notes, "read"))?.flatten() {

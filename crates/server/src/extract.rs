@@ -88,9 +88,9 @@ pub(crate) fn parsed<T: DeserializeOwned>(json: &[u8], place: &str) -> HttpResul
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let field = match (place, path.as_str()) {
-            ("", ".") => "body".to_owned(),
+            ("", "." | "?") => "body".to_owned(),
             ("", path) => path.to_owned(),
-            (place, ".") => place.to_owned(),
+            (place, "." | "?") => place.to_owned(),
             (place, path) => format!("{place}.{path}"),
         };
         Problem::field(field, error.inner().to_string())

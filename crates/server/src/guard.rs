@@ -137,7 +137,7 @@ impl Guard {
             return granted.ok_or_else(|| missing("this token is not valid"));
         }
         match ticket {
-            None => Err(missing("this needs a token")),
+            None => Err(missing("a token is required")),
             Some(None) => Err(missing("this link has expired, or was made for another file; request a new one")),
             Some(Some(who)) => Ok(Granted { name: who, scope: Scope::Read }),
         }
@@ -190,7 +190,7 @@ pub(crate) struct Runs(pub(crate) Granted);
 pub(crate) struct Administers;
 
 fn granted(parts: &Parts, needed: Scope) -> HttpResult<Granted> {
-    let unknown = || Problem::new(ProblemCode::Unauthorized, "this needs a token");
+    let unknown = || Problem::new(ProblemCode::Unauthorized, "a token is required");
     let granted = parts.extensions.get::<Shown>().map_or_else(|| Err(unknown()), |shown| shown.0.clone())?;
     if !granted.scope.allows(needed) {
         let words = format!("this needs the scope {needed}; {} has {}", granted.name, granted.scope);

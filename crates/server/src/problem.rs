@@ -57,17 +57,17 @@ macro_rules! problem_codes {
 problem_codes! {
     /// A field of the request is missing, misspelled or has an invalid value.
     InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, NoUse, "correct the named fields and send the request again";
-    Unauthorized = "UNAUTHORIZED", UNAUTHORIZED, NoUse, "send a token as Authorization: Bearer, or open the page with a link of `skillrun open`";
+    Unauthorized = "UNAUTHORIZED", UNAUTHORIZED, NoUse, "send a token as Authorization: Bearer, or open the page with a link from `skillrun open`";
     Forbidden = "FORBIDDEN", FORBIDDEN, NoUse, "use a token with a wider scope; `skillrun token create` makes one";
     HostRefused = "HOST_REFUSED", FORBIDDEN, NoUse, "use the address the server prints, or add this name to server.hosts";
-    OriginRefused = "ORIGIN_REFUSED", FORBIDDEN, NoUse, "call it from its own page, or add the origin to server.origins";
+    OriginRefused = "ORIGIN_REFUSED", FORBIDDEN, NoUse, "call the server from its own page, or add the origin to server.origins";
     NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "see /openapi.json for the available routes";
     RunNotFound = "RUN_NOT_FOUND", NOT_FOUND, NoUse, "list runs with GET /v1/runs";
     /// Retention has removed the run.
-    RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise retention if runs are needed for longer";
+    RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise the retention settings if runs are needed for longer";
     EvidenceRemoved = "EVIDENCE_REMOVED", GONE, NoUse, "the Log is still available: GET /v1/runs/{id}/events/history";
     /// The file in the workspace has changed since the run made it.
-    ArtifactChanged = "ARTIFACT_CHANGED", GONE, NoUse, "run it again; the current version of the file is in the workspace of the run";
+    ArtifactChanged = "ARTIFACT_CHANGED", GONE, NoUse, "retry the run; the current version of the file is in its workspace";
     SkillNotFound = "SKILL_NOT_FOUND", NOT_FOUND, NoUse, "list skills with GET /v1/skills, or send the skill as a zip";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header lists";
     /// The question is no longer open, or never was; the body contains the current state of the run.
@@ -77,7 +77,7 @@ problem_codes! {
     RunOver = "RUN_OVER", CONFLICT, NoUse, "start a new run with POST /v1/runs/{id}/retry";
     NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run, with GET /v1/runs/{id}?wait=60";
     SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the installed skill first, or send it with replace=true";
-    WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait for the run that uses the workspace";
+    WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait until the run that uses the workspace is over";
     /// The events the client has no longer match the Log.
     CursorReset = "CURSOR_RESET", CONFLICT, NoUse, "discard the events you have and read from the beginning";
     KeyReused = "IDEMPOTENCY_KEY_REUSED", UNPROCESSABLE_ENTITY, NoUse, "use a new Idempotency-Key for another request";
@@ -86,11 +86,11 @@ problem_codes! {
     /// The input does not match the schema of the skill.
     InputInvalid = "INPUT_INVALID", UNPROCESSABLE_ENTITY, NoUse, "correct the input as listed in errors";
     SkillInvalid = "SKILL_INVALID", UNPROCESSABLE_ENTITY, NoUse, "fix the skill; `skillrun skills validate` lists every error";
-    AddressRefused = "WEBHOOK_ADDRESS_REFUSED", UNPROCESSABLE_ENTITY, NoUse, "use a public http or https address, or set server.webhook_private";
+    AddressRefused = "WEBHOOK_ADDRESS_REFUSED", UNPROCESSABLE_ENTITY, NoUse, "use a public http or https address, or set server.webhook_private to true";
     BodyTooLarge = "BODY_TOO_LARGE", PAYLOAD_TOO_LARGE, NoUse, "send less, or raise server.body_mb";
     BodyTooSlow = "BODY_TOO_SLOW", REQUEST_TIMEOUT, MayHelp, "send the request again without pauses";
     MediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, NoUse, "send application/json or multipart/form-data";
-    RangeNotSatisfiable = "RANGE_NOT_SATISFIABLE", RANGE_NOT_SATISFIABLE, NoUse, "request a range below the given size";
+    RangeNotSatisfiable = "RANGE_NOT_SATISFIABLE", RANGE_NOT_SATISFIABLE, NoUse, "request a range within the size given in Content-Range";
     QueueFull = "QUEUE_FULL", TOO_MANY_REQUESTS, MayHelp, "send the request again after Retry-After seconds, or raise slots.queued";
     /// The limit of concurrent requests is reached, for this token or for all tokens together.
     TooManyRequests = "TOO_MANY_REQUESTS", TOO_MANY_REQUESTS, MayHelp, "send the request again after Retry-After seconds, or raise server.connections";

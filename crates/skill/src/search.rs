@@ -88,7 +88,7 @@ fn offer(known: &[String], searched: &[PathBuf]) -> String {
         return format!("no skill was found in: {searched}");
     }
     let more = if known.len() > OFFERED_MAX { ", …" } else { "" };
-    format!("there are: {}{more}", known[..known.len().min(OFFERED_MAX)].join(", "))
+    format!("the known skills are: {}{more}", known[..known.len().min(OFFERED_MAX)].join(", "))
 }
 
 impl SearchPath {
@@ -260,7 +260,7 @@ mod tests {
     fn a_name_that_is_not_there_gets_an_offer() {
         let folder = Folder::skill("s/b").with_skill("s/a");
         let told = |folders: &[&str]| search(&folder, folders).find("c").unwrap_err().to_string();
-        assert_eq!(told(&["s"]), "there is no skill \"c\"; there are: a, b");
+        assert_eq!(told(&["s"]), "there is no skill \"c\"; the known skills are: a, b");
         assert!(told(&["none"]).starts_with("there is no skill \"c\"; no skill was found in: /"));
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use skillrun_model::Wiring;
 
-use super::parsers::{count, seconds, words};
+use super::parsers::{count, natural_number, seconds, words};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = CAPTURE_HELP)]
@@ -21,7 +21,7 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "HOW", default_value = "pipes", value_parser = words(Wiring::ALL, Wiring::as_str))]
     pub(crate) wiring: Wiring,
     /// Standard input of the command: null, pipe (the stdin of skillrun), tty, or a file
-    /// [default: null; tty with the terminal wirings]
+    /// [default: null; tty with split_pty or one_pty]
     #[arg(long, value_name = "null|pipe|tty|FILE")]
     pub(crate) stdin: Option<PathBuf>,
     /// Working folder of the command [default: the current folder]
@@ -30,7 +30,7 @@ pub(crate) struct Capture {
     /// Folder in which .audit/, with the recording, is created [default: the workspace]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Number of the attempt [default: one more than the last attempt in DIR]
+    /// Number of the attempt [default: the last attempt in --out, plus 1]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) attempt: Option<u32>,
     /// Terminate the command after this many seconds
@@ -46,7 +46,7 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
     pub(crate) grace: Duration,
     /// Terminate the command when it has written this many bytes
-    #[arg(long, value_name = "N", default_value = "4294967296")]
+    #[arg(long, value_name = "N", default_value = "4294967296", value_parser = natural_number)]
     pub(crate) max_bytes: u64,
     /// Do not take a snapshot of the workspace files before and after
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::Json;
-use super::parsers::seconds;
+use super::parsers::{natural_number, seconds};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -57,8 +57,16 @@ pub(crate) struct EnginesInstall {
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
     /// Seconds after which the installation of a package fails, 1 to 86400
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = install_seconds)]
     pub(crate) timeout: u64,
+}
+
+/// A day.
+const INSTALL_SECONDS_MAX: u64 = 86_400;
+
+fn install_seconds(text: &str) -> Result<u64, &'static str> {
+    let seconds = natural_number(text).ok().filter(|seconds| (1..=INSTALL_SECONDS_MAX).contains(seconds));
+    seconds.ok_or("not a whole number of seconds from 1 to 86400")
 }
 
 const VERIFY_HELP: &str = "\
@@ -80,7 +88,7 @@ pub(crate) struct EnginesVerify {
 pub(crate) struct EnginesRecord {
     /// Name of the engine
     pub(crate) name: Option<String>,
-    /// What the scripted model does
+    /// What the scripted model does; --list lists the scenarios
     pub(crate) scenario: Option<String>,
     /// Folder for recordings; a new folder is created in it
     #[arg(long, value_name = "DIR", default_value = "recordings")]

@@ -7,7 +7,7 @@ use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runtime::verify::NotedHead;
 
 use super::Json;
-use super::parsers::{count, words};
+use super::parsers::{count, natural_number, words};
 
 /// Rows of a list unless `--number` or `--all` is given.
 const ROWS: u32 = 20;
@@ -23,7 +23,7 @@ pub(crate) struct Ls {
     /// Only runs on this engine
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
-    /// Only runs created since: 30min, 2h, 3d, or a date such as 2026-01-31 (UTC)
+    /// Only runs created within a time such as 30min, 2h or 3d, or since a date such as 2026-01-31 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,
     /// Maximum number of runs, newest first
@@ -94,7 +94,7 @@ pub(crate) struct Logs {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) attempt: Option<u32>,
     /// Only what follows the event with this sequence number
-    #[arg(long, value_name = "SEQ", conflicts_with = "raw")]
+    #[arg(long, value_name = "SEQ", conflicts_with = "raw", value_parser = natural_number)]
     pub(crate) since_seq: Option<u64>,
 }
 

@@ -47,10 +47,10 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Data folder, with the runs and the installed skills
+    /// Data folder, with the runs and the installed skills [default: the setting `data`]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Settings file
+    /// Settings file [default: see `skillrun config path`]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Use colour; `auto` means on a terminal, unless NO_COLOR is set

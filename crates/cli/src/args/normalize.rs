@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use skillrun_model::{EndedBy, ExecutionMode, ProfileId};
 
-use super::parsers::{count, exit_code, words};
+use super::parsers::{count, whole_number, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -48,7 +48,13 @@ pub(crate) struct Normalize {
     #[arg(long)]
     pub(crate) require_marker: bool,
     /// Exit code of the engine [default: from meta.N.json]
-    #[arg(long, value_name = "N", conflicts_with = "signal", allow_negative_numbers = true, value_parser = exit_code)]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "signal",
+        allow_negative_numbers = true,
+        value_parser = whole_number
+    )]
     pub(crate) exit_code: Option<i32>,
     /// Signal that ended the engine, such as SIGKILL [default: from meta.N.json]
     #[arg(long, value_name = "SIGNAL")]
@@ -56,7 +62,7 @@ pub(crate) struct Normalize {
     /// Why the engine process ended [default: from meta.N.json, else exited]
     #[arg(long, value_name = "WHY", value_parser = words(EndedBy::ALL, EndedBy::as_str))]
     pub(crate) ended_by: Option<EndedBy>,
-    /// Replace every match of this regular expression within a line by `*`, in addition to the
+    /// Replace every match of this regular expression within a line with `*`, in addition to the
     /// patterns in run.json (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub(crate) redact: Vec<String>,

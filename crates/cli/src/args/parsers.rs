@@ -47,6 +47,10 @@ pub(crate) fn count(text: &str) -> Result<u32, &'static str> {
     text.parse().ok().filter(|count| *count > 0).ok_or("not a whole number from 1")
 }
 
-pub(crate) fn exit_code(text: &str) -> Result<i32, &'static str> {
+pub(crate) fn whole_number(text: &str) -> Result<i32, &'static str> {
     text.parse().map_err(|_| "not a whole number")
+}
+
+pub(crate) fn natural_number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "not a whole number from 0")
 }

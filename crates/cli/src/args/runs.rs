@@ -10,7 +10,7 @@ use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
-use super::parsers::{continuation, count, named, seconds, words};
+use super::parsers::{continuation, count, named, seconds, whole_number, words};
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RUN_HELP)]
@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) wait: Wait,
-    /// Reuse the result of an earlier successful run of the identical request (auto mode only)
+    /// Reuse the result of an earlier successful run with an identical request (auto mode only)
     #[arg(long)]
     pub(crate) cached: bool,
 }
@@ -84,11 +84,11 @@ pub(crate) struct RequestArgs {
     /// the skill, else the setting `session_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) session_timeout: Option<Duration>,
-    /// Decide a question automatically when its time is up [default: from the skill, else the setting
-    /// `interactive_require_user_reply`]
+    /// Decide a question automatically after --session-timeout [default: from the skill, else if the setting
+    /// `interactive_require_user_reply` is false]
     #[arg(long)]
     pub(crate) no_reply_needed: bool,
-    /// How such a question is decided [default: from the skill, else from the question]
+    /// How a question is decided automatically [default: from the skill, else from the question]
     #[arg(long, value_name = "POLICY", value_parser = words(DecisionPolicy::ALL, DecisionPolicy::as_str))]
     pub(crate) decide: Option<DecisionPolicy>,
     /// Fail an interactive run that is not done after N attempts [default: from the skill, else no limit]
@@ -114,7 +114,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) retry_quota_max: Option<u32>,
     /// Priority in the queue; runs with a higher number start first [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) priority: Option<i32>,
     /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]
     #[arg(long, value_name = "FILE")]
@@ -214,8 +214,8 @@ fn retry_help(arg: Arg) -> Arg {
             "Seconds a question waits for an answer, with --no-reply-needed or an engine that cannot resume \
              [default: as in the old run]"
         }
-        "no_reply_needed" => "Decide a question automatically when its time is up [default: as in the old run]",
-        "decide" => "How such a question is decided [default: as in the old run]",
+        "no_reply_needed" => "Decide a question automatically after --session-timeout [default: as in the old run]",
+        "decide" => "How a question is decided automatically [default: as in the old run]",
         "max_attempt" => "Fail an interactive run that is not done after N attempts [default: as in the old run]",
         "require_marker" => "Fail an auto run whose agent writes no done marker [default: as in the old run]",
         "env" => "Pass an environment variable to the engine, instead of those named for the old run (repeatable)",

@@ -32,7 +32,7 @@ pub(crate) struct Test {
     /// Skip engines that are not installed
     #[arg(long)]
     pub(crate) skip_missing: bool,
-    /// Keep the runs in this folder [default: runs are kept only if not every test passed]
+    /// Keep the runs in this folder [default: in the data folder, only if a test does not pass]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// Write a JUnit report to this file

@@ -74,14 +74,18 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
     let place = CommandContext::open(global)?;
     if let Some(word) = &args.cut {
         let run = place.run(word)?;
-        place.log.cut_at_damage(run)?;
+        let cut = place.log.cut_at_damage(run)?;
         place.log.release(run);
         let folder = place.folder(run);
         skillrun_runtime::views::forget(&folder)
             .map_err(|error| Failure::Write { path: folder.fcmp().display().to_string(), error })?;
-        crate::place::note(&format!(
-            "the Log of run {run} was truncated where the damage began; the rest is kept in a file next to it"
-        ));
+        crate::place::note(&match cut.torn {
+            Some(torn) => format!(
+                "the Log of run {run} was truncated where the damage began; the rest is kept in {} next to it",
+                torn.kept_as
+            ),
+            None => format!("nothing was truncated: no damaged line was found in the Log of run {run}"),
+        });
     }
     let owner = OwnerProcess::new(&place.settings)?;
     let recovered = recover_all(&place, &owner)?;

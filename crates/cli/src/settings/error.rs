@@ -16,7 +16,7 @@ pub(crate) enum SettingsError {
     NoCurrentFolder(String),
     #[error("there is no home folder to keep {what} in; set HOME, or give {option}")]
     NoHome { what: &'static str, option: &'static str },
-    #[error("{}: there is no such file; {named_by} names it", path.display())]
+    #[error("{}: there is no such file (given by {named_by})", path.display())]
     Missing { path: PathBuf, named_by: &'static str },
     #[error("{}: cannot be read ({})", path.display(), reason(error))]
     Read {

@@ -49,11 +49,11 @@ impl Given<'_> {
 
     pub(super) fn text(&self) -> SettingResult<String> {
         let text = self.item.as_str().filter(|text| is_text(text)).map(str::to_owned);
-        text.ok_or_else(|| self.wrong("a text of one line"))
+        text.ok_or_else(|| self.wrong("a single-line string"))
     }
 
     pub(super) fn texts(&self) -> SettingResult<Vec<String>> {
-        self.list("a list of texts, each of one line", |text| is_text(text).then(|| text.to_owned()))
+        self.list("a list of single-line strings", |text| is_text(text).then(|| text.to_owned()))
     }
 
     /// Regular expressions that compile.
@@ -78,7 +78,7 @@ impl Given<'_> {
         let array = self.item.as_array().ok_or_else(|| self.wrong(expected))?;
         let one = |value: &Value| {
             let read = value.as_str().and_then(&read);
-            read.ok_or_else(|| wrong(self.key, value.span(), expected, format!("one with {}", shown(value))))
+            read.ok_or_else(|| wrong(self.key, value.span(), expected, format!("a list that contains {}", shown(value))))
         };
         array.iter().map(one).collect()
     }

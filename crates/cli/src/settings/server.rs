@@ -49,13 +49,13 @@ impl Given<'_> {
     }
 
     pub(super) fn hosts(&self) -> Result<Vec<String>, Located> {
-        let expected = "a list of names, each with a port if it has one, such as skillrun.example.org";
+        let expected = "a list of host names, with or without a port, such as skillrun.example.org";
         self.list(expected, |text| is_host(text).then(|| text.to_owned()))
     }
 
     pub(super) fn origins(&self) -> Result<Vec<String>, Located> {
         let is_origin = |text: &str| without_scheme(text).is_some_and(is_host);
-        let expected = "a list of origins, each as https://example.org, without a path";
+        let expected = "a list of origins without a path, such as https://example.org";
         self.list(expected, |text| is_origin(text).then(|| text.to_owned()))
     }
 

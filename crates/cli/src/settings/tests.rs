@@ -101,11 +101,11 @@ fn a_mistake_is_one_sentence_with_file_line_and_key() {
         ("total = 3", ", line 1: there is no setting \"total\"; did you mean \"slots.total\"?"),
         ("[slots]\n\ntotl = 3", ", line 3: there is no setting \"slots.totl\"; did you mean \"slots.total\"?"),
         ("[slots.engines]\ncodex = 0", ", line 2: slots.engines.codex must be a whole number from 1, and is 0"),
-        ("engine = 3", ", line 1: engine must be a text of one line, and is 3"),
-        ("engine = ''", ", line 1: engine must be a text of one line, and is \"\""),
+        ("engine = 3", ", line 1: engine must be a single-line string, and is 3"),
+        ("engine = ''", ", line 1: engine must be a single-line string, and is \"\""),
         ("slots = 3", ", line 1: slots must be a table, and is none"),
         ("skills = 'x'", ", line 1: skills must be a list of paths, and is \"x\""),
-        ("skills = [\n'x',\n3]", ", line 3: skills must be a list of paths, and is one with 3"),
+        ("skills = [\n'x',\n3]", ", line 3: skills must be a list of paths, and is a list that contains 3"),
         ("home = 'mine'", ", line 1: home must be \"run\" or \"user\", and is \"mine\""),
         ("permission = true", ", line 1: permission must be \"workspace\" or \"read_only\" or \"full\", and is true"),
         ("hard_timeout_sec = 0", ", line 1: hard_timeout_sec must be a number of seconds above 0, and is 0"),
@@ -177,9 +177,9 @@ fn a_file_that_was_named_must_be_there() {
     let load = |global: &Global, more: &[(&str, &str)]| Settings::load_in(global, surroundings(folder.path(), more));
     let told = |global: &Global, more: &[(&str, &str)]| load(global, more).unwrap_err().to_string();
     let named = Global { config: Some("none.toml".into()), ..Global::default() };
-    assert!(told(&named, &[]).ends_with("/cwd/none.toml: there is no such file; --config names it"));
+    assert!(told(&named, &[]).ends_with("/cwd/none.toml: there is no such file (given by --config)"));
     let told = told(&Global::default(), &[("SKILLRUN_CONFIG", "none.toml")]);
-    assert!(told.ends_with("/cwd/none.toml: there is no such file; SKILLRUN_CONFIG names it"), "{told}");
+    assert!(told.ends_with("/cwd/none.toml: there is no such file (given by SKILLRUN_CONFIG)"), "{told}");
     assert!(load(&Global::default(), &[("SKILLRUN_CONFIG", "/dev/null")]).is_ok());
     assert!(load(&Global::default(), &[("SKILLRUN_CONFIG", "")]).is_ok(), "an empty variable is one that is not set");
     let is_folder = Global { config: Some(folder.path().to_owned()), ..Global::default() };
@@ -285,7 +285,7 @@ fn a_bad_value_changes_nothing() {
             &["yes"],
             "interactive_require_user_reply must be true or false, and is \"yes\"",
         ),
-        ("engine", &["a\nb"], "engine must be a text of one line, and is \"a\\nb\""),
+        ("engine", &["a\nb"], "engine must be a single-line string, and is \"a\\nb\""),
         (
             "slots.engines",
             &["3"],

@@ -142,7 +142,7 @@ fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Res
     Ok(RetryPolicy { quota, quota_max })
 }
 
-const SECONDS: &str = "a number of seconds above 0";
+const SECONDS: &str = "a number of seconds above 0 and below 1000000000";
 
 fn wrong(name: &'static str, value: &Value, wanted: &'static str) -> AcceptError {
     AcceptError::Option { place: "options", name, value: value.to_string(), wanted }

@@ -41,7 +41,7 @@ impl Listening {
         let folder = runtime.data().owners();
         let name = format!("{}.sock", std::process::id());
         let socket = folder.join(&name);
-        let failed = |error| RuntimeError::file(&socket, "made")(error);
+        let failed = |error| RuntimeError::file(&socket, "created")(error);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         let listener = bind(&folder, &name).map_err(failed)?;
         let is_over = Arc::new(AtomicBool::new(false));

@@ -90,7 +90,7 @@ impl Install<'_> {
             return Ok(InstallOutcome::WasThere);
         }
         let npm = npm::find(self.environment).ok_or(InstallError::NoNpm)?;
-        fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "made"))?;
+        fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "created"))?;
         let _lock = self.lock(tell)?;
         // The process that had the lock may have installed the same.
         for step in &steps {
@@ -144,7 +144,7 @@ impl Install<'_> {
         // No other process installs now, so whatever is there was left behind.
         npm::remove_left(&of);
         let beside = places.beside(&step.name, &step.version, std::process::id());
-        fs::create_dir_all(&beside).map_err(InstallError::file(&beside, "made"))?;
+        fs::create_dir_all(&beside).map_err(InstallError::file(&beside, "created"))?;
         tell(InstallProgress::Begins { what: &what });
         let begun = Instant::now();
         let log = places.log(&step.name, &step.version);

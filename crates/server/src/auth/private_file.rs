@@ -90,7 +90,7 @@ fn folder_of(path: &Path) -> &Path {
 /// Creates a folder and its parents. An existing one is left unchanged.
 pub(super) fn make_folder(path: &Path) -> Result<(), AuthError> {
     let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
-    made.map_err(AuthError::file(path, "made"))
+    made.map_err(AuthError::file(path, "created"))
 }
 
 /// Removes a file; a missing one is not an error.

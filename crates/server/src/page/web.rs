@@ -61,7 +61,7 @@ pub(super) fn router<S: Clone + Send + Sync + 'static>(files: Files) -> Router<S
 fn found(files: Files, path: &str, keep: Keep, headers: &HeaderMap) -> Response {
     match files(path) {
         Some(file) => answer(path, file, keep, headers),
-        None => Problem::new(ProblemCode::NotFound, "there is nothing here").into_response(),
+        None => Problem::new(ProblemCode::NotFound, "there is no such page").into_response(),
     }
 }
 

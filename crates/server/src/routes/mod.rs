@@ -68,7 +68,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(ProblemCode::MethodNotAllowed, "this method is not allowed here")
         })
-        .fallback(|| async { Problem::new(ProblemCode::NotFound, "there is nothing here") })
+        .fallback(|| async { Problem::new(ProblemCode::NotFound, "there is no such route") })
         .layer(CatchPanicLayer::custom(|_| {
             Problem::new(ProblemCode::Internal, "the request failed because of a bug in skillrun").into_response()
         }))

@@ -105,7 +105,7 @@ pub(super) fn is_key(key: &str) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no scenario {name:?}; there are {}", names())]
+#[error("there is no scenario {name:?}; the scenarios are {}", names())]
 pub struct UnknownScenario {
     name: String,
 }

@@ -101,7 +101,7 @@ fn split(text: &str) -> Parts<'_> {
 /// None when nothing could be read.
 fn read_yaml(yaml: &str, findings: &mut Findings<'_>) -> Option<Map<String, Value>> {
     if yaml.len() > HEAD_MAX {
-        let message = format!("the front matter is larger than {HEAD_MAX} bytes and was left out");
+        let message = format!("the front matter is larger than {HEAD_MAX} bytes and is ignored");
         findings.add(FindingKind::FrontMatterNotYaml, message);
         return None;
     }
@@ -173,7 +173,7 @@ fn take_fields(fields: Map<String, Value>, findings: &mut Findings<'_>) -> Front
                 Value::Object(metadata) => front_matter.metadata = metadata,
                 Value::Null => {}
                 Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                    findings.add(FindingKind::WrongType, "metadata must be a mapping, and was left out");
+                    findings.add(FindingKind::WrongType, "metadata must be a mapping, and is ignored");
                 }
             },
             _ => findings.add(
@@ -192,7 +192,7 @@ fn text(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<String> 
         // `name: 2024` is a number in YAML, but meant as a name by the author.
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            findings.add(FindingKind::WrongType, format!("{key} must be text, and was left out"));
+            findings.add(FindingKind::WrongType, format!("{key} must be text, and is ignored"));
             None
         }
     }
@@ -215,7 +215,7 @@ fn check(front_matter: &FrontMatter, folder: &Path, findings: &mut Findings<'_>)
     match &front_matter.description {
         None => findings.add(
             FindingKind::DescriptionMissing,
-            "the front matter has no description; engines decide by it whether to use the skill",
+            "the front matter has no description; engines use it to decide whether to use the skill",
         ),
         Some(description) if description.chars().count() > DESCRIPTION_MAX => findings.add(
             FindingKind::DescriptionTooLong,

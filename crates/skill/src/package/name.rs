@@ -9,7 +9,7 @@ pub enum NameProblem {
     Empty,
     #[error("is longer than {NAME_MAX} characters")]
     TooLong,
-    #[error("has other characters than lowercase letters, digits and hyphens")]
+    #[error("has characters other than lowercase letters, digits and hyphens")]
     Characters,
     #[error("begins or ends with a hyphen, or has two in a row")]
     Hyphens,

@@ -205,7 +205,7 @@ pub(super) fn read(text: &str, root: &Path, findings: &mut Findings<'_>) -> Resu
 }
 
 fn unknown(key: &str, findings: &mut Findings<'_>) {
-    findings.add(FindingKind::UnknownKey, format!("the key \"{}\" is not known, and was left out", shorten(key)));
+    findings.add(FindingKind::UnknownKey, format!("the key \"{}\" is unknown and is ignored", shorten(key)));
 }
 
 fn wrong_part(key: &str, wanted: &str, given: &Value, findings: &mut Findings<'_>) {
@@ -218,7 +218,7 @@ fn text_of(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<Strin
         Value::Number(number) => Some(number.to_string()),
         Value::Null => None,
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            findings.add(FindingKind::WrongType, format!("{key} must be text, and was left out"));
+            findings.add(FindingKind::WrongType, format!("{key} must be text, and is ignored"));
             None
         }
     }
@@ -240,7 +240,7 @@ fn read_modes(value: Value, runner: &mut Runner, findings: &mut Findings<'_>) {
         }
     }
     if modes.is_empty() {
-        let message = "execution_modes leaves no mode; name auto, interactive or both, or leave it out";
+        let message = "execution_modes contains no valid mode; name auto, interactive or both, or leave it out";
         findings.add(FindingKind::NoMode, message);
     } else {
         runner.execution_modes = modes;

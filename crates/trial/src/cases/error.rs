@@ -59,7 +59,7 @@ pub enum CasesProblem {
     TooMany(&'static str),
     #[error("is missing")]
     Missing,
-    #[error("there is no such key; known are {0}")]
+    #[error("there is no such key; the known keys are {0}")]
     UnknownKey(String),
     #[error("case {0} has the same name")]
     SameName(usize),

@@ -21,7 +21,8 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
     let last = place.state(run)?.attempt;
     let wanted = match args.attempt {
         Some(number) if number > last.0 => {
-            return Err(Failure::NotFound(format!("run {run} has no attempt {number}; it has {last}")));
+            let all = counted(usize::try_from(last.0).unwrap_or(usize::MAX), "attempt", "attempts");
+            return Err(Failure::NotFound(format!("run {run} has no attempt {number}; it has {all}")));
         }
         Some(number) => number..=number,
         None => 1..=last.0,

@@ -89,9 +89,9 @@ pub(crate) fn values(words: &[String], option: &str, settings: &Settings) -> Res
         } else {
             let path = settings.surroundings.absolute_path(Path::new(word));
             let failed = |error: io::Error| {
-                let what =
-                    format!("{option} {word}: neither NAME=VALUE nor a file that can be read ({})", reason(&error));
-                Failure::Input(what)
+                let is_missing = error.kind() == io::ErrorKind::NotFound;
+                let why = if is_missing { "there is no such file".to_owned() } else { reason(&error) };
+                Failure::Input(format!("{option} {word}: neither NAME=VALUE nor a file that can be read ({why})"))
             };
             document(&mut fs::File::open(&path).map_err(failed)?, word)?
         };

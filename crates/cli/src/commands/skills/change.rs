@@ -20,7 +20,7 @@ pub(super) fn new(name: &str, dir: &Path, form: OutputForm) -> Result<(), Failur
     match form {
         OutputForm::Json => print_json(&json!({ "name": name, "folder": absolute.to_string_lossy() })),
         OutputForm::Text => print(&format!(
-            "{folder} is written\nSay in {folder}/SKILL.md what is to be done, then look at it:\n  \
+            "{folder} is created\nDescribe the work in {folder}/SKILL.md, then check the skill:\n  \
              skillrun skills validate {folder}\n"
         )),
     }
