@@ -6,6 +6,7 @@ mod faults;
 mod held;
 mod kill;
 mod lab;
+mod log_lines;
 mod lost_log;
 mod places;
 mod quota;
