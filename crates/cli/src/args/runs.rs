@@ -198,12 +198,16 @@ fn retry_help(arg: Arg) -> Arg {
             "Input to change: name=value, a JSON file, or - for JSON on stdin; other names keep their values (repeatable)"
         }
         "param" => "Parameter to change: name=value, or a JSON file; other names keep their values (repeatable)",
-        "file" => "Input file to replace in a file slot of the skill; other slots keep their files (repeatable)",
+        "file" => "New input file for a file slot of the skill; other slots keep their files (repeatable)",
         "workspace" => {
             "Folder the engine works in [default: that of the old run, or a new folder if the old run had its own]"
         }
-        "model" => "Model to use, by the engine's name for it [default: that of the old run, with the same engine]",
-        "effort" => "Reasoning effort, in the engine's own terms [default: that of the old run, with the same engine]",
+        "model" => {
+            "Model to use, by the engine's name for it [default: that of the old run, if the engine is the same]"
+        }
+        "effort" => {
+            "Reasoning effort, in the engine's own terms [default: that of the old run, if the engine is the same]"
+        }
         "permission" => "What the engine may do without asking [default: as in the old run]",
         "timeout" => "Terminate an attempt after this many seconds [default: as in the old run]",
         "stall" => "Terminate an attempt after this many seconds without output [default: as in the old run]",
@@ -230,9 +234,11 @@ fn retry_help(arg: Arg) -> Arg {
         }
         "retry_quota_max" => "Maximum consecutive quota retries, up to 100 [default: as in the old run]",
         "priority" => "Priority in the queue; runs with a higher number start first [default: that of the old run]",
-        "script" => "Script for the engine `scripted` [default: that of the old run, with the same engine]",
-        "profile" => "Format of the engine's output [default: as in the old run, with the same engine]",
-        "continuation" => "How a later turn continues the session [default: as in the old run, with the same engine]",
+        "script" => "Script for the engine `scripted` [default: that of the old run, if the engine is the same]",
+        "profile" => "Format of the engine's output [default: as in the old run, if the engine is the same]",
+        "continuation" => {
+            "How a later turn continues the session [default: as in the old run, if the engine is the same]"
+        }
         _ => return arg,
     };
     arg.help(help)
