@@ -78,7 +78,9 @@ impl Given<'_> {
         let array = self.item.as_array().ok_or_else(|| self.wrong(expected))?;
         let one = |value: &Value| {
             let read = value.as_str().and_then(&read);
-            read.ok_or_else(|| wrong(self.key, value.span(), expected, format!("a list that contains {}", shown(value))))
+            read.ok_or_else(|| {
+                wrong(self.key, value.span(), expected, format!("a list that contains {}", shown(value)))
+            })
         };
         array.iter().map(one).collect()
     }

@@ -80,8 +80,14 @@ fn errors_name_the_file_and_the_place() {
         ("- {name: a, replies: [x, 3]}", "replies, answer 2: must be a text, or a mapping with to and text"),
         ("- {name: a, replies: [{to: a}]}", "replies, answer 1: must be a text, or a mapping with to and text"),
         ("- {name: a, replies: [{to: '(', text: b}]}", "replies, answer 1: is not a regular expression: "),
-        ("- {name: a, replies: [{to: a, txt: b}]}", "replies, answer 1.txt: there is no such key; the known keys are to, text"),
-        ("- {name: a, expect: {stat: x}}", ": case 1 \"a\", expect.stat: there is no such key; the known keys are status, "),
+        (
+            "- {name: a, replies: [{to: a, txt: b}]}",
+            "replies, answer 1.txt: there is no such key; the known keys are to, text",
+        ),
+        (
+            "- {name: a, expect: {stat: x}}",
+            ": case 1 \"a\", expect.stat: there is no such key; the known keys are status, ",
+        ),
         ("- {name: a, expect: {status: done}}", "expect.status: must be succeeded, failed or waiting_user"),
         ("- {name: a, expect: {status: canceled}}", "expect.status: must be succeeded, failed or waiting_user"),
         ("- {name: a, expect: {error: OOPS}}", "expect.error: there is no code \"OOPS\"; `skillrun explain` lists"),
