@@ -33,16 +33,31 @@ impl DefaultLevel {
 /// Starts logging for this process. Call it once.
 pub(crate) fn init(global: &Global, default: DefaultLevel) -> Result<(), Failure> {
     let filter = match &global.log {
-        Some(given) => EnvFilter::try_new(given)
-            .map_err(|error| Failure::Input(format!("--log {given}: not a log filter ({error}); try --log debug")))?,
+        Some(given) => from_option(given)?,
         None => from_variable().unwrap_or_else(|| EnvFilter::new(default.filter())),
     };
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
+    // A line that cannot be written is dropped. By default the subscriber reports that on stderr, and where stderr is a
+    // closed pipe this panics in the thread that logs, which may be the worker of a run.
+    let lines = lines.log_internal_errors(false);
     match global.log_format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),
     }
     Ok(())
+}
+
+/// Names of levels, and what turns logging off.
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
+fn from_option(given: &str) -> Result<EnvFilter, Failure> {
+    let bad = |why: &str| Failure::Input(format!("--log {given}: not a log filter ({why}); try --log debug"));
+    // A single word is the name of a crate too; a misspelled level would log nothing, without a message.
+    let is_crate = given.contains(['=', ',', '[']) || given.starts_with("skillrun");
+    if !is_crate && !LEVELS.iter().any(|level| given.eq_ignore_ascii_case(level)) {
+        return Err(bad(&format!("the levels are {}", LEVELS.join(", "))));
+    }
+    EnvFilter::try_new(given).map_err(|error| bad(&error.to_string()))
 }
 
 /// A variable is often set for another program, so that a bad value does not stop this one.

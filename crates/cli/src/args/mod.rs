@@ -240,7 +240,7 @@ pub(crate) fn is_host(words: impl IntoIterator<Item = OsString>) -> bool {
 fn runs_a_command(words: impl IntoIterator<Item = OsString>) -> bool {
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
-        if ["--data", "--config", "--color"].iter().any(|option| word == *option) {
+        if ["--data", "--config", "--color", "--log", "--log-format"].iter().any(|option| word == *option) {
             words.next();
         } else if !word.as_encoded_bytes().starts_with(b"-") {
             return word == OsStr::new("capture");
@@ -264,6 +264,7 @@ mod tests {
         let runs = |words: &[&str]| runs_a_command(words.iter().map(OsString::from));
         assert!(runs(&["capture"]));
         assert!(runs(&["--data", "x", "--color=never", "capture", "--wrong"]));
+        assert!(runs(&["--log", "debug", "--log-format", "json", "capture"]));
         assert!(!runs(&["--data", "capture", "skills"]));
         assert!(!runs(&["skills", "capture"]));
         assert!(!runs(&[]));

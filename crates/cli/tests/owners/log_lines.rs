@@ -1,8 +1,11 @@
 //! Log lines on stderr: off unless wanted, one JSON object per line on request, and without the texts of users.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::lab::{Lab, TEST_TIMEOUT};
 
 const SCRIPT: &str = "- - output: {answer: 'the answer'}\n    done: true\n";
 
@@ -41,8 +44,33 @@ fn json_log_lines_are_one_object_each() {
 
 #[test]
 fn a_bad_log_filter_is_bad_usage() {
-    let output = Lab::new().output(&["ls", "--log", "skillrun=loud"]);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("--log skillrun=loud") && message.contains("try --log debug"), "{message}");
+    for filter in ["skillrun=loud", "loud"] {
+        let output = Lab::new().output(&["ls", "--log", filter]);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("--log {filter}")) && message.contains("try --log debug"), "{message}");
+    }
+}
+
+/// Found by reading the output through `head`: the thread of the run panicked on its next log line, and the command
+/// waited without end.
+#[test]
+fn a_run_ends_though_its_log_lines_cannot_be_written() {
+    let lab = Lab::new();
+    lab.skill("asks", SCRIPT);
+    let words = ["run", "./asks", "--engine", "scripted", "--mode", "auto", "--json", "--log", "trace"];
+    let mut child = lab.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    drop(child.stderr.take());
+    let begin = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("a child") {
+            Some(status) => break status,
+            None if begin.elapsed() > TEST_TIMEOUT => {
+                child.kill().expect("killed");
+                panic!("the run does not end");
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    assert!(status.success(), "{status}");
 }
