@@ -2527,7 +2527,7 @@ export interface components {
             permission?: components["schemas"]["Permission"] | null;
             /**
              * Format: int32
-             * @description Runs with a higher priority start sooner.
+             * @description Runs with a higher priority start sooner. Null: 0, or on a retry that of the old run.
              */
             priority?: number | null;
             /** @description How the engine's output is read, instead of its own profile. */
