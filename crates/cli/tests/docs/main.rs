@@ -73,6 +73,7 @@ const OTHER_CAPITALS: &[&str] = &[
     "CHAOS_SEED",
     "FUZZ_SECONDS",
     "MY_AGENT_KEY",
+    "RUST_LOG",
     "SKILLRUN_CONFIG",
     "SKILLRUN_DATA",
     "SKILLRUN_PROGRAMS",

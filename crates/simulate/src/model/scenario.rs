@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(choice("long60k"), Ok((Scenario::Long, Some("60".to_owned()))));
         for wrong in ["", "nothing", "auto.", "auto.a/b", "auto.a.b", "long99999k", "Auto"] {
             let error = choice(wrong).expect_err("no scenario").to_string();
-            assert!(error.contains("there are auto, autofenced, "), "{error}");
+            assert!(error.contains("the scenarios are auto, autofenced, "), "{error}");
         }
     }
 }

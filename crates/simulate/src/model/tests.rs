@@ -117,7 +117,7 @@ fn errors_have_their_status_and_headers() {
 fn invalid_arguments_are_reported() {
     let server = Server::start(Options::default()).expect("a server");
     for (method, path, body, status, words) in [
-        ("POST", "/s/nothing/v1/messages", "{}", 404, "there are auto, autofenced, "),
+        ("POST", "/s/nothing/v1/messages", "{}", 404, "the scenarios are auto, autofenced, "),
         ("POST", "/v1/messages", "{}", 404, "/s/SCENARIO/"),
         ("POST", "/s/auto/v1/nothing", "{}", 404, "/chat/completions"),
         ("PUT", "/s/auto/v1/messages", "{}", 405, "POST"),
