@@ -19,7 +19,9 @@ use skillrun_collect::signals::SignalName;
 use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_model::{Code, EndedBy, Stream};
 
-use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, is_gone, kill, receive, receive_ended, send};
+use crate::lab::{
+    self, FIRST, LONG, Lab, at_once, eventually, is_gone, kill, receive, receive_ended, send, wait_for_stdout,
+};
 
 /// What cancel may take beyond the ladder's own time.
 const BEYOND: Duration = Duration::from_secs(1);
@@ -203,6 +205,25 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     let exited = place(r#""act":"exited""#).expect("the moment of its end");
     let (first, last) = (place(r#""stream":"stdout""#), index.lines().count());
     assert!(first.is_some_and(|first| first < exited) && exited < last - 2, "{index}");
+}
+
+/// Found by a run that stayed `running`: the host read the answer of the real program in the same round as the end of its
+/// wrapper, recorded it, and never reported it to the owner.
+#[test]
+fn bytes_read_beside_the_end_of_a_wrapper_are_reported() {
+    let lab = Lab::new();
+    let heir = "heir [ out real\\n wait-file go out more\\n pid written.pid forever ]";
+    let mut owner = lab.start(&lab.plan(&steps(&[heir, "pid main.pid forever"])));
+    let main = lab.await_pid("main.pid");
+    wait_for_stdout(&mut owner, 5);
+    kill(owner.host_pid(), "STOP");
+    kill(main, "KILL");
+    lab.put("go", "");
+    lab.await_pid("written.pid");
+    kill(owner.host_pid(), "CONT");
+    wait_for_stdout(&mut owner, 10);
+    canceled(&mut owner);
+    lab.assert_no_process_is_left();
 }
 
 #[test]

@@ -361,6 +361,9 @@ impl Host {
                 running.deadlines.byte(self.clock.now());
             }
             running.streams.act(now, EndedBy::Exited);
+            // The act has announced the bytes before it, so that nothing else reports them to the owner. If they end the
+            // turn, no more bytes follow, and the owner would wait for them until the time limit.
+            self.owner_socket.progress(progress(&running.streams.part));
         }
         if let Some(exit) = exit {
             self.send_exit(exit);
