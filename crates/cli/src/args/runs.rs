@@ -84,7 +84,7 @@ pub(crate) struct RequestArgs {
     /// the skill, else the setting `session_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) session_timeout: Option<Duration>,
-    /// Decide a question automatically after --session-timeout [default: from the skill, else if the setting
+    /// Decide a question automatically after --session-timeout [default: from the skill, else on if the setting
     /// `interactive_require_user_reply` is false]
     #[arg(long)]
     pub(crate) no_reply_needed: bool,
@@ -200,7 +200,7 @@ fn retry_help(arg: Arg) -> Arg {
         "param" => "Parameter to change: name=value, or a JSON file; other names keep their values (repeatable)",
         "file" => "New input file for a file slot of the skill; other slots keep their files (repeatable)",
         "workspace" => {
-            "Folder the engine works in [default: that of the old run, or a new folder if the old run had its own]"
+            "Folder the engine works in [default: the --workspace of the old run, else a new folder inside the run]"
         }
         "model" => {
             "Model to use, by the engine's name for it [default: that of the old run, if the engine is the same]"
