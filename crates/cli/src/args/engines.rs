@@ -77,7 +77,7 @@ The exit code is 0 if all required features work, and 1 if not.";
 pub(crate) struct EnginesVerify {
     /// Name of the engine
     pub(crate) name: String,
-    /// Seconds after which a check fails
+    /// Seconds for all checks of the running engine together; a check that is not done by then fails
     #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Duration,
     #[command(flatten)]

@@ -80,8 +80,8 @@ pub(crate) struct RequestArgs {
     /// Seconds the engine may keep running after it reports the end of its turn [default: the engine's own]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) linger: Option<Duration>,
-    /// Seconds a question waits for an answer, with --no-reply-needed or an engine that cannot resume [default: from
-    /// the skill, else the setting `session_timeout_sec`]
+    /// Seconds a question waits for an answer, with --no-reply-needed or while a process of the engine waits for it
+    /// [default: from the skill, else the setting `session_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) session_timeout: Option<Duration>,
     /// Decide a question automatically after --session-timeout [default: from the skill, else on if the setting
@@ -215,8 +215,8 @@ fn retry_help(arg: Arg) -> Arg {
             "Seconds the engine may keep running after it reports the end of its turn [default: as in the old run]"
         }
         "session_timeout" => {
-            "Seconds a question waits for an answer, with --no-reply-needed or an engine that cannot resume \
-             [default: as in the old run]"
+            "Seconds a question waits for an answer, with --no-reply-needed or while a process of the engine waits \
+             for it [default: as in the old run]"
         }
         "no_reply_needed" => "Decide a question automatically after --session-timeout [default: as in the old run]",
         "decide" => "How a question is decided automatically [default: as in the old run]",

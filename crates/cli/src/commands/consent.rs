@@ -81,7 +81,7 @@ impl Given {
         match self {
             Self::Now => "consent is given",
             Self::Before => "consent was given before",
-            Self::NotNeeded => "needs no consent, because it enforces every permission",
+            Self::NotNeeded => "needs no consent",
             Self::Refused => "consent is not given",
         }
     }

@@ -178,7 +178,7 @@ fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Resul
         table = item.as_table_like_mut().ok_or_else(|| SettingProblem::Wrong {
             key: step.to_owned(),
             expected: "a table".to_owned(),
-            found: "none".to_owned(),
+            found: "not one".to_owned(),
         })?;
     }
     let Some(item) = table.get_mut(name) else {

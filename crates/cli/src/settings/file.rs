@@ -120,7 +120,7 @@ impl Settings {
                 self.set(key, &Given { key: &full, item, base })?;
                 self.sources.insert(key, SettingSource::File);
             } else if prefix.is_none() && Key::is_table(&full) {
-                let inner = item.as_table_like().ok_or_else(|| wrong(&full, item.span(), "a table", "none"))?;
+                let inner = item.as_table_like().ok_or_else(|| wrong(&full, item.span(), "a table", "not one"))?;
                 self.read_table(inner, Some(&full), base)?;
             } else {
                 return Err(Located { at: at(name), problem: UnknownKey::new(&full).into() });

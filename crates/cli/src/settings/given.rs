@@ -49,11 +49,11 @@ impl Given<'_> {
 
     pub(super) fn text(&self) -> SettingResult<String> {
         let text = self.item.as_str().filter(|text| is_text(text)).map(str::to_owned);
-        text.ok_or_else(|| self.wrong("a single-line string"))
+        text.ok_or_else(|| self.wrong("a single-line string that is not empty"))
     }
 
     pub(super) fn texts(&self) -> SettingResult<Vec<String>> {
-        self.list("a list of single-line strings", |text| is_text(text).then(|| text.to_owned()))
+        self.list("a list of single-line strings that are not empty", |text| is_text(text).then(|| text.to_owned()))
     }
 
     /// Regular expressions that compile.
