@@ -12,7 +12,6 @@
 //!   `integers`: integers in them.
 //! - `download`: responses that are files. `page`: the web page, and a few static pages.
 //! - `feed`, `sse`: streams of one run. `summaries`: summaries of all runs, and their changes.
-//! - `webhooks`: notifies addresses of the ends and questions of runs.
 //! - `problem`: error responses. `openapi`: the description of the service. `metrics`: metrics.
 //! - `blocking`: blocking file work. `stopping`: the stop signal.
 //!
@@ -41,7 +40,6 @@ mod sse;
 mod stopping;
 pub mod summaries;
 mod upload;
-pub mod webhooks;
 
 pub use serve::{ServeError, ServerSetup, Serving, Stop, Stopped, serve};
 pub use service::{Complain, ListenConfig, ServiceContext};

@@ -25,7 +25,7 @@ use crate::routes;
 use crate::service::{Complain, ListenConfig, Service, ServiceContext};
 use crate::stopping::stopped;
 use crate::summaries::{Guard, RowChange, Since, Summaries, SummariesError};
-use crate::webhooks::{self, WebhookError, Webhooks};
+use skillrun_webhooks::{self as webhooks, WebhookError, Webhooks};
 
 /// Threads for requests; blocking file work has its own threads.
 const THREADS: usize = 2;

@@ -21,7 +21,7 @@ use crate::places::{ConnectionPlace, Places};
 use crate::problem::HttpResult;
 use crate::routes::Pages;
 use crate::summaries::Summaries;
-use crate::webhooks::Webhooks;
+use skillrun_webhooks::Webhooks;
 
 /// Reports an internal error: one sentence for the operator of the service.
 pub type Complain = Arc<dyn Fn(&str) + Send + Sync>;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use skillrun_server::webhooks::Secret;
+use skillrun_webhooks::Secret;
 
 use super::given::{Given, Located, is_text, wrong};
 

@@ -34,7 +34,7 @@ use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
-use crate::webhooks::Delivery;
+use skillrun_webhooks::Delivery;
 
 /// Maximum number of changes in one response.
 const CHANGES: usize = 10_000;

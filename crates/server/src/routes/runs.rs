@@ -214,7 +214,7 @@ async fn create(
     accepted(&service, run, wait).await
 }
 
-fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<crate::webhooks::Url>> {
+fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<skillrun_webhooks::Url>> {
     service
         .webhooks
         .check_urls(urls)
@@ -223,7 +223,7 @@ fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<crate::webhook
 
 /// The run exists, so it is reported even if the webhooks fail: a client that repeated the request would create a
 /// second run.
-fn watch(service: &Service, run: RunId, urls: Vec<crate::webhooks::Url>) {
+fn watch(service: &Service, run: RunId, urls: Vec<skillrun_webhooks::Url>) {
     if let Err(error) = service.webhooks.watch(run, urls) {
         (service.complain)(&format!("run {run}: failed to register its webhooks ({error})"));
     }

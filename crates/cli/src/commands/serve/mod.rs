@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use skillrun_runtime::SystemClock;
 use skillrun_server::auth::{TokenFile, links, random};
-use skillrun_server::webhooks::{self, PrivateAddresses};
 use skillrun_server::{ListenConfig, ServerSetup, ServiceContext, Serving, Stop, serve};
+use skillrun_webhooks::{self as webhooks, PrivateAddresses};
 
 use crate::args::{Global, Serve};
 use crate::failure::Failure;
