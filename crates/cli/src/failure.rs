@@ -11,6 +11,7 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use skillrun_auth::AuthError;
 use skillrun_engine::GetError;
 use skillrun_engine::suggest::closest;
 use skillrun_evidence::EvidenceError;
@@ -20,7 +21,6 @@ use skillrun_model::error_class::source_texts;
 use skillrun_model::{Classified, ErrorClass};
 use skillrun_runtime::{AcceptError, RecordError, RuntimeError};
 use skillrun_server::ServeError;
-use skillrun_server::auth::AuthError;
 use skillrun_skill::archive::ArchiveErrorKind;
 use skillrun_skill::search::FindError;
 use skillrun_skill::{ArchiveError, SchemaError, SkillError};

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use skillrun_auth::{Server, ServerNote};
 use skillrun_model::RunId;
 use skillrun_runtime::owners::{Listening, OwnerErrorKind, OwnerReply, OwnerRequest, ask, crashed};
 use skillrun_runtime::record::Snapshot;
 use skillrun_runtime::{Options, OwnerRole, Reply, Runtime, RuntimeSetup, SystemClock};
-use skillrun_server::auth::{Server, ServerNote};
 
 use crate::failure::Failure;
 use crate::place::note;

@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 use std::time::SystemTime;
 
 use serde_json::Value;
+use skillrun_auth::server_note::Listening;
+use skillrun_auth::{Scope, ServerNote, TokenFile, Tokens, links};
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
-use skillrun_server::auth::server_note::Listening;
-use skillrun_server::auth::{Scope, ServerNote, TokenFile, Tokens, links};
 
 fn skillrun(data: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));

@@ -18,6 +18,7 @@ const ORDER: &[&str] = &[
     "skillrun-engine",
     "skillrun-simulate",
     "skillrun-runtime",
+    "skillrun-auth",
     "skillrun-webhooks",
     "skillrun-server",
     "skillrun-trial",

@@ -13,9 +13,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use skillrun_model::Timestamp;
 use std::sync::Arc;
 
-use crate::auth::{Granted, Scope, Sessions, Tickets, Tokens, Who, tickets};
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
+use skillrun_auth::{Granted, Scope, Sessions, Tickets, Tokens, Who, tickets};
 
 /// Maximum length of a token that is checked.
 const TOKEN_MAX: usize = 512;
@@ -223,7 +223,7 @@ impl FromRequestParts<Arc<Service>> for Administers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::TokenFile;
+    use skillrun_auth::TokenFile;
     use skillrun_runtime::DataFolder;
 
     fn guard(hosts: &[&str], origins: &[&str]) -> (tempfile::TempDir, Guard) {

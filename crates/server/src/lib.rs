@@ -6,8 +6,8 @@
 //!
 //! - `serve`: start and stop of the service. `service`: the state that handlers share. `housekeeping`: background
 //!   tasks.
-//! - `listen`, `front`: connections, and the front that every request passes. `places`: limits on connections. `guard`,
-//!   `auth`: access control.
+//! - `listen`, `front`: connections, and the front that every request passes. `places`: limits on connections. `guard`:
+//!   access control, with the credentials of `skillrun-auth`.
 //! - `routes`: the routes, one file per topic. `extract`, `upload`: extractors for requests. `api`: their types,
 //!   `integers`: integers in them.
 //! - `download`: responses that are files. `page`: the web page, and a few static pages.
@@ -18,7 +18,6 @@
 //! No engine's name is known here.
 
 mod api;
-pub mod auth;
 mod blocking;
 mod download;
 mod extract;

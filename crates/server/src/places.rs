@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::auth::Who;
+use skillrun_auth::Who;
 
 /// Minimum number of places that can be divided up.
 const ALL_MIN: usize = 8;

@@ -12,7 +12,6 @@ use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
 
-use crate::auth::{AuthError, ServerNote, Sessions, Tickets, TokenFile, Tokens, random, server_note};
 use crate::blocking::blocking;
 use crate::feed::Feeds;
 use crate::front::Front;
@@ -25,6 +24,7 @@ use crate::routes;
 use crate::service::{Complain, ListenConfig, Service, ServiceContext};
 use crate::stopping::stopped;
 use crate::summaries::{Guard, RowChange, Since, Summaries, SummariesError};
+use skillrun_auth::{AuthError, ServerNote, Sessions, Tickets, TokenFile, Tokens, random, server_note};
 use skillrun_webhooks::{self as webhooks, WebhookError, Webhooks};
 
 /// Threads for requests; blocking file work has its own threads.

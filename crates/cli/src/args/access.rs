@@ -1,7 +1,7 @@
 //! Arguments of `skillrun token` and `skillrun open`: who may use the service.
 
 use clap::Subcommand;
-use skillrun_server::auth::{Scope, TokenName};
+use skillrun_auth::{Scope, TokenName};
 
 use super::Json;
 use super::parsers::{count, named};

@@ -1,7 +1,7 @@
 //! `skillrun open`: prints a one-time link that logs a browser in to the running server.
 
 use serde_json::json;
-use skillrun_server::auth::{Server, ServerNote, links, random};
+use skillrun_auth::{Server, ServerNote, links, random};
 
 use crate::args::{Global, OutputForm};
 use crate::failure::Failure;

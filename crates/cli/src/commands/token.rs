@@ -1,8 +1,8 @@
 //! `skillrun token`: creates, lists and revokes tokens for the server, which does not have to be running.
 
 use serde_json::{Value, json};
+use skillrun_auth::{Scope, Token, TokenEntry, TokenList, TokenName, random};
 use skillrun_model::Timestamp;
-use skillrun_server::auth::{Scope, Token, TokenEntry, TokenList, TokenName, random};
 
 use crate::args::{self, Global, OutputForm, TokenCommand};
 use crate::failure::Failure;

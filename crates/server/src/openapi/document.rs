@@ -74,7 +74,7 @@ pub fn document() -> Value {
             "schemas": schemas,
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "The token in the token file of the server, one created with `skillrun token create`, or that of a browser opened with a link of `skillrun open`."},
-                "ticket": {"type": "apiKey", "in": "query", "name": crate::auth::tickets::PARAMETER, "description": "Valid for one file and one minute, from `POST /v1/downloads`; always the last parameter."},
+                "ticket": {"type": "apiKey", "in": "query", "name": skillrun_auth::tickets::PARAMETER, "description": "Valid for one file and one minute, from `POST /v1/downloads`; always the last parameter."},
             },
         },
     });

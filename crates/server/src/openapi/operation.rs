@@ -4,8 +4,8 @@ use http::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::auth::Scope;
 use crate::problem::ProblemCode;
+use skillrun_auth::Scope;
 
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 

@@ -13,7 +13,6 @@ use serde_json::json;
 use skillrun_model::{RunId, Timestamp};
 
 use super::Route;
-use crate::auth::{AuthError, Scope, Who, links, random, tickets};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, is_json, parsed, whole_up_to};
 use crate::guard::{Reads, RequestOrigin};
@@ -21,6 +20,7 @@ use crate::openapi::{self, Operation};
 use crate::places::ConnectionPlace;
 use crate::problem::{HttpResult, Problem, ProblemCode, of_io};
 use crate::service::Service;
+use skillrun_auth::{AuthError, Scope, Who, links, random, tickets};
 
 /// This body needs no token, so its size limit is small.
 const BEGIN_MAX: usize = 4 << 10;

@@ -14,7 +14,6 @@ use skillrun_skill::{Existing, Skill, archive};
 
 use super::Route;
 use super::catalogs::{SkillForm, SkillWords, found, refused};
-use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::extract::{InPath, Params};
 use crate::guard::{Reads, Runs};
@@ -22,6 +21,7 @@ use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::upload;
+use skillrun_auth::Scope;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![

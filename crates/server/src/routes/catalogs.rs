@@ -19,7 +19,6 @@ use skillrun_skill::validate::validate;
 use skillrun_skill::{ArchiveError, Existing, Finding, SchemaRole, Severity, Skill, SkillOrigin};
 
 use super::Route;
-use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::extract::{InPath, Params};
 use crate::guard::{Administers, Reads};
@@ -27,6 +26,7 @@ use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::upload;
+use skillrun_auth::Scope;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![

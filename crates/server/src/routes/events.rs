@@ -17,7 +17,6 @@ use skillrun_model::{AttemptNumber, RunId, Stream, Timestamp};
 use skillrun_runtime::evidence_views;
 
 use super::Route;
-use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::extract::{OfRun, Params};
 use crate::feed::conversation::{ConversationPage, Taker};
@@ -31,6 +30,7 @@ use crate::places::ConnectionPlace;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::sse::{self, LAST_EVENT_ID, PieceSource};
+use skillrun_auth::Scope;
 
 /// Events on one page of a history.
 const PAGE: usize = 100;

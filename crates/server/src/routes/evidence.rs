@@ -20,7 +20,6 @@ use skillrun_runtime::evidence_views::raw::{RawError, RawKind, RawStream};
 use skillrun_runtime::inspect::attempts::{Attempt, Attempts};
 
 use super::Route;
-use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::download::{self, ByteRange, Bytewise, Called, Whole, satisfiable};
 use crate::extract::{OfRun, Params};
@@ -28,6 +27,7 @@ use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
+use skillrun_auth::Scope;
 
 pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::EvidenceRemoved];

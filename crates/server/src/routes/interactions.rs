@@ -24,7 +24,6 @@ use super::Route;
 use super::evidence::each_event;
 use super::runs::{Until, WaitParams, current, view, waited_for};
 use crate::api::RunView;
-use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::extract::{OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Reads, Runs};
@@ -33,6 +32,7 @@ use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::upload::{self, UploadedForm};
+use skillrun_auth::Scope;
 
 pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];

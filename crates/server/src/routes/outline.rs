@@ -20,13 +20,13 @@ use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
 
 use super::Route;
 use super::events::is_reset;
-use crate::auth::Scope;
 use crate::extract::{OfRun, Params};
 use crate::feed::Position;
 use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
+use skillrun_auth::Scope;
 
 /// Number of events in one response: the default, and the maximum.
 const MANY: u64 = 20_000;

@@ -22,12 +22,12 @@ use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot, Workspace};
 
 use super::Route;
 use super::evidence::record;
-use crate::auth::Scope;
 use crate::extract::OfRun;
 use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
+use skillrun_auth::Scope;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {

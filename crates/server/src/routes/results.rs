@@ -26,7 +26,6 @@ use skillrun_runtime::{owners, result};
 use super::Route;
 use super::evidence::{each_event, record};
 use super::runs::view;
-use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::download::{self, Bytewise, Called, Whole};
 use crate::extract::{InPath, OfRun, Params};
@@ -34,6 +33,7 @@ use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
+use skillrun_auth::Scope;
 use skillrun_webhooks::Delivery;
 
 /// Maximum number of changes in one response.

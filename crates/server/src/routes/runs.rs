@@ -26,7 +26,6 @@ use tokio::sync::Notify;
 
 use super::Route;
 use crate::api::{CreateRun, CreateRunForm, RetryRun, RunList, RunOptions, RunView};
-use crate::auth::{Granted, Scope};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Reads, Runs};
@@ -35,6 +34,7 @@ use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::stopping::stopped;
 use crate::upload::{self, UploadedForm};
+use skillrun_auth::{Granted, Scope};
 
 /// For the OpenAPI description.
 const KEY_PATTERN: &str = "^[!-~]{1,255}$";

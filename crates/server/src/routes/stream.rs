@@ -24,7 +24,6 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::Route;
-use crate::auth::Scope;
 use crate::extract::Params;
 use crate::guard::Reads;
 use crate::openapi::Operation;
@@ -33,6 +32,7 @@ use crate::problem::{HttpResult, ProblemCode};
 use crate::service::Service;
 use crate::sse::{self, LAST_EVENT_ID, PieceSource};
 use crate::summaries::{Epoch, Guard};
+use skillrun_auth::Scope;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
+use skillrun_auth::{TokenFile, links, random};
 use skillrun_runtime::SystemClock;
-use skillrun_server::auth::{TokenFile, links, random};
 use skillrun_server::{ListenConfig, ServerSetup, ServiceContext, Serving, Stop, serve};
 use skillrun_webhooks::{self as webhooks, PrivateAddresses};
 

@@ -141,7 +141,7 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Vec<TokenEntry>, AuthEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::token::Token;
+    use crate::token::Token;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 

@@ -153,7 +153,7 @@ impl Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::token::Token;
+    use crate::token::Token;
     use proptest::prelude::*;
     use std::os::unix::fs::PermissionsExt;
     use std::time::SystemTime;
