@@ -17,7 +17,7 @@ use skillrun_engine::suggest::closest;
 use skillrun_evidence::EvidenceError;
 use skillrun_log::LogError;
 use skillrun_log::catalog::CatalogError;
-use skillrun_model::error_class::source_texts;
+use skillrun_model::error_class::{file_error_reason as reason, source_texts};
 use skillrun_model::{Classified, ErrorClass};
 use skillrun_runtime::{AcceptError, RecordError, RuntimeError};
 use skillrun_server::ServeError;
@@ -58,19 +58,6 @@ pub(crate) enum Failure {
         #[source]
         error: io::Error,
     },
-}
-
-/// Why something cannot be written; replaces messages of the operating system that do not help.
-pub(crate) fn reason(error: &io::Error) -> String {
-    const WORDS: &[(io::ErrorKind, &str)] = &[
-        (io::ErrorKind::AlreadyExists, "a file is in the way"),
-        (io::ErrorKind::NotADirectory, "a file is in the way"),
-        (io::ErrorKind::NotFound, "there is no such folder"),
-        (io::ErrorKind::PermissionDenied, "permission denied"),
-        (io::ErrorKind::StorageFull, "the disk is full"),
-    ];
-    let ours = WORDS.iter().find(|(kind, _)| *kind == error.kind());
-    ours.map_or_else(|| error.to_string(), |(_, words)| (*words).to_owned())
 }
 
 /// The reader of the output has closed it. That is allowed and does not count as a failure.

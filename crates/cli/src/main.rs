@@ -8,7 +8,6 @@ mod logging;
 mod output;
 mod owner;
 mod place;
-mod settings;
 mod short_ids;
 mod visible;
 mod words;
@@ -16,6 +15,7 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
+use skillrun_settings as settings;
 
 fn main() -> ExitCode {
     // A host is started for every attempt; building the whole argument parser would be most of its work.

@@ -20,6 +20,7 @@ const ORDER: &[&str] = &[
     "skillrun-runtime",
     "skillrun-auth",
     "skillrun-webhooks",
+    "skillrun-settings",
     "skillrun-server",
     "skillrun-trial",
     "skillrun",

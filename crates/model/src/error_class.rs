@@ -33,6 +33,19 @@ impl ErrorClass {
     }
 }
 
+/// Why a file cannot be read or written; replaces messages of the operating system that do not help.
+pub fn file_error_reason(error: &io::Error) -> String {
+    const WORDS: &[(io::ErrorKind, &str)] = &[
+        (io::ErrorKind::AlreadyExists, "a file is in the way"),
+        (io::ErrorKind::NotADirectory, "a file is in the way"),
+        (io::ErrorKind::NotFound, "there is no such folder"),
+        (io::ErrorKind::PermissionDenied, "permission denied"),
+        (io::ErrorKind::StorageFull, "the disk is full"),
+    ];
+    let ours = WORDS.iter().find(|(kind, _)| *kind == error.kind());
+    ours.map_or_else(|| error.to_string(), |(_, words)| (*words).to_owned())
+}
+
 /// An error that has a class.
 pub trait Classified: Error {
     fn class(&self) -> ErrorClass;

@@ -65,6 +65,12 @@ pub(crate) struct Global {
     pub(crate) log_format: LogFormat,
 }
 
+impl From<&Global> for skillrun_settings::SettingOptions {
+    fn from(global: &Global) -> Self {
+        Self { data: global.data.clone(), config: global.config.clone() }
+    }
+}
+
 /// How log lines look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {

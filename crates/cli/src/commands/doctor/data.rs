@@ -9,11 +9,11 @@ use std::path::Path;
 use rustix::fs::{statfs, statvfs};
 use skillrun_log::LogErrorKind;
 use skillrun_log::catalog::{Catalog, Opened};
+use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runtime::owners::crashed;
 
 use super::Check;
-use crate::failure::reason;
 use crate::place::CommandContext;
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, now, size};

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_runtime::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
 
 use crate::args::RequestArgs;
-use crate::failure::{Failure, reason};
+use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// Largest file or stdin with input.

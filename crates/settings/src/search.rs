@@ -16,7 +16,7 @@ const IN_FOLDER: [&str; 2] = [".agents/skills", ".claude/skills"];
 
 impl Settings {
     /// For the working folder `cwd`, which is absolute.
-    pub(crate) fn search_path(&self, cwd: &Path) -> SearchPath {
+    pub fn search_path(&self, cwd: &Path) -> SearchPath {
         let home = self.surroundings.home();
         let project = project_folders(cwd).into_iter().filter(|folder| Some(*folder) != home).flat_map(in_folder);
         let user = home.into_iter().flat_map(in_folder).chain([self.data.skills()]);
@@ -45,7 +45,7 @@ fn project_folders(cwd: &Path) -> Vec<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::testing::settings;
+    use crate::testing::settings;
     use std::fs;
 
     fn searched(folder: &Path, cwd: &str, config: &str) -> Vec<String> {

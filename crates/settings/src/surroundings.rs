@@ -10,15 +10,15 @@ const FILE: &str = "config.toml";
 
 /// As it was when the program started.
 #[derive(Debug, Clone)]
-pub(crate) struct ProcessContext {
-    pub(crate) environment: Vec<(OsString, OsString)>,
-    pub(crate) cwd: PathBuf,
+pub struct ProcessContext {
+    pub environment: Vec<(OsString, OsString)>,
+    pub cwd: PathBuf,
     /// The path of this program.
-    pub(crate) own: PathBuf,
+    pub own: PathBuf,
 }
 
 impl ProcessContext {
-    pub(crate) fn read() -> Result<Self, SettingsError> {
+    pub fn read() -> Result<Self, SettingsError> {
         let cwd = std::env::current_dir().map_err(|error| SettingsError::NoCurrentFolder(error.to_string()))?;
         // The program file of this process: its path may name a newer program by now.
         let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
@@ -26,20 +26,20 @@ impl ProcessContext {
     }
 
     /// The value of a variable. An empty variable counts as not set, as everywhere.
-    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let (_, value) = self.environment.iter().find(|(key, _)| key == name)?;
         Some(value.as_os_str()).filter(|value| !value.is_empty())
     }
 
     /// A path, relative to the current folder.
-    pub(crate) fn absolute_path(&self, path: &Path) -> PathBuf {
+    pub fn absolute_path(&self, path: &Path) -> PathBuf {
         let path = self.cwd.join(path);
         // Takes out `.`; fails for an empty path alone, which this is not.
         std::path::absolute(&path).unwrap_or(path)
     }
 
     /// The user's home folder.
-    pub(crate) fn home(&self) -> Option<&Path> {
+    pub fn home(&self) -> Option<&Path> {
         self.absolute("HOME")
     }
 

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{ProcessContext, Settings, SettingsError};
-use crate::args::Global;
+use super::{ProcessContext, SettingOptions, Settings, SettingsError};
 
 /// A user whose home is `home/` in a folder and whose file is `config.toml` there.
 pub(crate) fn settings(folder: &Path, config: &str) -> Result<Settings, SettingsError> {
@@ -12,8 +11,8 @@ pub(crate) fn settings(folder: &Path, config: &str) -> Result<Settings, Settings
     Settings::load_in(&global(folder), surroundings(folder, &[]))
 }
 
-pub(crate) fn global(folder: &Path) -> Global {
-    Global { config: Some(folder.join("config.toml")), ..Global::default() }
+pub(crate) fn global(folder: &Path) -> SettingOptions {
+    SettingOptions { config: Some(folder.join("config.toml")), ..SettingOptions::default() }
 }
 
 pub(crate) fn surroundings(folder: &Path, more: &[(&str, &str)]) -> ProcessContext {

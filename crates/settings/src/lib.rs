@@ -8,11 +8,11 @@
 //! default ◀ config.toml ◀ environment ◀ option        the last one that sets a value wins
 //! ```
 
-pub(crate) mod edit;
+pub mod edit;
 mod error;
 mod file;
 mod given;
-pub(crate) mod key;
+pub mod key;
 mod search;
 mod server;
 mod surroundings;
@@ -32,56 +32,70 @@ use skillrun_runtime::record::HomeChoice;
 use skillrun_runtime::{DataFolder, Retention, SlotLimits};
 use skillrun_skill::{Layers, SkillError};
 
-pub(crate) use error::SettingsError;
-pub(crate) use file::ConfigFile;
-pub(crate) use server::ServerSettings;
-pub(crate) use surroundings::ProcessContext;
+pub use error::SettingsError;
+pub use file::ConfigFile;
+pub use server::ServerSettings;
+pub use surroundings::ProcessContext;
 
-use crate::args::Global;
 use key::Key;
 
 const DATA_VARIABLE: &str = "SKILLRUN_DATA";
 const PROGRAMS_VARIABLE: &str = "SKILLRUN_PROGRAMS";
 
+/// What the options of a command say about settings.
+#[derive(Debug, Clone, Default)]
+pub struct SettingOptions {
+    /// `--data`.
+    pub data: Option<PathBuf>,
+    /// `--config`.
+    pub config: Option<PathBuf>,
+}
+
+impl From<&Self> for SettingOptions {
+    fn from(options: &Self) -> Self {
+        options.clone()
+    }
+}
+
 /// Every setting, with its default if it is not set.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
-    pub(crate) data: DataFolder,
+pub struct Settings {
+    pub data: DataFolder,
     /// The engine of a run that names none.
-    pub(crate) engine: Option<String>,
+    pub engine: Option<String>,
     /// More folders with skills.
-    pub(crate) skills: Vec<PathBuf>,
-    pub(crate) permission: Permission,
-    pub(crate) home: HomeChoice,
-    pub(crate) hard_timeout: Duration,
-    pub(crate) stall_timeout: Duration,
-    pub(crate) session_timeout: Duration,
-    pub(crate) interactive_require_user_reply: bool,
-    pub(crate) auto_decision_limit: u32,
+    pub skills: Vec<PathBuf>,
+    pub permission: Permission,
+    pub home: HomeChoice,
+    pub hard_timeout: Duration,
+    pub stall_timeout: Duration,
+    pub session_timeout: Duration,
+    pub interactive_require_user_reply: bool,
+    pub auto_decision_limit: u32,
     /// An auto run without a done marker fails.
-    pub(crate) require_marker: bool,
+    pub require_marker: bool,
     /// What readers of evidence hide.
-    pub(crate) redact: Vec<String>,
+    pub redact: Vec<String>,
     /// Engines that nothing holds back, and the user knows.
-    pub(crate) consent: Vec<String>,
-    pub(crate) slots: SlotLimits,
-    pub(crate) retention: Retention,
-    pub(crate) server: ServerSettings,
+    pub consent: Vec<String>,
+    pub slots: SlotLimits,
+    pub retention: Retention,
+    pub server: ServerSettings,
     /// Descriptors of the operator; see [`Settings::engines`].
     engines_folder: Option<PathBuf>,
     /// Private installs of engines; none where there is no home folder.
-    pub(crate) programs: Option<PathBuf>,
+    pub programs: Option<PathBuf>,
     /// Layers of the operator; see [`Settings::layers`].
     layers_folder: Option<PathBuf>,
-    pub(crate) file: ConfigFile,
-    pub(crate) surroundings: ProcessContext,
+    pub file: ConfigFile,
+    pub surroundings: ProcessContext,
     /// Without those that have their default.
     sources: BTreeMap<Key, SettingSource>,
 }
 
 /// Who said what a setting is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SettingSource {
+pub enum SettingSource {
     Default,
     /// [`Settings::file`].
     File,
@@ -92,24 +106,25 @@ pub(crate) enum SettingSource {
 }
 
 impl Settings {
-    pub(crate) fn load(global: &Global) -> Result<Self, SettingsError> {
-        Self::load_in(global, ProcessContext::read()?)
+    pub fn load(options: impl Into<SettingOptions>) -> Result<Self, SettingsError> {
+        Self::load_in(options, ProcessContext::read()?)
     }
 
-    pub(crate) fn load_in(global: &Global, surroundings: ProcessContext) -> Result<Self, SettingsError> {
-        let file = ConfigFile::locate(global, &surroundings)?;
+    pub fn load_in(options: impl Into<SettingOptions>, surroundings: ProcessContext) -> Result<Self, SettingsError> {
+        let options = options.into();
+        let file = ConfigFile::locate(&options, &surroundings)?;
         let text = file.text()?;
-        Self::with_text(global, surroundings, file, &text)
+        Self::with_text(&options, surroundings, file, &text)
     }
 
     /// As if `text` stood in the file.
     fn with_text(
-        global: &Global,
+        options: &SettingOptions,
         surroundings: ProcessContext,
         file: ConfigFile,
         text: &str,
     ) -> Result<Self, SettingsError> {
-        let option = global.data.as_deref().map(|path| (path.to_owned(), SettingSource::Option("--data")));
+        let option = options.data.as_deref().map(|path| (path.to_owned(), SettingSource::Option("--data")));
         let variable = surroundings.variable(DATA_VARIABLE);
         let variable = variable.map(|path| (PathBuf::from(path), SettingSource::Environment(DATA_VARIABLE)));
         let said = option.or(variable).map(|(path, source)| (surroundings.absolute_path(&path), source));
@@ -160,21 +175,21 @@ impl Settings {
         }
     }
 
-    pub(crate) fn source(&self, key: Key) -> SettingSource {
+    pub fn source(&self, key: Key) -> SettingSource {
         self.sources.get(&key).copied().unwrap_or(SettingSource::Default)
     }
 
-    pub(crate) fn engines(&self) -> Engines {
+    pub fn engines(&self) -> Engines {
         Engines::load(self.engines_folder.as_deref())
     }
 
     /// The rules that are added to skills.
-    pub(crate) fn layers(&self) -> Result<Layers, SkillError> {
+    pub fn layers(&self) -> Result<Layers, SkillError> {
         self.layers_folder.as_deref().map_or_else(|| Ok(Layers::shipped()), Layers::load)
     }
 
     /// What finding the program of an engine needs to know.
-    pub(crate) fn engine_surroundings(&self, engine: &Descriptor) -> skillrun_engine::FindContext<'_> {
+    pub fn engine_surroundings(&self, engine: &Descriptor) -> skillrun_engine::FindContext<'_> {
         let around = &self.surroundings;
         skillrun_engine::FindContext {
             own: &around.own,
@@ -186,7 +201,7 @@ impl Settings {
         }
     }
 
-    pub(crate) fn cwd(&self) -> &Path {
+    pub fn cwd(&self) -> &Path {
         &self.surroundings.cwd
     }
 }

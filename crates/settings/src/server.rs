@@ -12,19 +12,19 @@ const PORT: u16 = 7333;
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ServerSettings {
-    pub(crate) listen: SocketAddr,
+pub struct ServerSettings {
+    pub listen: SocketAddr,
     /// Additional host names that requests may use.
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Origins of pages from other sites that may use the server.
-    pub(crate) origins: Vec<String>,
-    pub(crate) body_mb: u32,
-    pub(crate) connections: u32,
+    pub origins: Vec<String>,
+    pub body_mb: u32,
+    pub connections: u32,
     /// Addresses that are notified of every run.
-    pub(crate) webhooks: Vec<String>,
-    pub(crate) webhook_secret: Option<Secret>,
+    pub webhooks: Vec<String>,
+    pub webhook_secret: Option<Secret>,
     /// Webhooks may go to private addresses.
-    pub(crate) webhook_private: bool,
+    pub webhook_private: bool,
 }
 
 impl Default for ServerSettings {

@@ -10,8 +10,7 @@ use super::error::{FileProblem, SettingProblem, SettingsError};
 use super::given::{Base, Given, Located, wrong};
 use super::key::{Key, UnknownKey};
 use super::surroundings::ProcessContext;
-use super::{SettingSource, Settings};
-use crate::args::Global;
+use super::{SettingOptions, SettingSource, Settings};
 
 /// Settings are a page of text.
 const MAX_BYTES: u64 = 1 << 20;
@@ -20,16 +19,17 @@ const NOTHING: &str = "/dev/null";
 const VARIABLE: &str = "SKILLRUN_CONFIG";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigFile {
+pub struct ConfigFile {
     /// Absolute.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The option or variable that names it. None: it is at the default path and does not have to exist.
     named_by: Option<&'static str>,
 }
 
 impl ConfigFile {
-    pub(crate) fn locate(global: &Global, surroundings: &ProcessContext) -> Result<Self, SettingsError> {
-        let option = global.config.as_deref().map(|path| (path, "--config"));
+    pub fn locate(options: impl Into<SettingOptions>, surroundings: &ProcessContext) -> Result<Self, SettingsError> {
+        let options = options.into();
+        let option = options.config.as_deref().map(|path| (path, "--config"));
         let variable = || surroundings.variable(VARIABLE).map(|value| (Path::new(value), VARIABLE));
         match option.or_else(variable) {
             Some((path, named_by)) => Ok(Self { path: surroundings.absolute_path(path), named_by: Some(named_by) }),

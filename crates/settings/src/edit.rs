@@ -14,56 +14,61 @@ use super::file::ConfigFile;
 use super::given::{Base, Given, Located};
 use super::key::{Address, Key, Shape};
 use super::surroundings::ProcessContext;
-use super::{SettingSource, Settings};
-use crate::args::Global;
+use super::{SettingOptions, SettingSource, Settings};
 
 /// A change that was checked and is not written yet.
 #[derive(Debug)]
-pub(crate) struct Edit {
+pub struct Edit {
     text: String,
     /// As they will be.
     settings: Settings,
 }
 
 /// The edit that sets a value.
-pub(crate) fn set(
-    global: &Global,
+pub fn set(
+    options: impl Into<SettingOptions>,
     surroundings: ProcessContext,
     address: &Address,
     words: &[String],
 ) -> Result<Edit, SettingsError> {
-    let file = ConfigFile::locate(global, &surroundings)?;
+    let options = options.into();
+    let file = ConfigFile::locate(&options, &surroundings)?;
     let value = value(address, words, &surroundings).map_err(SettingsError::Value)?;
     check(address, &value, &surroundings, &file)?;
     let text = file.text_to_edit()?;
     let mut document = file.parse(&text)?.into_mut();
     put(&mut document, address, value).map_err(SettingsError::Value)?;
-    Edit::new(global, surroundings, file, document.to_string())
+    Edit::new(&options, surroundings, file, document.to_string())
 }
 
 /// The edit that removes a setting from the file.
-pub(crate) fn unset(global: &Global, surroundings: ProcessContext, address: &Address) -> Result<Edit, SettingsError> {
-    let file = ConfigFile::locate(global, &surroundings)?;
+pub fn unset(
+    options: impl Into<SettingOptions>,
+    surroundings: ProcessContext,
+    address: &Address,
+) -> Result<Edit, SettingsError> {
+    let options = options.into();
+    let file = ConfigFile::locate(&options, &surroundings)?;
     let text = file.text_to_edit()?;
     let document = file.parse(&text)?;
     let text = without(&text, document, address)
         .ok_or_else(|| SettingsError::NotSet { key: address.to_string(), path: file.path.clone() })?;
-    Edit::new(global, surroundings, file, text)
+    Edit::new(&options, surroundings, file, text)
 }
 
 impl Edit {
     fn new(
-        global: &Global,
+        options: &SettingOptions,
         surroundings: ProcessContext,
         file: ConfigFile,
         text: String,
     ) -> Result<Self, SettingsError> {
-        let settings = Settings::with_text(global, surroundings, file, &text)?;
+        let settings = Settings::with_text(options, surroundings, file, &text)?;
         Ok(Self { text, settings })
     }
 
     /// Fails when the setting names an engine that does not exist.
-    pub(crate) fn check_engines(&self, address: &Address) -> Result<(), GetError> {
+    pub fn check_engines(&self, address: &Address) -> Result<(), GetError> {
         let settings = &self.settings;
         let default = settings.engine.iter().filter(|_| address.key == Key::Engine);
         let consented = settings.consent.iter().filter(|_| address.key == Key::Consent);
@@ -76,7 +81,7 @@ impl Edit {
     }
 
     /// Writes the file and returns its path.
-    pub(crate) fn write(&self) -> Result<PathBuf, SettingsError> {
+    pub fn write(&self) -> Result<PathBuf, SettingsError> {
         let path = &self.settings.file.path;
         let failed = |error| SettingsError::Write { path: path.clone(), error };
         // Symbolic links are followed, because users keep their settings elsewhere and link to them.
@@ -89,7 +94,7 @@ impl Edit {
     }
 
     /// Where the value of the setting comes from, once this is written.
-    pub(crate) fn source(&self, key: Key) -> SettingSource {
+    pub fn source(&self, key: Key) -> SettingSource {
         self.settings.source(key)
     }
 }

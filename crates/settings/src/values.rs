@@ -70,7 +70,7 @@ impl Settings {
     }
 
     /// As it would be written in the file, except a secret, which is not shown; null if it is not set and has no default.
-    pub(crate) fn get(&self, key: Key) -> Value {
+    pub fn get(&self, key: Key) -> Value {
         let retention = &self.retention;
         match key {
             Key::Data => json!(self.data.root().to_string_lossy()),

@@ -4,7 +4,7 @@ use skillrun_engine::suggest::closest;
 
 /// A setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
+pub enum Key {
     Data,
     Engine,
     Skills,
@@ -46,7 +46,7 @@ pub(crate) enum Key {
 
 /// The type of a value, so that words of a command line can be converted to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     Text,
     /// A path. A relative one starts at the current folder on the command line, and at the folder of the file in the
     /// file.
@@ -60,7 +60,7 @@ pub(crate) enum Shape {
 }
 
 impl Key {
-    pub(crate) const ALL: &'static [Self] = &[
+    pub const ALL: &'static [Self] = &[
         Self::Data,
         Self::Engine,
         Self::Skills,
@@ -101,7 +101,7 @@ impl Key {
     ];
 
     /// With the table that contains it.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Data => "data",
             Self::Engine => "engine",
@@ -143,7 +143,7 @@ impl Key {
         }
     }
 
-    pub(crate) fn shape(self) -> Shape {
+    pub fn shape(self) -> Shape {
         match self {
             Self::Data | Self::Engines | Self::Programs | Self::Layers => Shape::Path,
             Self::Engine | Self::Permission | Self::Home | Self::ServerListen | Self::ServerWebhookSecret => {
@@ -176,28 +176,28 @@ impl Key {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|key| key.as_str() == name)
     }
 
     /// Whether there is a table with this name.
-    pub(crate) fn is_table(name: &str) -> bool {
+    pub fn is_table(name: &str) -> bool {
         Self::ALL.iter().any(|key| key.as_str().split_once('.').is_some_and(|(table, _)| table == name))
     }
 }
 
 /// A place in the file: a setting, or its value for one engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) key: Key,
+pub struct Address {
+    pub key: Key,
     /// Only with [`Shape::PerEngine`].
-    pub(crate) engine: Option<String>,
+    pub engine: Option<String>,
 }
 
 /// There is no such setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no setting \"{given}\"; {}", hint(.suggestion.as_deref()))]
-pub(crate) struct UnknownKey {
+pub struct UnknownKey {
     given: String,
     suggestion: Option<String>,
 }
@@ -210,7 +210,7 @@ fn hint(suggestion: Option<&str>) -> String {
 }
 
 impl UnknownKey {
-    pub(crate) fn new(given: &str) -> Self {
+    pub fn new(given: &str) -> Self {
         let names = || Key::ALL.iter().map(|key| key.as_str());
         // A key without its table means the key in the table.
         let in_table = || names().find(|name| name.split_once('.').is_some_and(|(_, key)| key == given));
@@ -273,7 +273,7 @@ mod tests {
     /// The page is written by hand; this test keeps it complete.
     #[test]
     fn the_page_describes_every_key_and_no_other() {
-        let page = include_str!("../../../../docs/configuration.md");
+        let page = include_str!("../../../docs/configuration.md");
         let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(key, _)| key);
         let described: Vec<&str> = rows.collect();
         let known: Vec<&str> = Key::ALL.iter().map(|key| key.as_str()).collect();

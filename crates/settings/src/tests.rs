@@ -9,8 +9,7 @@ use skillrun_engine::GetError;
 use super::edit::{self, Edit};
 use super::key::{Address, Key, Shape};
 use super::testing::{global, settings, surroundings};
-use super::{SettingSource, Settings, SettingsError};
-use crate::args::Global;
+use super::{SettingOptions, SettingSource, Settings, SettingsError};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -128,12 +127,12 @@ fn a_mistake_is_one_sentence_with_file_line_and_key() {
 #[test]
 fn the_last_that_says_something_wins() {
     let folder = folder();
-    let base = |more: &[(&str, &str)], global: &Global| {
+    let base = |more: &[(&str, &str)], global: &SettingOptions| {
         let settings = Settings::load_in(global, surroundings(folder.path(), more)).unwrap();
         let data = settings.data.root().strip_prefix(folder.path()).unwrap().display().to_string();
         (data, settings.source(Key::Data))
     };
-    let none = Global::default();
+    let none = SettingOptions::default();
     let xdg = folder.path().join("xdg").display().to_string();
     assert_eq!(base(&[], &none), ("home/.local/share/skillrun".to_owned(), SettingSource::Default));
     assert_eq!(base(&[("XDG_DATA_HOME", &xdg)], &none), ("xdg/skillrun".to_owned(), SettingSource::Default));
@@ -145,7 +144,7 @@ fn the_last_that_says_something_wins() {
     assert_eq!(base(&[file], &none), ("xdg/skillrun/d".to_owned(), SettingSource::File));
     let variable = ("SKILLRUN_DATA", "v");
     assert_eq!(base(&[file, variable], &none), ("cwd/v".to_owned(), SettingSource::Environment("SKILLRUN_DATA")));
-    let option = Global { data: Some("./o".into()), ..Global::default() };
+    let option = SettingOptions { data: Some("./o".into()), ..SettingOptions::default() };
     assert_eq!(base(&[file, variable], &option), ("cwd/o".to_owned(), SettingSource::Option("--data")));
 }
 
@@ -153,7 +152,7 @@ fn the_last_that_says_something_wins() {
 fn the_folder_of_private_installs() {
     let folder = folder();
     let of = |more: &[(&str, &str)]| {
-        let settings = Settings::load_in(&Global::default(), surroundings(folder.path(), more)).unwrap();
+        let settings = Settings::load_in(&SettingOptions::default(), surroundings(folder.path(), more)).unwrap();
         let programs = settings.programs.clone().unwrap();
         let programs = programs.strip_prefix(folder.path()).unwrap().display().to_string();
         (programs, settings.source(Key::Programs))
@@ -174,15 +173,19 @@ fn the_folder_of_private_installs() {
 #[test]
 fn a_file_that_was_named_must_be_there() {
     let folder = folder();
-    let load = |global: &Global, more: &[(&str, &str)]| Settings::load_in(global, surroundings(folder.path(), more));
-    let told = |global: &Global, more: &[(&str, &str)]| load(global, more).unwrap_err().to_string();
-    let named = Global { config: Some("none.toml".into()), ..Global::default() };
+    let load =
+        |global: &SettingOptions, more: &[(&str, &str)]| Settings::load_in(global, surroundings(folder.path(), more));
+    let told = |global: &SettingOptions, more: &[(&str, &str)]| load(global, more).unwrap_err().to_string();
+    let named = SettingOptions { config: Some("none.toml".into()), ..SettingOptions::default() };
     assert!(told(&named, &[]).ends_with("/cwd/none.toml: there is no such file (given by --config)"));
-    let told = told(&Global::default(), &[("SKILLRUN_CONFIG", "none.toml")]);
+    let told = told(&SettingOptions::default(), &[("SKILLRUN_CONFIG", "none.toml")]);
     assert!(told.ends_with("/cwd/none.toml: there is no such file (given by SKILLRUN_CONFIG)"), "{told}");
-    assert!(load(&Global::default(), &[("SKILLRUN_CONFIG", "/dev/null")]).is_ok());
-    assert!(load(&Global::default(), &[("SKILLRUN_CONFIG", "")]).is_ok(), "an empty variable is one that is not set");
-    let is_folder = Global { config: Some(folder.path().to_owned()), ..Global::default() };
+    assert!(load(&SettingOptions::default(), &[("SKILLRUN_CONFIG", "/dev/null")]).is_ok());
+    assert!(
+        load(&SettingOptions::default(), &[("SKILLRUN_CONFIG", "")]).is_ok(),
+        "an empty variable is one that is not set"
+    );
+    let is_folder = SettingOptions { config: Some(folder.path().to_owned()), ..SettingOptions::default() };
     assert!(load(&is_folder, &[]).unwrap_err().to_string().ends_with("is not an ordinary file"));
 }
 
@@ -191,15 +194,15 @@ fn without_a_home_folder_the_error_names_the_option() {
     let folder = folder();
     let mut around = surroundings(folder.path(), &[]);
     around.environment.clear();
-    let load = |global: &Global| Settings::load_in(global, around.clone());
-    let told = |global: &Global| load(global).unwrap_err().to_string();
+    let load = |global: &SettingOptions| Settings::load_in(global, around.clone());
+    let told = |global: &SettingOptions| load(global).unwrap_err().to_string();
     assert_eq!(
-        told(&Global::default()),
+        told(&SettingOptions::default()),
         "there is no home folder to keep settings in; set HOME, or give --config FILE"
     );
-    let global = Global { config: Some("/dev/null".into()), ..Global::default() };
+    let global = SettingOptions { config: Some("/dev/null".into()), ..SettingOptions::default() };
     assert_eq!(told(&global), "there is no home folder to keep runs in; set HOME, or give --data DIR");
-    assert!(load(&Global { data: Some("d".into()), ..global }).is_ok());
+    assert!(load(&SettingOptions { data: Some("d".into()), ..global }).is_ok());
 }
 
 fn edited(folder: &Path, before: &str, key: &str, words: &[&str]) -> Result<String, SettingsError> {
@@ -323,7 +326,7 @@ fn an_engine_that_does_not_exist_is_noticed() {
 #[test]
 fn nothing_is_written_over_dev_null() {
     let folder = folder();
-    let global = Global { config: Some("/dev/null".into()), ..Global::default() };
+    let global = SettingOptions { config: Some("/dev/null".into()), ..SettingOptions::default() };
     let (address, words) = ("engine".parse().unwrap(), ["codex".to_owned()]);
     let error = edit::set(&global, surroundings(folder.path(), &[]), &address, &words).unwrap_err().to_string();
     assert_eq!(error, "/dev/null: is not an ordinary file");
@@ -335,7 +338,7 @@ fn a_link_stays_a_link() {
     let folder = folder();
     fs::write(folder.path().join("real.toml"), "").unwrap();
     std::os::unix::fs::symlink("real.toml", folder.path().join("link.toml")).unwrap();
-    let global = Global { config: Some(folder.path().join("link.toml")), ..Global::default() };
+    let global = SettingOptions { config: Some(folder.path().join("link.toml")), ..SettingOptions::default() };
     let words = ["codex".to_owned()];
     let edit = edit::set(&global, surroundings(folder.path(), &[]), &"engine".parse().unwrap(), &words).unwrap();
     edit.write().unwrap();

@@ -5,13 +5,12 @@ use std::io;
 use std::path::PathBuf;
 
 use skillrun_evidence::PatternError;
-use skillrun_model::{Classified, ErrorClass};
+use skillrun_model::error_class::{Classified, ErrorClass, file_error_reason as reason};
 
 use super::key::UnknownKey;
-use crate::failure::reason;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SettingsError {
+pub enum SettingsError {
     #[error("the current folder does not exist ({0}); change to another one")]
     NoCurrentFolder(String),
     #[error("there is no home folder to keep {what} in; set HOME, or give {option}")]
@@ -70,7 +69,7 @@ impl Classified for SettingsError {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FileProblem {
+pub enum FileProblem {
     #[error("is not an ordinary file")]
     NotAFile,
     #[error("is larger than {0} bytes")]
@@ -81,7 +80,7 @@ pub(crate) enum FileProblem {
 
 /// What is wrong with a value or with a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SettingProblem {
+pub enum SettingProblem {
     #[error("is not TOML: {0}")]
     Syntax(String),
     #[error(transparent)]
