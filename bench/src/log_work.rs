@@ -9,7 +9,8 @@
 use std::fs;
 use std::path::Path;
 
-use skillrun_log::{Catalog, Durability, EventLog, FileLog};
+use skillrun_catalog::Catalog;
+use skillrun_log::{Durability, EventLog, FileLog};
 use skillrun_model::rasp::Event;
 
 use crate::problem::Problem;
@@ -45,7 +46,7 @@ fn append(events: &[Event], runs: &Path) -> Result<(), Problem> {
 }
 
 fn fold(runs: &Path, catalog: &Path) -> Result<(), Problem> {
-    let failed = |error: skillrun_log::catalog::CatalogError| Problem(error.to_string());
+    let failed = |error: skillrun_catalog::CatalogError| Problem(error.to_string());
     let log = FileLog::new(runs);
     let (mut catalog, _) = Catalog::open(catalog, runs).map_err(failed)?;
     catalog.refresh(&log).map_err(failed)?;

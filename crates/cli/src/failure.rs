@@ -12,11 +12,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use skillrun_auth::AuthError;
+use skillrun_catalog::CatalogError;
 use skillrun_engine::GetError;
 use skillrun_engine::suggest::closest;
 use skillrun_evidence::EvidenceError;
 use skillrun_log::LogError;
-use skillrun_log::catalog::CatalogError;
 use skillrun_model::error_class::{file_error_reason as reason, source_texts};
 use skillrun_model::{Classified, ErrorClass};
 use skillrun_runtime::{AcceptError, RecordError, RuntimeError};

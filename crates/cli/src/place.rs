@@ -3,8 +3,8 @@
 use std::fs;
 use std::io::{self, Write};
 
+use skillrun_catalog::{Catalog, Opened};
 use skillrun_lifecycle::run::State;
-use skillrun_log::catalog::{Catalog, Opened};
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogErrorKind, LogRead};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;

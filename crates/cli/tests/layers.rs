@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "skillrun-translate",
     "skillrun-lifecycle",
     "skillrun-log",
+    "skillrun-catalog",
     "skillrun-skill",
     "skillrun-engine",
     "skillrun-simulate",

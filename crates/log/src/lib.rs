@@ -6,7 +6,6 @@
 //! - [`tail`]: [`Tail`], a reader that waits for more, over any implementation.
 //! - [`mod@file`]: [`FileLog`], `runs/<run_id>/events.jsonl`; the formats of its files are described there.
 //! - [`memory`]: [`MemoryLog`], the same without a disk, for tests and embedders.
-//! - [`catalog`]: [`Catalog`], a view over all Logs of a folder, so that lists are fast.
 //! - [`chain`]: each line carries the hash of the line before it.
 //! - [`error`]: errors, and what to do about them.
 //! - `lines`: events to lines and back. `bells`: wakes subscribers when a run changes.
@@ -22,7 +21,6 @@
 //!   epoch, or beyond the end, is answered with a reset.
 //! - Good lines are never rewritten, and each carries the hash of the line before it.
 
-pub mod catalog;
 pub mod chain;
 pub mod cursor;
 pub mod error;
@@ -39,7 +37,6 @@ mod lines;
 mod conformance;
 
 pub use bells::{Subscription, Wake, WakeAll};
-pub use catalog::Catalog;
 pub use chain::LineHash;
 pub use cursor::{Cursor, Epoch, Head, Seq};
 pub use error::{Damage, DamageKind, LogError, LogErrorKind};

@@ -124,7 +124,7 @@ impl<'a> LogLine<'a> {
     }
 
     /// Where the next line begins in the Log.
-    pub(crate) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.offset + self.line.len() as u64
     }
 

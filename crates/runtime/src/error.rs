@@ -3,11 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_catalog::CatalogError;
 use skillrun_collect::CollectError;
 use skillrun_evidence::EvidenceError;
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::LogError;
-use skillrun_log::catalog::CatalogError;
 use skillrun_model::{Classified, ErrorClass, RunId};
 
 use crate::owners::{OwnerError, OwnerErrorKind};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use skillrun_log::catalog::Row;
+use skillrun_catalog::Row;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::{ExecutionMode, ProfileId};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skillrun_log::Catalog;
+use skillrun_catalog::Catalog;
 use skillrun_model::Timestamp;
 use skillrun_runtime::owners::crashed;
 use skillrun_runtime::runtime::Recovered;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skillrun_log::Catalog;
-use skillrun_log::catalog::CatalogError;
+use skillrun_catalog::Catalog;
+use skillrun_catalog::CatalogError;
 use skillrun_model::{Classified, ErrorClass, IgnoredError};
 use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::json;
-use skillrun_log::catalog::Waiting;
+use skillrun_catalog::Waiting;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending};
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runtime::inspect::interactions::{AskedQuestion, History};

@@ -1,8 +1,8 @@
 //! `skillrun ls`: the runs, newest first.
 
 use serde_json::{Value, json};
-use skillrun_log::Catalog;
-use skillrun_log::catalog::{Query, Row};
+use skillrun_catalog::Catalog;
+use skillrun_catalog::{Query, Row};
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runtime::owners::crashed;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use skillrun_log::catalog::Catalog;
+use skillrun_catalog::Catalog;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, NewRun, SystemClock};
 

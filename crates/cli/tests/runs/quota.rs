@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use skillrun_log::{Catalog, EventLog, FileLog};
+use skillrun_catalog::Catalog;
+use skillrun_log::{EventLog, FileLog};
 use skillrun_model::codes::{ErrorCategory, NextActionKind};
 use skillrun_model::rasp::Data;
 use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};

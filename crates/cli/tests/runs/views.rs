@@ -4,7 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
-use skillrun_log::{Catalog, FileLog};
+use skillrun_catalog::Catalog;
+use skillrun_log::FileLog;
 use skillrun_model::rasp::{Data, SourceStream};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Reply};

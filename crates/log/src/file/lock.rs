@@ -16,15 +16,16 @@ use skillrun_model::IgnoredError;
 
 /// The id of this boot of the machine. None when the system does not provide it; then no two boots count as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Boot(pub(crate) Option<String>);
+pub struct Boot(pub Option<String>);
 
 impl Boot {
-    pub(crate) fn current() -> Self {
+    pub fn current() -> Self {
         let name = fs::read_to_string("/proc/sys/kernel/random/boot_id");
         Self(name.ok().map(|name| name.trim().to_owned()))
     }
 
-    pub(crate) fn is(&self, other: Option<&str>) -> bool {
+    /// Whether the machine was not restarted since `other` was recorded.
+    pub fn is(&self, other: Option<&str>) -> bool {
         self.0.is_some() && self.0.as_deref() == other
     }
 }

@@ -117,7 +117,7 @@ impl FileLog {
     }
 
     /// Whether this process is the writer of a Log.
-    pub(crate) fn has_writer(&self, run: RunId) -> bool {
+    pub fn has_writer(&self, run: RunId) -> bool {
         lock(&self.writers).contains_key(&run)
     }
 

@@ -45,5 +45,5 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use lock::Boot;
+pub use lock::Boot;
 pub use log::FileLog;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use skillrun_catalog::{Catalog, Query, Resting};
 use skillrun_collect::protocol::HostRequest;
 use skillrun_collect::{Attached, CollectError, attach_within, end_host, start};
 use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
-use skillrun_log::catalog::{Catalog, Query, Resting};
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{IgnoredError, RunId, RunStatus, Timestamp};
 

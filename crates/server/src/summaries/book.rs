@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use skillrun_catalog::{Catalog, CatalogError, Current, Query, Row, RowState};
 use skillrun_log::FileLog;
-use skillrun_log::catalog::{Catalog, CatalogError, Current, Query, Row, RowState};
 use skillrun_model::{RunId, RunStatus};
 
 use super::changes::Changes;

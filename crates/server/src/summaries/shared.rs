@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use skillrun_log::catalog::{CatalogError, Counts, Query, Row, Waiting};
+use skillrun_catalog::{CatalogError, Counts, Query, Row, Waiting};
 use skillrun_log::{FileLog, Subscription};
 use skillrun_model::RunId;
 use skillrun_model::interaction::Pending;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use skillrun_log::catalog::{Catalog, Query, Row};
+use skillrun_catalog::{Catalog, Query, Row};
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::rasp::data::{RawText, RunStarted, RunStatusChange, Versions};
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};

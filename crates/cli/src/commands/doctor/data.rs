@@ -7,8 +7,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use rustix::fs::{statfs, statvfs};
+use skillrun_catalog::{Catalog, Opened};
 use skillrun_log::LogErrorKind;
-use skillrun_log::catalog::{Catalog, Opened};
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runtime::owners::crashed;
@@ -207,7 +207,7 @@ fn without_owner(place: &CommandContext, catalog: &mut Catalog) -> Option<Check>
 
 /// A clock that was set back makes new runs look old.
 fn from_the_future(catalog: &mut Catalog) -> Option<Check> {
-    let query = skillrun_log::catalog::Query { limit: Some(1), ..Default::default() };
+    let query = skillrun_catalog::Query { limit: Some(1), ..Default::default() };
     let newest = catalog.list(&query).ok()?.pop()?;
     let (began, now) = (newest.created_at?, now());
     let ahead = began.millis_since(now)?;

@@ -10,7 +10,7 @@ use super::*;
 
 pub(super) const ROLE: &str = "SKILLRUN_CATALOG_TEST_ROLE";
 pub(super) const FOLDER: &str = "SKILLRUN_CATALOG_TEST_FOLDER";
-pub(super) const CHILD: &str = "catalog::tests::together::child";
+pub(super) const CHILD: &str = "tests::together::child";
 
 /// What a child does. Without a role this tests nothing.
 #[test]

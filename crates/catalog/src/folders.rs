@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use skillrun_model::RunId;
 
 use super::trouble::CatalogError;
-use crate::cursor::Epoch;
-use crate::error::DamageKind;
+use skillrun_log::cursor::Epoch;
+use skillrun_log::error::DamageKind;
 
 /// How far a Log goes, or how far a row goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::row::Row;
 use super::some::{self, Current};
 use super::store::{Known, Opened, Store};
 use super::trouble::{CatalogError, CatalogProblem};
-use crate::file::{Boot, FileLog};
+use skillrun_log::file::{Boot, FileLog};
 
 /// Number of tries with the file before the catalog falls back to memory.
 const TRIES: u32 = 3;

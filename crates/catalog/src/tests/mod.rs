@@ -19,16 +19,15 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::rasp::data::*;
-use skillrun_model::rasp::{Data, Event, Source, SourceStream};
+use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::status::{CompletionState, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
-use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
+use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Timestamp};
 use tempfile::TempDir;
 
 use super::*;
-use crate::conformance::{event, moment, run_id};
-use crate::file::Boot;
-use crate::{Durability, EventLog, FileLog};
+use skillrun_log::file::Boot;
+use skillrun_log::{Durability, EventLog, FileLog};
 
 /// A data folder.
 struct World {
@@ -85,18 +84,35 @@ impl World {
     }
 }
 
+fn run_id(number: u8) -> RunId {
+    RunId::new(1_700_000_000_000, [number; 10])
+}
+
+fn moment(millis: u64) -> Timestamp {
+    Timestamp::EPOCH.plus_nanos(millis * 1_000_000)
+}
+
 fn event_of(run: RunId, seq: u64, data: Data) -> Event {
-    let attempt_number = AttemptNumber(u32::try_from(seq / 10).expect("small"));
-    let told = event(run, seq, seq).source;
-    let source = if matches!(data, Data::RawStdout(_)) {
-        told
+    let (stream, parser, confidence) = if matches!(data, Data::RawStdout(_)) {
+        (SourceStream::Stdout, Some(ProfileId::PlainText), 0.3)
     } else {
-        Source { stream: SourceStream::Control, parser: None, confidence: 1.0, ..told }
+        (SourceStream::Control, None, 1.0)
     };
-    let mut event = Event { attempt_number, source, data, ..event(run, seq, seq * 10) };
-    event.correlation.session_id = seq.is_multiple_of(5).then(|| format!("session {seq}").into());
-    event.correlation.request_id = seq.is_multiple_of(2).then(|| format!("request {seq}"));
-    event
+    Event {
+        run_id: run,
+        seq,
+        ts: moment(seq * 10),
+        attempt_number: AttemptNumber(u32::try_from(seq / 10).expect("small")),
+        source: Source { engine: EngineName::new("scripted"), stream, parser, confidence },
+        level: Level::Info,
+        data,
+        correlation: Correlation {
+            session_id: seq.is_multiple_of(5).then(|| format!("session {seq}").into()),
+            request_id: seq.is_multiple_of(2).then(|| format!("request {seq}")),
+            ..Correlation::default()
+        },
+        raw_ref: RawRef { stdout_from: seq, stdout_to: seq + 1, ..RawRef::default() },
+    }
 }
 
 fn text(len: usize) -> Data {

@@ -122,7 +122,7 @@ fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
     let ahead = catalog.get(run).expect("asked").expect("a row");
     assert_eq!(ahead.status, Some(RunStatus::Running));
     std::io::Write::write_all(&mut file, b"{\"the beginning").expect("written");
-    assert_eq!(world.log.head(run).expect("a head").next_seq, crate::Seq(3), "not told yet");
+    assert_eq!(world.log.head(run).expect("a head").next_seq, skillrun_log::Seq(3), "not told yet");
     assert_eq!(refreshed(&world, &mut catalog, run), Some(ahead));
 }
 

@@ -10,11 +10,11 @@ use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
 use super::row::{TokenUsage, beginning};
-use crate::cursor::{Cursor, Seq};
-use crate::error::LogErrorKind;
-use crate::event_log::EventLog;
-use crate::file::FileLog;
-use crate::page::{Limits, LogRead};
+use skillrun_log::cursor::{Cursor, Seq};
+use skillrun_log::error::LogErrorKind;
+use skillrun_log::event_log::EventLog;
+use skillrun_log::file::FileLog;
+use skillrun_log::page::{Limits, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.

@@ -11,7 +11,7 @@ use super::row::Row;
 use super::store::Store;
 use super::trouble::{CatalogError, CatalogProblem};
 use super::view::Catalog;
-use crate::file::FileLog;
+use skillrun_log::file::FileLog;
 
 /// The state from which a row is made. Rows of one run with equal states are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 
 use super::fold::FOLD_VERSION;
 use super::trouble::{CatalogError, CatalogProblem, is_damage, is_misfit};
-use crate::file::Boot;
+use skillrun_log::file::Boot;
 
 /// The version of the tables.
 const SCHEMA: i64 = 4;

@@ -17,9 +17,9 @@ use super::row::Row;
 use super::store::Store;
 use super::trouble::CatalogProblem;
 use super::words;
-use crate::cursor::Epoch;
-use crate::error::DamageKind;
-use crate::file::FileLog;
+use skillrun_log::cursor::Epoch;
+use skillrun_log::error::DamageKind;
+use skillrun_log::file::FileLog;
 
 /// What a refresh found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

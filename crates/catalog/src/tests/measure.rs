@@ -1,4 +1,4 @@
-//! Figures, by hand: `cargo test --release -p skillrun-log --lib measure -- --ignored --nocapture`.
+//! Figures, by hand: `cargo test --release -p skillrun-catalog --lib measure -- --ignored --nocapture`.
 
 use std::time::Instant;
 

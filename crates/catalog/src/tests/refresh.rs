@@ -1,7 +1,7 @@
 //! Which rows are behind, and what is read of their Logs.
 
 use super::*;
-use crate::Epoch;
+use skillrun_log::Epoch;
 
 /// Where each line begins, and where the last one ends.
 fn starts(bytes: &[u8]) -> Vec<usize> {
