@@ -1,6 +1,10 @@
-//! Documentation that can be checked: pages of codes, glossary, links, and nothing of anybody's machine.
+//! What is written down can be checked: pages of codes, glossary, links, the contract, the order of the crates, the
+//! published schemas, and nothing of a machine.
 
+mod contract;
+mod layers;
 mod names;
+mod schemas;
 mod wording;
 
 use std::collections::BTreeSet;

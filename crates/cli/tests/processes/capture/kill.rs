@@ -1,0 +1,179 @@
+//! kill -9, of the starter and of the host.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use skillrun_collect::{Attached, attach};
+use skillrun_model::{EndedBy, Stream};
+
+use crate::capture::lab::{self, FIRST, Lab, eventually, kill, spawn};
+
+/// How often; `make kills` asks for more.
+fn rounds() -> u32 {
+    std::env::var("SKILLRUN_CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20)
+}
+
+/// Numbers that look random and come again with the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        // Xorshift.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// An engine that works for a while: both streams, a file, a child that writes after its parent has gone.
+const WORK: &[&str] = &[
+    "out",
+    "begin\n",
+    "repeat",
+    "8",
+    "[",
+    "flood",
+    "stdout",
+    "100K",
+    "err",
+    "working\n",
+    "sleep",
+    "10",
+    "]",
+    "file",
+    "made.txt",
+    "text\n",
+    "out",
+    "end\n",
+    "late",
+    "40",
+    "late\n",
+    "exit",
+    "7",
+];
+
+/// Names of what is in `.audit`.
+fn files(lab: &Lab) -> Vec<String> {
+    let entries = fs::read_dir(lab.audit()).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn an_attempt_is_complete_whenever_its_starter_is_killed() {
+    let undisturbed = Lab::new();
+    assert_eq!(undisturbed.run(&[], WORK).status.code(), Some(7));
+    let expected = lab::read_back(&undisturbed.out(), 1);
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").subsec_nanos();
+    eprintln!("seed {seed}");
+    let mut dice = Dice(u64::from(seed) | 1);
+    let (mut begun, mut attached) = (0, 0);
+    for round in 0..rounds() {
+        let lab = Lab::new();
+        let mut starter = spawn(&mut lab.capture(&[], WORK));
+        sleep(Duration::from_micros(dice.below(200_000)));
+        starter.kill().expect("killed");
+        starter.wait().expect("gone");
+        // Before the host has its plan nothing is begun, and nothing is left.
+        let claim = lab.audit().join("claim.1");
+        let grace = Instant::now();
+        while !claim.exists() && grace.elapsed() < Duration::from_millis(500) {
+            sleep(Duration::from_millis(5));
+        }
+        if !claim.exists() {
+            lab.assert_no_process_is_left();
+            continue;
+        }
+        begun += 1;
+        if let Attached::Live(mut owner) = attach(&lab.audit(), FIRST).expect("attached") {
+            attached += 1;
+            if round % 2 == 0 {
+                // A second owner that is not killed is notified of the end.
+                lab::all_notices(&mut owner);
+            }
+        }
+        let record = lab.record(1);
+        assert_eq!((record.exit_code, record.ended_by), (Some(7), Some(EndedBy::Exited)), "round {round}");
+        let fs_diff = record.fs_diff.expect("a diff");
+        assert_eq!((fs_diff.created, fs_diff.modified, fs_diff.deleted), (1, 0, 0), "round {round}");
+        assert!(lab::read_back(&lab.out(), 1) == expected, "round {round}: the bytes differ");
+        eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+        eventually("the end of the host", || lab::is_gone(record.host_pid).then_some(()));
+        assert_eq!(files(&lab), files(&undisturbed), "round {round}");
+    }
+    eprintln!("{begun} of {} were begun, {attached} were attached to while they ran", rounds());
+    assert!(begun > 0 && attached > 0, "no round was killed while it ran");
+}
+
+#[test]
+fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
+    let lab = Lab::new();
+    let steps = [
+        "flood",
+        "stdout",
+        "300K",
+        "daemon",
+        "[",
+        "silence",
+        "ignore",
+        "SIGTERM",
+        "pid",
+        "daemon.pid",
+        "forever",
+        "]",
+        "session",
+        "[",
+        "ignore",
+        "SIGHUP",
+        "pid",
+        "session.pid",
+        "forever",
+        "]",
+        "wait-file",
+        "daemon.pid",
+        "wait-file",
+        "session.pid",
+        "pid",
+        "main.pid",
+        "forever",
+    ];
+    let mut owner = lab.start(&lab.plan(&steps));
+    lab::wait_for_stdout(&mut owner, 300 * 1024);
+    lab.await_pid("main.pid");
+    let before = lab.evidence("stdout.1.log");
+    kill(owner.host_pid(), "KILL");
+    eventually("the death of the host", || lab::is_gone(owner.host_pid()).then_some(()));
+    assert!(!lab.alive().is_empty(), "children in sessions of their own outlive the host");
+    let begin = Instant::now();
+    let survivors = match attach(&lab.audit(), FIRST).expect("an answer") {
+        Attached::Lost { survivors } => survivors,
+        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
+    };
+    assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?}", begin.elapsed());
+    lab.assert_no_process_is_left();
+    assert!(survivors.len() >= 2, "{survivors:?}");
+    assert_eq!(lab.evidence("stdout.1.log"), before);
+    let streams = lab::read_back(&lab.out(), 1);
+    assert_eq!(lab::of(&streams, Stream::Stdout), lab::flood(300 * 1024));
+    assert_eq!(lab.meta(1)["ended_by"], "host_lost");
+    assert!(!lab.audit().join("host.1.json").exists(), "only a host writes its record");
+    let summary = lab.normalize(&["--engine", "codex"]);
+    assert!(lab::text(&summary.stdout).contains("\"reason_code\":\"ATTEMPT_LOST\""), "{}", lab::text(&summary.stdout));
+}
+
+#[test]
+fn a_killed_host_does_not_stop_the_next_attempt() {
+    let lab = Lab::new();
+    let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
+    lab.await_pid("main.pid");
+    kill(owner.host_pid(), "KILL");
+    drop(owner);
+    // Its socket still exists, and no process listens on it.
+    let output = lab.run(&[], &["out", "again\n"]);
+    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), "again\n".to_owned()));
+    assert_eq!(lab.record(2).ended_by, Some(EndedBy::Exited));
+}

@@ -1,0 +1,211 @@
+//! An attempt whose host is gone: what is believed, what is kept, what is said.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use serde_json::Value;
+use skillrun_collect::plan::SnapshotPlan;
+use skillrun_collect::{
+    Attached, CollectError, HostPlan, HostResponse, attach, attach_within, end_host, host_responds,
+};
+use skillrun_model::EndedBy;
+
+use crate::capture::lab::{self, FIRST, Lab, eventually, is_gone, kill};
+
+/// A lab whose host was killed, and the claim it left.
+fn lost(steps: &[&str]) -> (Lab, Value) {
+    let lab = Lab::new();
+    let owner = lab.start(&lab.plan(steps));
+    lab.await_pid("main.pid");
+    kill(owner.host_pid(), "KILL");
+    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    let claim = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
+    (lab, claim)
+}
+
+fn survivors(lab: &Lab) -> usize {
+    match attach(&lab.audit(), FIRST).expect("an answer") {
+        Attached::Lost { survivors } => survivors.len(),
+        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_later_owner_receives_the_same() {
+    let steps = ["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "wait-file", "daemon.pid", "pid"];
+    let (lab, _) = lost(&[&steps[..], &["main.pid", "forever"]].concat());
+    let first = survivors(&lab);
+    assert!(first >= 1);
+    assert_eq!(survivors(&lab), first);
+    let meta = lab.meta(1);
+    assert_eq!(meta["survivors"].as_array().map(Vec::len), Some(first));
+    assert_eq!(meta["survivors_total"], first);
+    lab.assert_no_process_is_left();
+}
+
+#[test]
+fn a_forged_claim_removes_no_folder() {
+    let (lab, mut claim) = lost(&["pid", "main.pid", "forever"]);
+    let temporary = claim["temporary"].as_str().expect("a path").to_owned();
+    let precious = lab.path("precious");
+    fs::create_dir(&precious).expect("a folder");
+    fs::write(precious.join("file"), "x").expect("a file");
+    // Another folder, and one of the right name that is a link.
+    let name = temporary.rsplit('/').next().expect("a name");
+    let link = lab.workspace().join(name);
+    symlink(&precious, &link).expect("a link");
+    for forged in [&precious, &link] {
+        claim["temporary"] = forged.to_str().expect("UTF-8").into();
+        fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
+        survivors(&lab);
+        assert!(precious.join("file").exists(), "{}", forged.display());
+    }
+    assert!(fs::exists(&temporary).expect("an answer"), "it was hidden by the forged ones");
+    claim["temporary"] = temporary.clone().into();
+    fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
+    survivors(&lab);
+    assert!(!fs::exists(&temporary).expect("an answer"));
+}
+
+#[test]
+fn a_claim_that_cannot_be_read_is_a_host_that_is_gone() {
+    for content in ["", "{\"run_id\":", "[]"] {
+        let lab = Lab::new();
+        lab.run(&[], &["out", "before\n"]);
+        fs::remove_file(lab.audit().join("host.1.json")).expect("removed");
+        fs::write(lab.audit().join("claim.1"), content).expect("written");
+        assert_eq!(survivors(&lab), 0);
+        assert_eq!(lab.meta(1)["ended_by"], "host_lost");
+        assert_eq!(lab.run(&[], &["out", "next\n"]).status.code(), Some(0), "and the next attempt is not blocked");
+    }
+}
+
+#[test]
+fn a_host_killed_after_its_record_has_finished() {
+    let lab = Lab::new();
+    lab.run(&["--engine", "codex"], &["out", "hello\n", "exit", "3"]);
+    let whole = lab.normalize(&[]);
+    // What such a host leaves: the view from when the process started, or none.
+    let mut meta = lab.meta(1);
+    for field in ["exit_code", "signal", "ended_by", "ended_at"] {
+        meta[field] = Value::Null;
+    }
+    fs::write(lab.audit().join("meta.1.json"), meta.to_string()).expect("written");
+    assert_eq!(lab::text(&lab.normalize(&[]).stdout), lab::text(&whole.stdout));
+    fs::remove_file(lab.audit().join("meta.1.json")).expect("removed");
+    assert_eq!(lab::text(&lab.normalize(&[]).stdout), lab::text(&whole.stdout));
+    match attach(&lab.audit(), FIRST).expect("an answer") {
+        Attached::Ended(record) => assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited))),
+        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_link_planted_in_the_folder_is_not_followed() {
+    let lab = Lab::new();
+    let victim = lab.path("victim");
+    fs::write(&victim, "precious").expect("a file");
+    // The workspace is the folder of the recording, so that the engine reaches it.
+    let target = victim.to_str().expect("UTF-8");
+    let mut command = std::process::Command::new(lab::SKILLRUN);
+    command.arg("capture").arg("--workspace").arg(lab.workspace()).arg("--");
+    command.args(lab::engine(&["link", ".audit/host.1.json", target, "link", ".audit/fs-after.1.json", target]));
+    let output = lab::output(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    assert_eq!(fs::read_to_string(&victim).expect("the file"), "precious");
+    let record = fs::symlink_metadata(lab.workspace().join(".audit/host.1.json")).expect("the record");
+    assert!(record.file_type().is_file());
+}
+
+/// Regression: unmasked texts of the workspace, drafts and folders for temporary files stayed forever (found by
+/// killing hosts).
+#[test]
+fn what_a_killed_host_would_have_removed_is_removed() {
+    let lab = Lab::new();
+    lab.put("text.txt", "some text\n");
+    let snapshot = SnapshotPlan::On { ignore: Vec::new() };
+    let owner = lab.start(&HostPlan { snapshot, ..lab.plan(&["pid", "main.pid", "forever"]) });
+    lab.await_pid("main.pid");
+    kill(owner.host_pid(), "KILL");
+    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    assert!(lab.audit().join("blobs/text.1.pack").exists());
+    let drafts = ["fs-after.1.json.tmp".to_owned(), format!("host.1.json.{}.tmp", owner.host_pid())];
+    // Another process writes that one at this moment.
+    let others = ["meta.1.json.1.tmp", "fs-after.10.json.tmp"];
+    for name in drafts.iter().map(String::as_str).chain(others) {
+        fs::write(lab.audit().join(name), "x").expect("written");
+    }
+    assert_eq!(survivors(&lab), 0);
+    let left = lab.left();
+    assert!(!left.iter().any(|name| drafts.contains(name) || name.ends_with(".pack")), "{left:?}");
+    assert!(others.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
+}
+
+#[test]
+fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
+    let lab = Lab::new();
+    lab.run(&[], &["out", "hello\n"]);
+    let claim: Value = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
+    let temporary = claim["temporary"].as_str().expect("a path");
+    fs::create_dir(temporary).expect("as if it had not come to that");
+    assert!(matches!(attach(&lab.audit(), FIRST), Ok(Attached::Ended(_))));
+    assert!(!fs::exists(temporary).expect("an answer"));
+}
+
+/// Connections to a stopped host wait in a queue of bounded length, and the next one would wait
+/// forever to enter it.
+#[test]
+fn no_command_waits_for_a_stopped_host() {
+    let lab = Lab::new();
+    let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
+    lab.await_pid("main.pid");
+    assert_eq!(host_responds(&lab.audit()), HostResponse::Yes, "whichever owner is attached");
+    kill(owner.host_pid(), "STOP");
+    let place = fs::File::open(lab.audit()).expect("a folder");
+    let door = format!("/proc/self/fd/{}/host.sock", std::os::fd::AsRawFd::as_raw_fd(&place));
+    let door = SocketAddrUnix::new(door.as_str()).expect("an address");
+    let comes = || {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("a socket");
+        connect(&socket, &door)
+    };
+    // Who leaves keeps its place in the line.
+    assert!((0..1_000_000).any(|_| comes().is_err()), "the line has no end");
+    assert_eq!(host_responds(&lab.audit()), HostResponse::No);
+    let begin = Instant::now();
+    let silent = attach_within(&lab.audit(), FIRST, Duration::from_millis(50));
+    assert!(matches!(silent, Err(CollectError::Silent(_))), "{silent:?}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "it took {:?}", begin.elapsed());
+    end_host(&lab.audit(), FIRST).expect("ended");
+    assert!(is_gone(owner.host_pid()));
+    lab.assert_no_process_is_left();
+    assert_eq!(survivors(&lab), 0);
+    end_host(&lab.audit(), FIRST).expect("there is no host");
+}
+
+#[test]
+fn a_forged_claim_ends_no_process() {
+    let (lab, mut claim) = lost(&["pid", "main.pid", "forever"]);
+    let mut precious = Command::new("sleep").arg("60").spawn().expect("a process");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", precious.id())).expect("a process");
+    let began: u64 = stat
+        .rsplit(')')
+        .next()
+        .expect("fields")
+        .split_whitespace()
+        .nth(19)
+        .expect("a field")
+        .parse()
+        .expect("a number");
+    claim["host_pid"] = precious.id().into();
+    claim["host_began"] = began.into();
+    fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
+    let refused = end_host(&lab.audit(), FIRST);
+    let is_alive = precious.try_wait().expect("an answer").is_none();
+    precious.kill().and_then(|()| precious.wait()).expect("ended");
+    assert!(matches!(refused, Err(CollectError::Refused(_))), "{refused:?}");
+    assert!(is_alive);
+}

@@ -1,0 +1,21 @@
+//! The program as processes of its own: hosts, owners and runs with real engine processes, and its commands from
+//! outside. One binary, because each one that links the product costs seconds of every build.
+//!
+//! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
+//! - [`traps`]: what real engines do to programs that run them.
+//! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
+//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`older_data`], [`trials`]: commands.
+
+mod access;
+mod bounds;
+mod capture;
+mod engine_trials;
+mod examples;
+mod follow;
+mod older_data;
+mod outputs;
+mod owners;
+mod recordings;
+mod runs;
+mod traps;
+mod trials;

@@ -1,0 +1,151 @@
+//! Hosts that were stopped by a signal, so that they exist and do not respond: their process can still be ended, in
+//! bounded time, and the run has one end.
+
+use std::fs;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
+
+const LONG: &str = "- - say: I begin.\n  - sleep_ms: 600000\n";
+const ASKS: &str =
+    "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+
+/// Far less than the run itself would take, and more than all the waits for a host together.
+const BOUND: Duration = Duration::from_secs(45);
+
+fn wait_for<T>(what: &str, within: Duration, mut found: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begin.elapsed() < within, "no {what} in time");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn wait_exit(child: &mut Child) -> ExitStatus {
+    wait_for("exit", BOUND, || child.try_wait().expect("waited"))
+}
+
+/// A run whose host is stopped after it has reported an event of this type. It is continued when the test is over.
+struct Stopped<'a> {
+    lab: &'a Lab,
+    run: String,
+    host: String,
+}
+
+impl<'a> Stopped<'a> {
+    fn at(lab: &'a Lab, word: &str) -> Self {
+        let run = wait_for("run", TEST_TIMEOUT, || lab.runs().first().cloned());
+        wait_for(word, TEST_TIMEOUT, || lab.events(&run).iter().any(|event| kind(event) == word).then_some(()));
+        let audit = lab.data().join("runs").join(&run).join(".audit");
+        let claim: Value = serde_json::from_slice(&fs::read(audit.join("claim.1")).expect("a claim")).expect("JSON");
+        let stopped = Self { lab, run, host: claim["host_pid"].to_string() };
+        stopped.send("-STOP");
+        stopped
+    }
+
+    fn send(&self, signal: &str) {
+        Command::new("kill").args([signal, &self.host]).output().expect("sent");
+    }
+
+    /// The run ended like this, once, and no process is left.
+    fn ended(&self, word: &str, code: Option<&str>) {
+        let end = |events: &[Value]| events.last().filter(|event| is_end(event)).cloned();
+        let last = wait_for("end", BOUND, || end(&self.lab.events(&self.run)));
+        assert_eq!((kind(&last), last["data"]["error"]["code"].as_str()), (word, code), "{last:#}");
+        let events = self.lab.events(&self.run);
+        let count = |word: &str| events.iter().filter(|event| kind(event) == word).count();
+        assert_eq!((count("attempt.started"), count("attempt.ended")), (1, 1));
+        assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1);
+        self.lab.wait_quiet();
+        let verified = self.lab.output(&["verify", &self.run]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+    }
+}
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.send("-CONT");
+    }
+}
+
+/// The request stayed in the socket of a host that never read it, and the run was `running` forever.
+#[test]
+fn a_cancel_ends_an_unresponsive_host() {
+    let lab = Lab::new();
+    lab.skill("long", LONG);
+    let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
+    let stopped = Stopped::at(&lab, "agent.message.final");
+    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    assert_eq!(wait_exit(&mut owner).code(), Some(8));
+    stopped.ended("run.canceled", None);
+}
+
+/// Only the host checked the clock.
+#[test]
+fn a_run_times_out_though_its_host_is_unresponsive() {
+    let lab = Lab::new();
+    lab.skill("long", LONG);
+    let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--timeout", "2", "--json"]);
+    let stopped = Stopped::at(&lab, "agent.message.final");
+    assert_eq!(wait_exit(&mut owner).code(), Some(1));
+    stopped.ended("run.failed", Some("ATTEMPT_LOST"));
+}
+
+/// The next owner could not attach, and retried forever.
+#[test]
+fn an_unowned_unresponsive_host_can_be_canceled() {
+    let lab = Lab::new();
+    lab.skill("long", LONG);
+    let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
+    let stopped = Stopped::at(&lab, "agent.message.final");
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    let begin = Instant::now();
+    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    assert!(begin.elapsed() < BOUND, "it took {:?}", begin.elapsed());
+    stopped.ended("run.canceled", None);
+}
+
+/// A process that waits between two turns: the run was over at once, and the process was there for a day.
+#[test]
+fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let words = ["--mode", "interactive", "--continuation", "sticky", "--json"];
+    let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
+    let stopped = Stopped::at(&lab, "interaction.requested");
+    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    assert_eq!(wait_exit(&mut owner).code(), Some(8));
+    stopped.ended("run.canceled", None);
+
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
+    let stopped = Stopped::at(&lab, "interaction.requested");
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    stopped.ended("run.canceled", None);
+}
+
+/// A host that is continued before its deadline has lost nothing.
+#[test]
+fn a_host_stopped_for_a_while_continues() {
+    let lab = Lab::new();
+    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 1500\n  - output: {answer: blue}\n    done: true\n");
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
+    let stopped = Stopped::at(&lab, "agent.message.final");
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    let mut next = lab.start(&["recover", "--json"]);
+    std::thread::sleep(Duration::from_millis(1800));
+    stopped.send("-CONT");
+    assert!(wait_exit(&mut next).success());
+    stopped.ended("run.completed", None);
+}

@@ -1,0 +1,333 @@
+//! kill -9 of skillrun at random moments, through runs of all kinds. After a restart each run reaches the same verdict as
+//! one that was left alone, no event is lost or doubled, and no process is left.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
+
+/// Rounds in `make test`; `make kills` asks for more.
+const ROUNDS: u32 = 42;
+
+/// Owners that are killed in one round, at most.
+const KILLS: u32 = 3;
+
+struct Kind {
+    name: &'static str,
+    script: &'static str,
+    words: &'static [&'static str],
+    /// One per question.
+    answers: &'static [&'static str],
+}
+
+const TALK: &str = "
+- - say: I begin.
+  - sleep_ms: 30
+  - tool: {name: shell, input: {command: ls}, output: notes.md}
+  - sleep_ms: 30
+  - say: Nearly there.
+  - write: {path: artifacts/report.md, content: done}
+  - sleep_ms: 30
+  - output: {answer: blue, report: artifacts/report.md}
+    done: true
+";
+
+const FAILS: &str = "
+- - say: I begin.
+  - sleep_ms: 40
+  - fail: the model is not there
+";
+
+const MISFITS: &str = "
+- - sleep_ms: 40
+  - output: {answer: 7}
+    done: true
+";
+
+const ASKS: &str = "
+- - say: A question.
+  - sleep_ms: 30
+  - ask: {kind: open_text, prompt: Which colour?}
+- - expect_reply: blue
+  - sleep_ms: 30
+  - output: {answer: '{{reply}}'}
+    done: true
+";
+
+const ASKS_TWICE: &str = "
+- - sleep_ms: 20
+  - ask: {kind: open_text, prompt: Which colour?}
+- - expect_reply: blue
+  - sleep_ms: 20
+  - ask: {kind: open_text, prompt: Which shade?}
+- - expect_reply: dark
+  - sleep_ms: 20
+  - output: {answer: '{{reply}}'}
+    done: true
+";
+
+const DECIDED: &str = "
+- - ask: {kind: choose_one, prompt: Which?, options: [{value: red, label: Red, default: true}], default_decision_policy: safe_default}
+- - expect_reply: red
+  - sleep_ms: 20
+  - output: {answer: '{{reply}}'}
+    done: true
+";
+
+const HANGS: &str = "
+- - output: {answer: blue}
+    done: true
+  - end
+  - hang
+";
+
+const TOO_LONG: &str = "
+- - say: I begin.
+  - sleep_ms: 60000
+";
+
+const KINDS: &[Kind] = &[
+    Kind { name: "auto", script: TALK, words: &["--mode", "auto"], answers: &[] },
+    Kind { name: "fails", script: FAILS, words: &["--mode", "auto", "--profile", "claude_stream_json"], answers: &[] },
+    Kind { name: "misfits", script: MISFITS, words: &["--mode", "auto"], answers: &[] },
+    Kind { name: "asks", script: ASKS, words: &["--mode", "interactive"], answers: &["blue"] },
+    Kind {
+        name: "sticky",
+        script: ASKS_TWICE,
+        words: &["--mode", "interactive", "--continuation", "sticky"],
+        answers: &["blue", "dark"],
+    },
+    Kind {
+        name: "decided",
+        script: DECIDED,
+        words: &["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2"],
+        answers: &[],
+    },
+    Kind {
+        name: "sticky-decided",
+        script: DECIDED,
+        words: &["--mode", "interactive", "--continuation", "sticky", "--no-reply-needed", "--session-timeout", "0.2"],
+        answers: &[],
+    },
+    Kind {
+        name: "unanswered",
+        script: ASKS,
+        words: &["--mode", "interactive", "--continuation", "sticky", "--session-timeout", "0.2"],
+        answers: &[],
+    },
+    Kind { name: "hangs", script: HANGS, words: &["--mode", "auto", "--linger", "0.2"], answers: &[] },
+    Kind { name: "too-long", script: TOO_LONG, words: &["--mode", "auto", "--timeout", "0.4"], answers: &[] },
+    // Agents of the Agent Client Protocol play a scenario instead of a script.
+    Kind { name: "acp-auto", script: "slow", words: &["--mode", "auto"], answers: &[] },
+    Kind {
+        name: "acp-asks",
+        script: "question",
+        words: &["--mode", "interactive", "--continuation", "sticky"],
+        answers: &["blue"],
+    },
+    Kind {
+        name: "acp-loads",
+        script: "question",
+        words: &["--mode", "interactive", "--continuation", "resumable"],
+        answers: &["blue"],
+    },
+    Kind {
+        name: "acp-permission",
+        script: "permission",
+        words: &["--mode", "interactive", "--continuation", "sticky"],
+        answers: &["yes"],
+    },
+];
+
+impl Kind {
+    fn engine(&self) -> &'static str {
+        if self.name.starts_with("acp-") { "agent" } else { "scripted" }
+    }
+}
+
+/// Numbers that differ from run to run; a failed round prints its own.
+struct Dice(u64);
+
+impl Dice {
+    fn new() -> Self {
+        Self(RandomState::new().build_hasher().finish() | 1)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// Brings a run of this kind to its end; owners are killed as long as `kill` gives moments to do so. Gives back its
+/// events, and how many owners were killed while they had something to do.
+fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (Vec<Value>, u32) {
+    let skill = lab.skill(kind.name, kind.script);
+    let skill = skill.to_str().expect("a path");
+    lab.agent(kind.script);
+    let mut words = vec!["run", skill, "--engine", kind.engine(), "--json"];
+    words.extend(kind.words);
+    let begin = Instant::now();
+    let mut killed = 0;
+    loop {
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{}: no end in time: {:#?}", kind.name, summaries(lab));
+        let found = Found::look(lab, kind);
+        if found.is_over {
+            lab.wait_quiet();
+            return (lab.events(&found.run.expect("a run")), killed);
+        }
+        let words = match (&found.run, found.answer) {
+            (None, _) => words.clone(),
+            (Some(run), Some(answer)) => vec!["reply", run, answer, "--json"],
+            (Some(_), None) => vec!["recover", "--json"],
+        };
+        let mut owner = lab.start(&words);
+        let started = Instant::now();
+        let moment = kill();
+        // What the owner itself was started to say need not be said again.
+        let mut said = if words[0] == "reply" { found.answered + 1 } else { found.answered };
+        while owner.try_wait().expect("waited").is_none() {
+            if moment.is_some_and(|moment| started.elapsed() >= moment) {
+                killed += 1;
+                owner.kill().expect("killed");
+                owner.wait().expect("waited");
+                break;
+            }
+            let found = Found::look(lab, kind);
+            if let (Some(run), Some(answer)) = (&found.run, found.answer)
+                && found.answered >= said
+                && found.has_process
+            {
+                // Another process answers; if the owner dies at that moment, it is tried again.
+                said = found.answered + 1;
+                let output = lab.output(&["reply", run, answer, "--json", "--no-wait"]);
+                if !output.status.success() {
+                    said = found.answered;
+                }
+            }
+            if started.elapsed() > TEST_TIMEOUT {
+                owner.kill().ok();
+                panic!("{}: {words:?} does not come to an end: {:#?}", kind.name, summaries(lab));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// What is to be seen of the one run.
+struct Found {
+    run: Option<String>,
+    is_over: bool,
+    answered: usize,
+    /// To the question that is open.
+    answer: Option<&'static str>,
+    /// A process waits with the question.
+    has_process: bool,
+}
+
+impl Found {
+    fn look(lab: &Lab, kind: &Kind) -> Self {
+        let runs = lab.runs();
+        assert!(runs.len() < 2, "{}: more than one run: {runs:?}", kind.name);
+        let run = runs.first().cloned();
+        let events = run.as_deref().map(|run| lab.events(run)).unwrap_or_default();
+        let count = |word: &str| events.iter().filter(|event| crate::owners::lab::kind(event) == word).count();
+        let (asked, answered) = (count("interaction.requested"), count("interaction.replied"));
+        let control = events.iter().rev().filter(|event| event["source"]["stream"] == "control");
+        let status = control.filter_map(|event| event["data"]["status"].as_str()).next();
+        let is_open = asked > answered && status == Some("waiting_user");
+        Self {
+            run,
+            is_over: events.last().is_some_and(is_end),
+            answered,
+            answer: kind.answers.get(answered).copied().filter(|_| is_open),
+            has_process: kind.words.contains(&"sticky"),
+        }
+    }
+}
+
+/// For a person who has to find out why.
+fn summaries(lab: &Lab) -> Vec<String> {
+    let line = |event: &Value| format!("{} {} {}", event["seq"], kind(event), event["data"]);
+    lab.runs().iter().flat_map(|run| lab.events(run)).map(|event| line(&event).chars().take(300).collect()).collect()
+}
+
+/// What must not differ: everything made from evidence, every question and answer, every verdict, the end.
+fn essence(events: &[Value]) -> Vec<Value> {
+    let mut essence = Vec::new();
+    for event in events {
+        let mut data = event["data"].clone();
+        let word = kind(event);
+        match word {
+            "run.status" if event["source"]["stream"] == "control" => continue,
+            "run.started" | "run.heartbeat" | "attempt.started" => continue,
+            "attempt.ended" => {
+                if let Some(data) = data.as_object_mut() {
+                    data.remove("elapsed_ms");
+                    // A process that ends its last turn exits at the same moment; whether the exit or the end of the
+                    // turn is seen first is chance, and changes no verdict.
+                    data.remove("exit");
+                    // It is of a file with process numbers and times in it.
+                    data.remove("host_hash");
+                }
+            }
+            "interaction.requested" | "interaction.timeout" => data["deadline"] = Value::Null,
+            "run.failed" => data["next_actions"] = Value::Null,
+            _ => {}
+        }
+        if word == "attempt.ended" {
+            data["verdict"]["pending"]["deadline"] = Value::Null;
+        }
+        essence.push(json!([word, event["attempt_number"], data, event["raw_ref"]]));
+    }
+    essence
+}
+
+fn check(kind: &Kind, expected: &[Value], events: &[Value], seed: u64) {
+    let seqs: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    let gapless: Vec<u64> = (1..=events.len() as u64).collect();
+    assert_eq!(seqs, gapless, "{} (seed {seed})", kind.name);
+    assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1, "{} (seed {seed})", kind.name);
+    let found = essence(events);
+    let expected = essence(expected);
+    for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(found, expected, "{} (seed {seed}): event {at} differs\n{found:#?}", kind.name);
+    }
+    assert_eq!(found.len(), expected.len(), "{} (seed {seed}): {found:#?}", kind.name);
+}
+
+#[test]
+fn whatever_moment_an_owner_is_killed_at_the_run_ends_the_same() {
+    let rounds = std::env::var("SKILLRUN_CHAOS_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    let mut expected: Vec<Option<(Vec<Value>, Duration)>> = KINDS.iter().map(|_| None).collect();
+    let (mut hits, mut owners) = (0, 0);
+    for round in 0..rounds {
+        let at = round as usize % KINDS.len();
+        let kind = &KINDS[at];
+        let (undisturbed, took) = expected[at].get_or_insert_with(|| {
+            let begin = Instant::now();
+            let (events, _) = play(&Lab::new(), kind, || None);
+            (events, begin.elapsed())
+        });
+        let mut dice = Dice::new();
+        let seed = dice.0;
+        let lab = Lab::new();
+        let range = u64::try_from(took.as_millis()).unwrap_or(1000).max(20);
+        let mut left = 1 + u32::try_from(dice.below(u64::from(KILLS))).unwrap_or(0);
+        let moments = || {
+            left = left.checked_sub(1)?;
+            Some(Duration::from_millis(dice.below(range)))
+        };
+        let (events, killed) = play(&lab, kind, moments);
+        check(kind, undisturbed, &events, seed);
+        hits += u32::from(killed > 0);
+        owners += killed;
+    }
+    eprintln!("{rounds} rounds, {owners} owners killed at work, in {hits} rounds");
+    assert!(hits * 2 >= rounds, "only {hits} of {rounds} rounds killed a working process");
+}

@@ -1,0 +1,623 @@
+//! Agents of the Agent Client Protocol, from request to end: a stand-in that reads strictly, driven by what it wrote.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use skillrun_engine::Permission;
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::interaction::{InteractionKind, Scope};
+use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::status::{Continuation, Phase};
+use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_runtime::{NewRun, Options, Runtime};
+use testkit::paths;
+
+use crate::runs::lab::{Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, processes_of, reply, with};
+use crate::runs::offline::{Told, check_same};
+
+const ENGINE: &str = r#"
+title = "A stand-in for an agent"
+profile = "acp_jsonrpc"
+continuation = "sticky"
+
+[executable]
+kind = "self"
+
+[start]
+argv = ["acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
+
+[prompt]
+protocol = "acp"
+
+[permission.workspace]
+posture = "not_enforced"
+calls = "allow"
+
+[permission.read_only]
+posture = "asked"
+
+[permission.full]
+posture = "not_enforced"
+
+[environment]
+set = { HOME = "{{home}}" }
+"#;
+
+/// A lab whose engines of the kind `self` are the stand-in.
+fn agent_lab() -> Lab {
+    let mut lab = Lab::new();
+    lab.program = paths::stand_in(PROGRAM);
+    lab
+}
+
+/// A request for an agent that plays this scenario.
+fn request(lab: &Lab, mode: ExecutionMode, scenario: &str) -> NewRun {
+    let name = format!("agent-{scenario}");
+    let folder = lab.path("engines");
+    fs::create_dir_all(&folder).expect("a folder");
+    let text = format!("name = \"{name}\"\n{}", ENGINE.replace("SCENARIO", scenario));
+    fs::write(folder.join(format!("{name}.toml")), text).expect("written");
+    // Our own program wants a script; this one has its scenario.
+    on(lab.new_run(mode, ""), &name)
+}
+
+fn auto(lab: &Lab, scenario: &str) -> NewRun {
+    request(lab, ExecutionMode::Auto, scenario)
+}
+
+fn interactive(lab: &Lab, scenario: &str) -> NewRun {
+    request(lab, ExecutionMode::Interactive, scenario)
+}
+
+fn resumable(new: NewRun) -> NewRun {
+    NewRun { continuation: Some(Continuation::Resumable), ..new }
+}
+
+/// The runtime that knows the engine of a request, and the run.
+fn begin(lab: &Lab, new: NewRun) -> (Runtime, RunId) {
+    let runtime = lab.runtime();
+    let run = runtime.submit(new).expect("accepted");
+    (runtime, run)
+}
+
+fn evidence(lab: &Lab, run: RunId, name: &str) -> String {
+    fs::read_to_string(lab.data().run(run).audit().join(name)).unwrap_or_default()
+}
+
+/// What was written to the agent in an attempt, message by message.
+fn messages_sent(lab: &Lab, run: RunId, attempt: u32) -> Vec<Value> {
+    let text = evidence(lab, run, &format!("stdin.{attempt}.log"));
+    text.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
+}
+
+/// Methods and names of what was written to it.
+fn summary(lab: &Lab, run: RunId, attempt: u32) -> Vec<String> {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let line = |message: &Value| match message.get("method") {
+        Some(method) => format!("{} {}", word(&message["id"]), word(method)),
+        None => format!("{} answered", word(&message["id"])),
+    };
+    messages_sent(lab, run, attempt).iter().map(line).collect()
+}
+
+/// What is written to an agent that loads its session.
+fn loaded(prompt: &str) -> Vec<String> {
+    let opened = ["initialize initialize", "session load=session-1 session/load"];
+    let past = ["past.1 _skillrun/past", "now _skillrun/now"];
+    opened.into_iter().chain(past).map(str::to_owned).chain([format!("{prompt} session/prompt")]).collect()
+}
+
+/// Nothing is left, the files say the same, and a strict agent had nothing to complain about.
+fn check(lab: &Lab, run: RunId, mode: ExecutionMode) {
+    lab.check_whole(run);
+    for attempt in 1..=lab.state(run).attempt.0 {
+        assert_eq!(evidence(lab, run, &format!("stderr.{attempt}.log")), "", "attempt {attempt}");
+    }
+    let schema = lab.path("skills").join("probe/assets/output.json");
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
+}
+
+fn answer(lab: &Lab, run: RunId) -> Value {
+    let output = lab.output(run);
+    let text = output["answer"].as_str().unwrap_or_else(|| panic!("{:?}", lab.types(run)));
+    serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+}
+
+fn over(lab: &Lab, runtime: &Runtime, run: RunId, status: RunStatus) {
+    assert_eq!(lab.wait_over(run).status, Some(status), "{:?} {:?}", lab.failure(run), lab.types(run));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+}
+
+fn category(lab: &Lab, run: RunId) -> Option<ErrorCategory> {
+    let events = lab.events(run);
+    let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { return None };
+    Some(failed.error.category)
+}
+
+fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
+    let replied =
+        |data: &Data| if let Data::InteractionReplied(reply) = data { Some(reply.resolution_mode) } else { None };
+    lab.events(run).iter().filter_map(|event| replied(&event.data)).collect()
+}
+
+#[test]
+fn auto_from_the_first_message_to_the_last() {
+    for scenario in ["auto", "noise"] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, auto(&lab, scenario));
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+        let expected = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
+        assert_eq!(summary(&lab, run, 1), expected);
+        let cwd = messages_sent(&lab, run, 1)[1]["params"]["cwd"].clone();
+        assert_eq!(cwd.as_str().map(str::to_owned), lab.data().run(run).workspace().to_str().map(str::to_owned));
+        assert!(lab.state(run).session_id.is_some_and(|id| id.starts_with("session-")));
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+#[test]
+fn a_question_is_answered_by_a_prompt_to_the_same_process() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    let question = lab.wait_asked(run, 1).question.expect("a question");
+    assert_eq!((question.scope, question.prompt.as_str()), (Scope::Turn, "Which colour do you like?"));
+    runtime.reply(run, reply(1, "dark\n\"blue\"")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "dark\n\"blue\"" }));
+    assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
+    let hosts = lab.hosts(run);
+    assert_eq!(hosts, [hosts[0]; 2], "one process");
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn a_permission_question_has_the_options_of_the_agent() {
+    for (words, expected) in [("yes", "once"), ("always", "always"), ("No", "reject"), ("keep it", "reject")] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, interactive(&lab, "permission"));
+        let state = lab.wait_asked(run, 1);
+        let question = state.question.expect("a question");
+        assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::ChooseOne));
+        assert!(question.prompt.contains("rm -rf build"), "{}", question.prompt);
+        let options: Vec<_> = question.options.iter().map(|one| (one.value.as_str(), one.default)).collect();
+        assert_eq!(options, [("once", false), ("always", false), ("reject", true)]);
+        assert!(state.attempt_is_open && question.deadline.is_some());
+        runtime.reply(run, reply(1, words)).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(answer(&lab, run), json!({ "outcome": { "outcome": "selected", "optionId": expected } }), "{words}");
+        assert_eq!(lab.state(run).attempt.0, 1);
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+#[test]
+fn two_permissions_at_once_are_asked_one_after_the_other() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
+    lab.wait_asked(run, 1);
+    runtime.reply(run, reply(1, "yes")).expect("answered");
+    lab.wait_asked(run, 2);
+    runtime.reply(run, reply(2, "no")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    let output = lab.output(run);
+    let both = output["answer"].as_str().expect("a text");
+    assert!(both.contains("\"once\"") && both.contains("\"reject\""), "{both}");
+    assert!(summary(&lab, run, 1).ends_with(&["ask-1 answered".to_owned(), "ask-2 answered".to_owned()]));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn in_auto_mode_the_permission_of_the_run_decides() {
+    let levels = [(Permission::Workspace, "once"), (Permission::ReadOnly, "reject"), (Permission::Full, "once")];
+    for (permission, expected) in levels {
+        let lab = agent_lab();
+        let new = with(auto(&lab, "permission"), |options| options.permission = Some(permission));
+        let (runtime, run) = begin(&lab, new);
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        let outcome = json!({ "outcome": { "outcome": "selected", "optionId": expected } });
+        assert_eq!(answer(&lab, run), outcome, "{permission:?}");
+        assert_eq!(resolutions(&lab, run), [ResolutionMode::PermissionPolicy]);
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+#[test]
+fn an_unanswered_permission_times_out() {
+    let impatient = |options: &mut Options| options.session_timeout_sec = Some(0.3);
+    // A reply is not needed: the option that rejects.
+    let lab = agent_lab();
+    let new = with(with(interactive(&lab, "permission"), impatient), |options| {
+        options.require_user_reply = Some(false);
+    });
+    let (runtime, run) = begin(&lab, new);
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(answer(&lab, run)["outcome"]["optionId"], json!("reject"));
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    check(&lab, run, ExecutionMode::Interactive);
+
+    // It is: the process is ended, and the run has failed.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, with(interactive(&lab, "permission"), impatient));
+    over(&lab, &runtime, run, RunStatus::Failed);
+    assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
+    lab.check_whole(run);
+}
+
+#[test]
+fn a_form_is_filled_by_the_user_or_declined() {
+    let accepted = json!({ "action": "accept", "content": { "colour": "blue" } });
+    for words in ["Blue", r#"{"colour": "blue"}"#] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, interactive(&lab, "elicitation"));
+        let question = lab.wait_asked(run, 1).question.expect("a question");
+        assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::FillFields));
+        assert!(question.prompt.starts_with("Which colour?"), "{}", question.prompt);
+        runtime.reply(run, reply(1, words)).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(answer(&lab, run), accepted);
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, auto(&lab, "elicitation"));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
+    check(&lab, run, ExecutionMode::Auto);
+
+    let lab = agent_lab();
+    let new = with(interactive(&lab, "elicitation"), |options| {
+        options.session_timeout_sec = Some(0.3);
+        options.require_user_reply = Some(false);
+    });
+    let (runtime, run) = begin(&lab, new);
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn files_and_terminals_are_refused_at_once() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, auto(&lab, "files"));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run)["answer"], json!(r#"{"error":-32601} {"error":-32601}"#));
+    check(&lab, run, ExecutionMode::Auto);
+}
+
+#[test]
+fn a_cancel_in_the_middle_of_a_turn() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, auto(&lab, "hang"));
+    lab.wait_recorded(run, 1, "in_progress");
+    runtime.cancel(run, "test").expect("canceled");
+    over(&lab, &runtime, run, RunStatus::Canceled);
+    assert_eq!(summary(&lab, run, 1).last().map(String::as_str), Some("null session/cancel"));
+    assert!(evidence(&lab, run, "stdout.1.log").contains("cancelled"), "the agent had its moment");
+    check(&lab, run, ExecutionMode::Auto);
+
+    // One that does not listen is ended as any other process.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "deaf"));
+    lab.wait_recorded(run, 1, "begin.");
+    runtime.cancel(run, "test").expect("canceled");
+    over(&lab, &runtime, run, RunStatus::Canceled);
+    lab.check_whole(run);
+}
+
+#[test]
+fn a_cancel_answers_what_the_agent_still_asks() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
+    lab.wait_asked(run, 1);
+    lab.wait_recorded(run, 1, "ask-2");
+    runtime.cancel(run, "test").expect("canceled");
+    over(&lab, &runtime, run, RunStatus::Canceled);
+    let said = messages_sent(&lab, run, 1);
+    let outcomes: Vec<_> = said.iter().filter(|message| message.get("result").is_some()).collect();
+    assert_eq!(outcomes.len(), 2, "{said:?}");
+    assert!(outcomes.iter().all(|one| one["result"]["outcome"] == json!({ "outcome": "cancelled" })), "{outcomes:?}");
+    assert!(evidence(&lab, run, "stdout.1.log").contains(r#""stopReason":"cancelled""#));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn a_turn_that_fails_says_why() {
+    let cases = [
+        ("quota", Code::EngineFailed, ErrorCategory::Quota),
+        ("auth", Code::EngineFailed, ErrorCategory::Auth),
+        ("note", Code::EngineFailed, ErrorCategory::Quota),
+        ("limit", Code::LimitReached, ErrorCategory::Engine),
+        ("exits", Code::EngineFailed, ErrorCategory::Engine),
+    ];
+    for (scenario, code, expected) in cases {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, auto(&lab, scenario));
+        over(&lab, &runtime, run, RunStatus::Failed);
+        assert_eq!((lab.failure(run), category(&lab, run)), (Some(code), Some(expected)), "{scenario}");
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+fn wait_process_ended(lab: &Lab, run: RunId) {
+    let state = lab.wait(run, "end of the process", |state| state.process_ended || state.is_over());
+    assert_eq!(state.status, Some(RunStatus::WaitingUser), "{:?}", lab.failure(run));
+}
+
+#[test]
+fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
+    let resumed = ["initialize initialize", "session resume=session-1 session/resume", "prompt.2 session/prompt"];
+    for (scenario, expected) in [("leaves", loaded("prompt.2")), ("resumes", resumed.map(str::to_owned).to_vec())] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, interactive(&lab, scenario));
+        wait_process_ended(&lab, run);
+        let tells = |data: &Data| matches!(data, Data::RunStatus(it) if it.phase == Some(Phase::ProcessEnded));
+        assert_eq!(lab.events(run).iter().filter(|event| tells(&event.data)).count(), 1);
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+        assert_eq!(summary(&lab, run, 2), expected);
+        let hosts = lab.hosts(run);
+        assert_ne!(hosts[0], hosts[1], "another process");
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+/// Symptom: a run that continued after a restart succeeded with an older answer. Found with gemini, which reports that a
+/// session is loaded and sends its history then. The stand-in's history has a finished answer.
+#[test]
+fn an_old_answer_never_becomes_the_new_turns() {
+    let past = (1..=3).map(|number| format!("past.{number} _skillrun/past"));
+    let opened = ["initialize initialize", "session load=session-1 session/load"].map(str::to_owned);
+    let rest = ["now _skillrun/now", "prompt.2 session/prompt"].map(str::to_owned);
+    let expected: Vec<String> = opened.into_iter().chain(past).chain(rest).collect();
+    let messages_sent = |lab: &Lab, run: RunId| {
+        let is_second = |event: &&Event| event.attempt_number.0 == 2;
+        let text = |data: &Data| if let Data::MessageFinal(message) = data { Some(message.text.clone()) } else { None };
+        lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
+    };
+    for new in [interactive, |lab: &Lab, scenario: &str| resumable(interactive(lab, scenario))] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, new(&lab, "afterwards"));
+        lab.wait_asked(run, 1);
+        if lab.state(run).continuation == Some(Continuation::Sticky) {
+            wait_process_ended(&lab, run);
+        }
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+        assert_eq!(summary(&lab, run, 2), expected);
+        assert!(evidence(&lab, run, "stdout.2.log").contains("old"), "the history was sent");
+        assert_eq!(messages_sent(&lab, run).len(), 1, "{:?}", messages_sent(&lab, run));
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+    // A turn that says nothing has not succeeded.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, resumable(interactive(&lab, "afterwards")));
+    lab.wait_asked(run, 1);
+    runtime.reply(run, reply(1, "nothing")).expect("answered");
+    let state = lab.wait(run, "the end of the turn", |state| state.attempt.0 == 2 && !state.attempt_is_open);
+    assert_ne!(state.status, Some(RunStatus::Succeeded));
+    assert_eq!((summary(&lab, run, 2), messages_sent(&lab, run)), (expected, Vec::new()));
+    drop(runtime);
+}
+
+#[test]
+fn an_agent_without_a_usable_session_fails_the_run() {
+    let moody = |lab: &Lab| {
+        let new = auto(lab, "moody");
+        let file = lab.path("engines/agent-moody.toml");
+        let text = fs::read_to_string(&file).expect("readable");
+        let wanted = "[permission.workspace]\nmode = \"read-only\"";
+        fs::write(&file, text.replace("[permission.workspace]", wanted)).expect("written");
+        new
+    };
+    let nameless = |lab: &Lab| auto(lab, "nameless");
+    for (new, name, words) in [
+        (&nameless as &dyn Fn(&Lab) -> NewRun, "session", "without an id"),
+        (&moody, "session mode=read-only", "in mode agent, but the permission requires mode read-only"),
+    ] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, new(&lab));
+        over(&lab, &runtime, run, RunStatus::Failed);
+        let events = lab.events(run);
+        let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { panic!("no end") };
+        assert!(failed.error.message.contains(words), "{}", failed.error.message);
+        assert_eq!(lab.failure(run), Some(Code::EngineFailed));
+        let expected = ["initialize initialize".to_owned(), format!("{name} session/new")];
+        assert_eq!(summary(&lab, run, 1), expected, "nothing was asked of it");
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_while_it_waits_is_started_again() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    lab.wait_asked(run, 1);
+    let record = evidence(&lab, run, "host.1.json");
+    let record: Value = serde_json::from_str(&record).expect("a record");
+    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    wait_process_ended(&lab, run);
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+    let aside = lab.data().run(run).audit().join("aside.2/host.2.json");
+    assert!(aside.exists(), "how the process ended is kept");
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+/// Symptom: the run never ended after its last turn. Found by killing the process of qwen, which is a wrapper.
+#[test]
+fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
+    let lab = agent_lab();
+    let wrapper = lab.path("wrapper");
+    fs::write(&wrapper, format!("#!/bin/sh\n{:?} \"$@\"\nexit $?\n", lab.program)).expect("written");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("a program");
+    let new = interactive(&lab, "question");
+    let file = lab.path("engines/agent-question.toml");
+    let text = fs::read_to_string(&file).expect("readable");
+    fs::write(&file, text.replace("kind = \"self\"", &format!("path = {wrapper:?}"))).expect("written");
+    // There is no consent, so it must be one that asks.
+    let new = with(new, |options| options.permission = Some(Permission::ReadOnly));
+    let (runtime, run) = begin(&lab, with(new, |options| options.linger_sec = Some(1.0)));
+    lab.wait_asked(run, 1);
+    let record: Value = serde_json::from_str(&evidence(&lab, run, "host.1.json")).expect("a record");
+    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+    lab.check_whole(run);
+}
+
+#[test]
+fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    lab.wait_asked(run, 1);
+    drop(runtime);
+    let root = lab.data().run(run).root().display().to_string();
+    let record: Value = serde_json::from_str(&evidence(&lab, run, "host.1.json")).expect("a record");
+    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    lab.wait_until("the end of the process", || processes_of(&root).is_empty());
+    let runtime = lab.runtime();
+    runtime.take_up(run).expect("taken up");
+    wait_process_ended(&lab, run);
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn an_agent_that_cannot_load_has_lost_the_session() {
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, interactive(&lab, "forgets"));
+    over(&lab, &runtime, run, RunStatus::Failed);
+    assert_eq!((lab.failure(run), category(&lab, run)), (Some(Code::SessionLost), Some(ErrorCategory::Session)));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn an_agent_that_refuses_to_load_fails_the_run() {
+    for new in [|lab: &Lab| interactive(lab, "refuses"), |lab: &Lab| resumable(interactive(lab, "refuses"))] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, new(&lab));
+        lab.wait_asked(run, 1);
+        // With a process of its own for every turn there is none to wait for.
+        let is_gone = lab.state(run).continuation == Some(Continuation::Resumable);
+        if !is_gone {
+            wait_process_ended(&lab, run);
+        }
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Failed);
+        let failure = (lab.failure(run), category(&lab, run));
+        assert_eq!(failure, (Some(Code::SessionNotFound), Some(ErrorCategory::Session)));
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+/// The four cells of the matrix, with one agent.
+#[test]
+fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
+    let quick = |new: NewRun, require: bool| {
+        with(new, |options| {
+            options.session_timeout_sec = Some(0.5);
+            options.require_user_reply = Some(require);
+        })
+    };
+    // Resumable, a reply is needed: waits forever, with no process.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), true));
+    let question = lab.wait_asked(run, 1).question.expect("a question");
+    assert_eq!(question.deadline, None);
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    assert_eq!(processes_of(&lab.data().run(run).root().display().to_string()), Vec::<String>::new());
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+    let expected = loaded("prompt.2");
+    assert_eq!(summary(&lab, run, 2), expected);
+    check(&lab, run, ExecutionMode::Interactive);
+
+    // Resumable, none is needed: another process gets the automatic one.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), false));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(summary(&lab, run, 2), expected);
+    check(&lab, run, ExecutionMode::Interactive);
+
+    // Sticky, a reply is needed: the process is ended and the run has failed.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), true));
+    over(&lab, &runtime, run, RunStatus::Failed);
+    assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
+    lab.check_whole(run);
+
+    // Sticky, none is needed: the living process gets it.
+    let lab = agent_lab();
+    let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), false));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+/// The previous owner may have sent anything or nothing; the next one sends the rest, and nothing twice.
+#[test]
+fn another_owner_continues_driving() {
+    let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
+    for words in ["protocolVersion", "sessionId", "Piece 7", "Piece 19"] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, auto(&lab, "slow"));
+        lab.wait_recorded(run, 1, words);
+        drop(runtime);
+        let runtime = lab.runtime();
+        runtime.take_up(run).expect("taken up");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(summary(&lab, run, 1), once, "after {words}");
+        check(&lab, run, ExecutionMode::Auto);
+    }
+    // A later turn is prompted once too, whether its process lived on or was started for it.
+    let prompted = vec!["prompt.2 session/prompt".to_owned()];
+    for (continuation, expected) in [(Continuation::Sticky, prompted), (Continuation::Resumable, loaded("prompt.2"))] {
+        let lab = agent_lab();
+        let new = NewRun { continuation: Some(continuation), ..interactive(&lab, "later") };
+        let (runtime, run) = begin(&lab, new);
+        lab.wait_asked(run, 1);
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        lab.wait_recorded(run, 2, "Piece 7");
+        drop(runtime);
+        let runtime = lab.runtime();
+        runtime.take_up(run).expect("taken up");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(summary(&lab, run, 2), expected, "{continuation:?}");
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+    // A question inside the turn is asked once, and so is one between two.
+    for (scenario, text) in [("permission", "yes"), ("question", "blue")] {
+        let lab = agent_lab();
+        let (runtime, run) = begin(&lab, interactive(&lab, scenario));
+        lab.wait_asked(run, 1);
+        drop(runtime);
+        let runtime = lab.runtime();
+        runtime.take_up(run).expect("taken up");
+        runtime.reply(run, reply(1, text)).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.types(run).iter().filter(|word| **word == "interaction.requested").count(), 1);
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+#[test]
+fn a_prompt_that_no_message_can_hold_is_refused_with_a_sentence() {
+    let lab = agent_lab();
+    let mut new = auto(&lab, "auto");
+    new.input.insert("text".to_owned(), Value::from("x".repeat(1 << 20)));
+    let (runtime, run) = begin(&lab, new);
+    over(&lab, &runtime, run, RunStatus::Failed);
+    let events = lab.events(run);
+    let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { panic!("no end") };
+    assert!(failed.error.message.contains("cannot take a prompt of"), "{}", failed.error.message);
+}

@@ -1,0 +1,138 @@
+//! Questions inside a turn: the engine asks before it uses a tool, the attempt stays open, and the answer goes to the
+//! living process.
+
+use skillrun_engine::Permission;
+use skillrun_model::interaction::Scope;
+use skillrun_model::rasp::Data;
+use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::{AttemptNumber, Code, ExecutionMode, ProfileId, RunId, RunStatus};
+use skillrun_runtime::{NewRun, Options};
+
+use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
+
+const ASKS: &str = "
+- - say: I begin.
+  - permission: {tool: Bash, input: {command: rm -rf build}}
+  - output: {answer: '{{permission}}'}
+    done: true
+";
+
+fn request(lab: &Lab, mode: ExecutionMode, options: Options) -> NewRun {
+    let new = speaking(sticky(lab.new_run(mode, ASKS)), ProfileId::ClaudeStreamJson);
+    NewRun { options: Options { linger_sec: Some(1.0), ..options }, ..new }
+}
+
+fn answer(lab: &Lab, run: RunId) -> String {
+    let output = lab.result(run).output.expect("an output");
+    output["answer"].as_str().expect("a text").to_owned()
+}
+
+fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
+    let replied =
+        |data: &Data| if let Data::InteractionReplied(reply) = data { Some(reply.resolution_mode) } else { None };
+    lab.events(run).iter().filter_map(|event| replied(&event.data)).collect()
+}
+
+#[test]
+fn the_user_allows_or_denies_and_the_turn_continues() {
+    for (words, expected) in [("allow", "allow"), ("yes", "allow"), ("keep it", "deny: keep it")] {
+        let lab = Lab::new();
+        let runtime = lab.runtime();
+        let run = runtime.submit(request(&lab, ExecutionMode::Interactive, Options::default())).expect("accepted");
+        let state = lab.wait_asked(run, 1);
+        let question = state.question.expect("a question");
+        assert_eq!(question.scope, Scope::Call);
+        assert!(question.prompt.contains("Bash") && question.prompt.contains("rm -rf build"), "{}", question.prompt);
+        assert!(question.deadline.is_some(), "the column of the process");
+        assert!(state.attempt_is_open, "the turn is not over");
+        runtime.reply(run, reply(1, words)).expect("answered");
+        assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        assert_eq!(answer(&lab, run), expected);
+        assert_eq!(lab.state(run).attempt, AttemptNumber(1));
+        lab.check_whole(run);
+    }
+}
+
+#[test]
+fn an_unanswered_permission_is_decided() {
+    // A reply is needed: the process is ended, its turn has a record, and the run fails.
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let options = Options { session_timeout_sec: Some(0.3), ..Options::default() };
+    let run = runtime.submit(request(&lab, ExecutionMode::Interactive, options)).expect("accepted");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
+    assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
+    let types = lab.types(run);
+    let tail = ["attempt.ended", "run.failed"];
+    assert_eq!(types[types.len() - 2..], tail, "{types:?}");
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.check_whole(run);
+
+    // It is not: the safe default of a permission is no.
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let options = Options { session_timeout_sec: Some(0.3), require_user_reply: Some(false), ..Options::default() };
+    let run = runtime.submit(request(&lab, ExecutionMode::Interactive, options)).expect("accepted");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    let decided = lab.events(run).into_iter().find_map(|event| {
+        if let Data::AutoDecision(decision) = event.data { Some(decision.instruction) } else { None }
+    });
+    assert_eq!(decided.as_deref(), Some("No answer came in time. The default was taken: deny"), "and it chose deny");
+    assert!(answer(&lab, run).starts_with("deny"), "{}", answer(&lab, run));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.check_whole(run);
+}
+
+#[test]
+fn in_auto_mode_what_it_may_do_decides_at_once() {
+    for (permission, expected) in [(Permission::Full, "allow"), (Permission::Workspace, "deny")] {
+        let lab = Lab::new();
+        let runtime = lab.runtime();
+        let options = Options { permission: Some(permission), auto_decision_limit: Some(0), ..Options::default() };
+        let run = runtime.submit(request(&lab, ExecutionMode::Auto, options)).expect("accepted");
+        let state = lab.wait_over(run);
+        assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
+        assert_eq!(resolutions(&lab, run), [ResolutionMode::PermissionPolicy]);
+        assert_eq!(state.auto_decisions, 0, "outside of the limit");
+        let waited =
+            |data: &Data| matches!(data, Data::RunStatus(change) if change.status == Some(RunStatus::WaitingUser));
+        assert!(!lab.events(run).iter().any(|event| waited(&event.data)), "no answer was waited for");
+        assert!(answer(&lab, run).starts_with(expected), "{}", answer(&lab, run));
+        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        lab.check_whole(run);
+    }
+}
+
+#[test]
+fn another_owner_finds_the_question_once() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = runtime.submit(request(&lab, ExecutionMode::Interactive, Options::default())).expect("accepted");
+    lab.wait_asked(run, 1);
+    drop(runtime);
+    let runtime = lab.runtime();
+    runtime.take_up(run).expect("taken up");
+    runtime.reply(run, reply(1, "allow")).expect("answered");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    let asked = lab.types(run).iter().filter(|word| **word == "interaction.requested").count();
+    assert_eq!((asked, answer(&lab, run).as_str()), (1, "allow"));
+    lab.check_whole(run);
+}
+
+#[test]
+fn a_cancel_ends_a_turn_that_waits() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = runtime.submit(request(&lab, ExecutionMode::Interactive, Options::default())).expect("accepted");
+    lab.wait_asked(run, 1);
+    runtime.cancel(run, "test").expect("canceled");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Canceled));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    let events = lab.events(run);
+    let Some(Data::RunCanceled(canceled)) = events.last().map(|event| &event.data) else { panic!("no end") };
+    assert_eq!(canceled.by.as_deref(), Some("test"));
+    lab.check_whole(run);
+}

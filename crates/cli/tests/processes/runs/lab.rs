@@ -1,0 +1,335 @@
+//! A data folder, skills and scripts for it, and a runtime whose hosts and engines are the real program.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Map, Value, json};
+use skillrun_engine::Engines;
+use skillrun_lifecycle::run::State;
+use skillrun_log::{Cursor, EventLog, Limits, LogRead};
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::status::Continuation;
+use skillrun_model::verdict::Verdict;
+use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
+use skillrun_runtime::result::RunResult;
+use skillrun_runtime::{
+    Clock, DataFolder, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock,
+};
+use skillrun_skill::{Layers, Skill};
+
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+pub(crate) struct Lab {
+    root: tempfile::TempDir,
+    pub(crate) slots: SlotLimits,
+    pub(crate) redact: Vec<String>,
+    /// What the scripted engine is; hosts are always the real program.
+    pub(crate) program: PathBuf,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) role: OwnerRole,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_skillrun");
+
+const LADDER: &str = r#"
+[process]
+ladder = [{ signal = "SIGINT", pause_ms = 50 }, { signal = "SIGTERM", pause_ms = 50 }, { signal = "SIGKILL", pause_ms = 0 }]
+"#;
+
+/// Enough for a process to exit, however busy the machine is.
+const LINGER: f64 = 5.0;
+
+/// Time that nothing here uses up, however busy the machine is.
+pub(crate) const LONG: f64 = 600.0;
+
+/// A skill that wants `{"answer": text}` back.
+const SCHEMA: &str =
+    r#"{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"],"additionalProperties":false}"#;
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let lab = Self {
+            root,
+            slots: SlotLimits::default(),
+            redact: Vec::new(),
+            program: PathBuf::from(PROGRAM),
+            clock: Arc::new(SystemClock),
+            role: OwnerRole::Caller,
+            environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
+        };
+        fs::create_dir_all(lab.path("home")).expect("a home");
+        lab.add_engine("impatient", LADDER);
+        lab
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub(crate) fn data(&self) -> DataFolder {
+        DataFolder::new(self.path("data"))
+    }
+
+    /// A skill with an output schema, and more in `runner` where that is needed.
+    pub(crate) fn skill(&self, name: &str, runner: Value) -> Skill {
+        let root = self.path("skills").join(name);
+        fs::create_dir_all(root.join("assets")).expect("a folder");
+        let text = format!("---\nname: {name}\ndescription: A skill for tests.\n---\n\n# {name}\n\nAnswer.\n");
+        fs::write(root.join("SKILL.md"), text).expect("written");
+        fs::write(root.join("assets/output.json"), SCHEMA).expect("written");
+        let mut all = json!({ "schemas": { "output": "assets/output.json" } });
+        let (Value::Object(all_of), Value::Object(more)) = (&mut all, runner) else { panic!("objects") };
+        all_of.extend(more);
+        fs::write(root.join("assets/runner.json"), all.to_string()).expect("written");
+        Skill::load(&root).expect("a skill")
+    }
+
+    /// A runtime over the lab's data folder, as another process would make one.
+    pub(crate) fn runtime(&self) -> Runtime {
+        let setup = RuntimeSetup {
+            role: self.role,
+            data: self.data(),
+            clock: self.clock.clone(),
+            engines: Engines::load(Some(&self.path("engines"))),
+            layers: Layers::shipped(),
+            defaults: Options::default(),
+            consents: Vec::new(),
+            redact_patterns: self.redact.clone(),
+            environment: self.environment.clone(),
+            own_program: self.program.clone(),
+            cwd: self.root.path().to_owned(),
+            user_home: self.path("home"),
+            programs: None,
+            temporary: self.path("tmp"),
+            host_command: Box::new(|| {
+                let mut command = Command::new(PROGRAM);
+                command.arg0("skillrun").arg("attempt-host");
+                command
+            }),
+        };
+        fs::create_dir_all(self.path("tmp")).expect("a folder");
+        Runtime::new(setup, self.slots.clone())
+    }
+
+    pub(crate) fn script(&self, script: &str) -> PathBuf {
+        let number = fs::read_dir(self.root.path()).map(Iterator::count).unwrap_or_default();
+        let path = self.path(&format!("script-{number}.yaml"));
+        fs::write(&path, script).expect("written");
+        path
+    }
+
+    /// Another engine that plays scripts, with more in its file.
+    pub(crate) fn add_engine(&self, name: &str, more: &str) {
+        let folder = self.path("engines");
+        fs::create_dir_all(&folder).expect("a folder");
+        let shipped = include_str!("../../../../engine/engines/scripted.toml");
+        let text = shipped.replace("name = \"scripted\"", &format!("name = \"{name}\""));
+        fs::write(folder.join(format!("{name}.toml")), format!("{text}\n{more}")).expect("written");
+    }
+
+    /// A run of a fresh skill that plays `script`.
+    pub(crate) fn new_run(&self, mode: ExecutionMode, script: &str) -> NewRun {
+        NewRun {
+            skill: self.skill("probe", json!({})),
+            engine: "scripted".to_owned(),
+            mode: Some(mode),
+            input: Map::new(),
+            parameter: Map::new(),
+            files: BTreeMap::new(),
+            workspace: None,
+            script: Some(self.script(script)),
+            profile: None,
+            continuation: None,
+            options: Options { linger_sec: Some(LINGER), ..Options::default() },
+            retry_of: None,
+            request_id: None,
+        }
+    }
+
+    pub(crate) fn events(&self, run: RunId) -> Vec<Event> {
+        let log = skillrun_log::FileLog::new(self.data().runs());
+        let mut events = Vec::new();
+        let mut cursor = Cursor::BEGINNING;
+        loop {
+            match log.read(run, cursor, Limits::default()).expect("readable") {
+                LogRead::Page(page) if page.is_empty() => return events,
+                LogRead::Page(page) => {
+                    events.extend(page.events().expect("events"));
+                    cursor = page.cursor();
+                }
+                LogRead::Reset(_) => panic!("a reset from the beginning"),
+            }
+        }
+    }
+
+    pub(crate) fn types(&self, run: RunId) -> Vec<&'static str> {
+        self.events(run).iter().map(|event| event.event_type().as_str()).collect()
+    }
+
+    pub(crate) fn state(&self, run: RunId) -> State {
+        State::of(&self.events(run))
+    }
+
+    pub(crate) fn result(&self, run: RunId) -> RunResult {
+        skillrun_runtime::result::read(&self.data().run(run)).expect("readable").expect("a result")
+    }
+
+    /// Waits until a run is in a state that satisfies.
+    pub(crate) fn wait(&self, run: RunId, what: &str, is_so: impl Fn(&State) -> bool) -> State {
+        let begin = Instant::now();
+        loop {
+            let state = self.state(run);
+            if is_so(&state) {
+                return state;
+            }
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time: {:?} {:?}", state.status, self.types(run));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn wait_over(&self, run: RunId) -> State {
+        self.wait(run, "end", State::is_over)
+    }
+
+    pub(crate) fn wait_asked(&self, run: RunId, interaction: u32) -> State {
+        self.wait(run, "question", |state| {
+            state.status == Some(RunStatus::WaitingUser)
+                && state.question.as_ref().is_some_and(|question| question.interaction_id.0 == interaction)
+        })
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the Log has a message of the assistant's with these words.
+    pub(crate) fn wait_said(&self, run: RunId, words: &str) {
+        self.wait_until(words, || {
+            self.events(run).iter().any(|event| matches!(&event.data, Data::MessageFinal(m) if m.text.contains(words)))
+        });
+    }
+
+    /// Waits until a file of the last attempt's evidence has these words, and the host has noted that.
+    pub(crate) fn wait_recorded(&self, run: RunId, attempt: u32, words: &str) {
+        let audit = self.data().run(run).audit();
+        self.wait_until(words, || {
+            let text = fs::read_to_string(audit.join(format!("stdout.{attempt}.log"))).unwrap_or_default();
+            let noted = format!("\"to\":{}", text.len());
+            text.contains(words)
+                && fs::read_to_string(audit.join(format!("chunks.{attempt}.jsonl")))
+                    .is_ok_and(|all| all.contains(&noted))
+        });
+    }
+
+    /// What was decided about each attempt.
+    pub(crate) fn verdicts(&self, run: RunId) -> Vec<Verdict> {
+        let verdict = |event: Event| {
+            let Data::AttemptEnded(ended) = event.data else { return None };
+            Some(ended.verdict)
+        };
+        self.events(run).into_iter().filter_map(verdict).collect()
+    }
+
+    /// The host of each attempt.
+    pub(crate) fn hosts(&self, run: RunId) -> Vec<u32> {
+        let host = |event: Event| {
+            let Data::AttemptStarted(started) = event.data else { return None };
+            started.host_pid
+        };
+        self.events(run).into_iter().filter_map(host).collect()
+    }
+
+    /// Names of everything in the folder of runs that may be one.
+    pub(crate) fn run_folders(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.data().runs()).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    pub(crate) fn output(&self, run: RunId) -> Value {
+        self.result(run).output.map_or(Value::Null, Value::Object)
+    }
+
+    /// The code a run failed with.
+    pub(crate) fn failure(&self, run: RunId) -> Option<Code> {
+        let events = self.events(run);
+        let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { return None };
+        Some(failed.error.code)
+    }
+
+    /// Nothing of a run is left behind when it is over.
+    pub(crate) fn check_whole(&self, run: RunId) {
+        let events = self.events(run);
+        let is_end =
+            |event: &&Event| matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
+        assert_eq!(events.iter().filter(is_end).count(), 1, "one end: {:?}", self.types(run));
+        assert!(events.last().as_ref().is_some_and(is_end), "and it is the last: {:?}", self.types(run));
+        assert!(events.iter().enumerate().all(|(at, event)| event.seq == at as u64 + 1), "no gap");
+        let state = State::of(&events);
+        let result = self.result(run);
+        assert_eq!(Some(result.status), state.status, "result.json says the same");
+        let marked = processes_of(&self.data().run(run).root().display().to_string());
+        assert_eq!(marked, Vec::<String>::new(), "no process is left");
+    }
+}
+
+/// Command lines of processes that mention a path.
+pub(crate) fn processes_of(path: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        let Ok(words) = fs::read(entry.path().join("cmdline")) else { continue };
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        if words.contains(path) {
+            found.push(words);
+        }
+    }
+    found
+}
+
+pub(crate) fn reply(interaction: u32, text: &str) -> Reply {
+    Reply { interaction_id: InteractionId(interaction), text: text.to_owned(), files: Vec::new(), request_id: None }
+}
+
+/// As a request for a sticky process.
+pub(crate) fn sticky(new: NewRun) -> NewRun {
+    NewRun { continuation: Some(Continuation::Sticky), ..new }
+}
+
+pub(crate) fn speaking(new: NewRun, profile: ProfileId) -> NewRun {
+    NewRun { profile: Some(profile), ..new }
+}
+
+/// On an engine that is killed soon when it does not listen.
+pub(crate) fn impatient(new: NewRun) -> NewRun {
+    on(new, "impatient")
+}
+
+pub(crate) fn on(new: NewRun, engine: &str) -> NewRun {
+    NewRun { engine: engine.to_owned(), ..new }
+}
+
+pub(crate) fn with(new: NewRun, change: impl FnOnce(&mut Options)) -> NewRun {
+    let mut options = new.options.clone();
+    change(&mut options);
+    NewRun { options, ..new }
+}
+
+/// The end that no process can ignore.
+pub(crate) fn kill_hard(pid: u32) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process");
+    kill_process(pid, Signal::KILL).expect("killed");
+}

@@ -1,0 +1,94 @@
+//! Every format that the scripted engine speaks, once through in each mode.
+
+use serde_json::json;
+use skillrun_model::status::Continuation;
+use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
+
+use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
+use crate::runs::offline::{Told, check_same};
+
+const WORKS: &str = "- - think: Let me see.\n  - tool: {name: shell, input: {command: ls}, output: notes.md}\n  \
+                     - usage: {input: 20, output: 4}\n  - output: {answer: blue}\n    done: true\n";
+const ASKS: &str = "- - think: Let me see.\n  - ask: {kind: choose_one, prompt: Which colour?, options: [red, blue]}\n\
+                    - - expect_reply: blue\n  - output: {answer: '{{reply}}'}\n    done: true\n";
+
+fn check(lab: &Lab, run: RunId, mode: ExecutionMode, profile: ProfileId) {
+    assert_eq!(lab.state(run).status, Some(RunStatus::Succeeded), "{profile}: {:?}", lab.types(run));
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }), "{profile}");
+    let schema = lab.path("skills").join("probe/assets/output.json");
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
+    lab.check_whole(run);
+}
+
+#[test]
+fn every_format_in_auto() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let auto = ExecutionMode::Auto;
+    let new = lab.new_run(auto, WORKS);
+    let runs: Vec<(RunId, ProfileId)> = ProfileId::ALL
+        .iter()
+        // A protocol needs a peer; see `acp`.
+        .filter(|profile| **profile != ProfileId::AcpJsonrpc)
+        .map(|profile| (runtime.submit(speaking(new.clone(), *profile)).expect("accepted"), *profile))
+        .collect();
+    runs.iter().for_each(|(run, _)| drop(lab.wait_over(*run)));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    runs.iter().for_each(|(run, profile)| check(&lab, *run, auto, *profile));
+}
+
+#[test]
+fn every_format_that_can_continue_after_a_question() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let interactive = ExecutionMode::Interactive;
+    let resumable = |profile: &&ProfileId| profile.continuation() == Continuation::Resumable;
+    let new = lab.new_run(interactive, ASKS);
+    let mut runs = Vec::new();
+    for profile in ProfileId::ALL.iter().filter(resumable) {
+        let new = speaking(new.clone(), *profile);
+        runs.push((runtime.submit(new.clone()).expect("accepted"), *profile));
+        // The text format shows the end of its turn by its exit, so no process can continue.
+        if *profile != ProfileId::IflowText {
+            runs.push((runtime.submit(sticky(new)).expect("accepted"), *profile));
+        }
+    }
+    assert!(runs.len() > 10, "{runs:?}");
+    for (run, profile) in &runs {
+        let state = lab.wait(*run, "question", |state| state.is_over() || state.status == Some(RunStatus::WaitingUser));
+        let question = state.question.unwrap_or_else(|| panic!("{profile}: {:?}", lab.types(*run)));
+        assert_eq!((question.prompt.as_str(), question.options.len()), ("Which colour?", 2), "{profile}");
+        runtime.reply(*run, reply(1, "blue")).expect("answered");
+    }
+    runs.iter().for_each(|(run, _)| drop(lab.wait_over(*run)));
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    for (run, profile) in &runs {
+        assert_eq!(lab.state(*run).attempt.0, 2);
+        check(&lab, *run, interactive, *profile);
+    }
+}
+
+#[test]
+fn an_unknown_session_is_reported_as_unknown() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let new = lab.new_run(ExecutionMode::Interactive, ASKS);
+    let resumable = |profile: &&ProfileId| profile.continuation() == Continuation::Resumable;
+    let runs: Vec<(RunId, ProfileId)> = ProfileId::ALL
+        .iter()
+        .filter(resumable)
+        .map(|profile| (runtime.submit(speaking(new.clone(), *profile)).expect("accepted"), *profile))
+        .collect();
+    for (run, _) in &runs {
+        lab.wait_asked(*run, 1);
+        std::fs::remove_dir_all(lab.data().run(*run).home().join(".scripted")).expect("forgotten");
+        runtime.reply(*run, reply(1, "blue")).expect("answered");
+    }
+    for (run, profile) in &runs {
+        lab.wait_over(*run);
+        let error = lab.result(*run).error.expect("an error");
+        assert_eq!(error.code, Code::SessionNotFound, "{profile}: {}", error.message);
+    }
+    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    runs.iter().for_each(|(run, _)| lab.check_whole(*run));
+}
