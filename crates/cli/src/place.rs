@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 
 use skillrun_catalog::{Catalog, Opened};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogErrorKind, LogRead};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogErrorKind, LogLine, ReadEnd};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
 use skillrun_runtime::owners::{OwnerRequest, ask};
@@ -100,19 +101,12 @@ impl CommandContext {
 
     /// Every event of a run, in order.
     pub(crate) fn events(&self, run: RunId, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
-        let mut cursor = Cursor::BEGINNING;
-        loop {
-            match self.log.read(run, cursor, Limits::default())? {
-                LogRead::Page(page) if page.is_empty() => return Ok(()),
-                LogRead::Page(page) => {
-                    for line in page.lines() {
-                        take(line.event()?)?;
-                    }
-                    cursor = page.cursor();
-                }
-                LogRead::Reset(_) => cursor = Cursor::BEGINNING,
-            }
-        }
+        let mut each = |line: LogLine<'_>| {
+            take(line.event()?)?;
+            Ok::<_, Failure>(ControlFlow::Continue(()))
+        };
+        while let ReadEnd::Reset(_) = self.log.for_each(run, Cursor::BEGINNING, Limits::default(), &mut each)? {}
+        Ok(())
     }
 
     pub(crate) fn state(&self, run: RunId) -> Result<State, Failure> {

@@ -3,6 +3,7 @@
 //! A case gets a function that creates an empty Log and a value that must live as long as it.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -70,16 +71,13 @@ pub(crate) fn tailed(tailed: Tailed) -> Page {
 
 /// All events, in pages of the given size.
 pub(crate) fn read_all(log: &(impl EventLog + ?Sized), run: RunId, limits: Limits) -> Vec<Event> {
-    let mut cursor = Cursor::BEGINNING;
     let mut all = Vec::new();
-    loop {
-        let page = page(log.read(run, cursor, limits).expect("a page"));
-        if page.is_empty() {
-            return all;
-        }
-        cursor = page.cursor();
-        all.extend(page.events().expect("events"));
-    }
+    let read = log.for_each(run, Cursor::BEGINNING, limits, |line| {
+        all.push(line.event()?);
+        Ok::<_, LogError>(ControlFlow::Continue(()))
+    });
+    assert!(matches!(read, Ok(ReadEnd::At(_))), "{read:?}");
+    all
 }
 
 fn seqs(page: &Page) -> Vec<u64> {

@@ -1,13 +1,15 @@
 //! The interface of every Log, whatever its storage. No file occurs here, so that a stream shared by several machines
 //! can implement the same trait.
 
+use std::ops::ControlFlow;
+
 use skillrun_model::rasp::{Event, LogHead};
 use skillrun_model::{RunId, Timestamp};
 
 use crate::bells::{Subscription, Wake};
 use crate::cursor::{Cursor, Head, Seq};
 use crate::error::{Damage, LogError};
-use crate::page::{Limits, LogRead};
+use crate::page::{Limits, LogLine, LogRead};
 
 /// When an append may return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +60,30 @@ pub trait EventLog: Send + Sync {
     /// is its writer.
     fn remove(&self, run: RunId, at: Timestamp) -> Result<(), LogError>;
 
+    /// Passes the events after the cursor to `each`, in order, until it breaks or the Log ends. The Log is read in pages
+    /// of `limits`; events that are appended meanwhile are passed on too.
+    fn for_each<E: From<LogError>>(
+        &self,
+        run: RunId,
+        mut cursor: Cursor,
+        limits: Limits,
+        mut each: impl FnMut(LogLine<'_>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<ReadEnd, E> {
+        loop {
+            let page = match self.read(run, cursor, limits)? {
+                LogRead::Page(page) if page.is_empty() => return Ok(ReadEnd::At(cursor)),
+                LogRead::Page(page) => page,
+                LogRead::Reset(head) => return Ok(ReadEnd::Reset(head)),
+            };
+            for line in page.lines() {
+                if each(line)?.is_break() {
+                    return Ok(ReadEnd::At(Cursor::new(page.epoch(), line.seq)));
+                }
+            }
+            cursor = page.cursor();
+        }
+    }
+
     fn next_seq(&self, run: RunId) -> Result<Seq, LogError> {
         self.head(run).map(|head| head.next_seq)
     }
@@ -76,6 +102,15 @@ pub trait EventLog: Send + Sync {
             LogRead::Reset(_) => Ok(None),
         }
     }
+}
+
+/// Where [`EventLog::for_each`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadEnd {
+    /// After the event at which the reader broke, or at the end of the Log.
+    At(Cursor),
+    /// See [`LogRead::Reset`]. Events may have been passed on that the Log does not have any more.
+    Reset(Head),
 }
 
 /// What was found when a Log was opened for writing.

@@ -4,6 +4,7 @@
 //! are carried out, and `result.json` is on disk before the last event is.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
     self as life, Decision, Effect, HostState, Input, Opening, Refusal, RunOptions, SessionLeft, State,
 };
-use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, LogRead, Seq};
+use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, ReadEnd, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::verdict::RunError;
@@ -452,18 +453,13 @@ pub(crate) fn read_lines(
     run: RunId,
     mut take: impl FnMut(LogLine<'_>, Event) -> Result<(), RuntimeError>,
 ) -> Result<(), RuntimeError> {
-    let mut cursor = Cursor::BEGINNING;
-    loop {
-        match log.read(run, cursor, Limits::default())? {
-            LogRead::Page(page) if page.is_empty() => return Ok(()),
-            LogRead::Page(page) => {
-                for line in page.lines() {
-                    take(line, line.event()?)?;
-                }
-                cursor = page.cursor();
-            }
-            LogRead::Reset(_) => return Err(changed(run)),
-        }
+    let end = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        take(line, line.event()?)?;
+        Ok::<_, RuntimeError>(ControlFlow::Continue(()))
+    })?;
+    match end {
+        ReadEnd::At(_) => Ok(()),
+        ReadEnd::Reset(_) => Err(changed(run)),
     }
 }
 

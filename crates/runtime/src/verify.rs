@@ -25,10 +25,12 @@ mod order;
 mod pass;
 mod views;
 
+use std::ops::ControlFlow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_log::{
-    Cursor, Damage, EventLog, FileLog, Limits, LineHash, LogError, LogErrorKind, LogLine, LogRead, Seq,
+    Cursor, Damage, EventLog, FileLog, Limits, LineHash, LogError, LogErrorKind, LogLine, ReadEnd, Seq,
 };
 use skillrun_model::rasp::{Event, LogHead};
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
@@ -274,30 +276,17 @@ pub(crate) fn read(
     until: Seq,
     mut each: impl FnMut(LogLine<'_>, Event),
 ) -> Result<LogEnd, RuntimeError> {
-    let mut cursor = Cursor::BEGINNING;
-    loop {
-        let page = match log.read(run, cursor, Limits::default()) {
-            Ok(LogRead::Page(page)) if page.is_empty() => return Ok(LogEnd::Reached),
-            Ok(LogRead::Page(page)) => page,
-            Ok(LogRead::Reset(_)) => return Ok(LogEnd::Changed),
-            Err(error) => return damaged(error),
-        };
-        for line in page.lines() {
-            if line.seq >= until {
-                return Ok(LogEnd::Reached);
-            }
-            match line.event() {
-                Ok(event) => each(line, event),
-                Err(error) => return damaged(error),
-            }
+    let end = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        if line.seq >= until {
+            return Ok(ControlFlow::Break(()));
         }
-        cursor = page.cursor();
+        each(line, line.event()?);
+        Ok::<_, LogError>(ControlFlow::Continue(()))
+    });
+    match end {
+        Ok(ReadEnd::At(_)) => Ok(LogEnd::Reached),
+        Ok(ReadEnd::Reset(_)) => Ok(LogEnd::Changed),
+        Err(LogError { kind: LogErrorKind::Damaged(damage), .. }) => Ok(LogEnd::Damaged(damage)),
+        Err(error) => Err(error.into()),
     }
-}
-
-fn damaged(error: LogError) -> Result<LogEnd, RuntimeError> {
-    if let LogErrorKind::Damaged(damage) = error.kind {
-        return Ok(LogEnd::Damaged(damage));
-    }
-    Err(error.into())
 }

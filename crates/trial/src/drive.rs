@@ -3,13 +3,14 @@
 
 use std::fmt;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, Limits, LogError, LogRead as Read};
+use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::interaction::{OnDeadline, Pending};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{RunId, RunStatus};
@@ -182,15 +183,17 @@ impl Driving<'_> {
 
     fn read(&mut self) -> Result<(), DriveError> {
         loop {
-            match self.runtime.log().read(self.run, self.cursor, Limits::default())? {
-                Read::Page(page) if page.is_empty() => return Ok(()),
-                Read::Page(page) => {
-                    for line in page.lines() {
-                        self.event(&line.event()?);
-                    }
-                    self.cursor = page.cursor();
+            let runtime = self.runtime;
+            let read = runtime.log().for_each(self.run, self.cursor, Limits::default(), |line| {
+                self.event(&line.event()?);
+                Ok::<_, LogError>(ControlFlow::Continue(()))
+            })?;
+            match read {
+                ReadEnd::At(cursor) => {
+                    self.cursor = cursor;
+                    return Ok(());
                 }
-                Read::Reset(_) => {
+                ReadEnd::Reset(_) => {
                     self.cursor = Cursor::BEGINNING;
                     self.state = State::default();
                 }

@@ -4,12 +4,13 @@
 //! comes next is one after a line that is there; what is appended then can be read; the index decides nothing.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogErrorKind, LogRead, Seq};
+use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, ReadEnd, Seq};
 use skillrun_model::rasp::data::RawText;
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Timestamp};
@@ -94,25 +95,20 @@ fn append(log: &FileLog, seq: u64, text: usize) {
 /// The lines a reader gets before the Log ends or is damaged.
 fn read(log: &FileLog) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
-    let mut cursor = Cursor::BEGINNING;
-    loop {
-        match log.read(run(), cursor, Limits { events: 7, bytes: 1 << 20 }) {
-            Ok(LogRead::Page(page)) if page.is_empty() => return lines,
-            Ok(LogRead::Page(page)) => {
-                for line in page.lines() {
-                    lines.push(line.json().to_vec());
-                    assert_eq!(line.seq.0, lines.len() as u64, "a gap");
-                }
-                cursor = page.cursor();
-            }
-            Ok(LogRead::Reset(head)) => panic!("a reset to {head:?} in the middle"),
-            Err(error) => {
-                assert_sentence(&error.to_string());
-                assert!(matches!(error.kind, LogErrorKind::Damaged(_)), "{error}");
-                return lines;
-            }
+    let read = log.for_each(run(), Cursor::BEGINNING, Limits { events: 7, bytes: 1 << 20 }, |line| {
+        lines.push(line.json().to_vec());
+        assert_eq!(line.seq.0, lines.len() as u64, "a gap");
+        Ok::<_, LogError>(ControlFlow::Continue(()))
+    });
+    match read {
+        Ok(ReadEnd::At(_)) => {}
+        Ok(ReadEnd::Reset(head)) => panic!("a reset to {head:?} in the middle"),
+        Err(error) => {
+            assert_sentence(&error.to_string());
+            assert!(matches!(error.kind, LogErrorKind::Damaged(_)), "{error}");
         }
     }
+    lines
 }
 
 /// The seq of a line, read without the Log's own reader.

@@ -1,6 +1,7 @@
 //! Event streams and histories of a run: RASP and FCMP.
 
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{EventLog, Limits, LogRead};
+use skillrun_log::{EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::rasp::Category;
 use skillrun_model::{AttemptNumber, RunId, Stream, Timestamp};
 use skillrun_runtime::evidence_views;
@@ -391,7 +392,7 @@ async fn events_history(
             None => 1,
         };
         let first = wanted.from_seq.max(from_moment).max(1);
-        let mut at = match wanted.after {
+        let at = match wanted.after {
             Some(after) if after.after.saturating_add(1) >= first => after,
             Some(_) | None => Position { epoch: head.epoch, after: first - 1 },
         };
@@ -401,18 +402,15 @@ async fn events_history(
         if at.after >= end.after {
             return Ok(filling.page(end));
         }
-        while !filling.is_full {
-            let limits = Limits { events: wanted.limit.max(PAGE_READ_AHEAD), bytes: PAGE_BYTES };
-            match log.read(run, at.cursor(), limits)? {
-                LogRead::Page(page) if page.is_empty() => break,
-                LogRead::Page(page) => {
-                    page.lines().for_each(|line| filling.offer(line.seq.0, line.json()));
-                    at = page.cursor().into();
-                }
-                LogRead::Reset(_) => return Err(is_reset(run)),
-            }
+        let limits = Limits { events: wanted.limit.max(PAGE_READ_AHEAD), bytes: PAGE_BYTES };
+        let read = log.for_each(run, at.cursor(), limits, |line| {
+            filling.offer(line.seq.0, line.json());
+            Ok::<_, LogError>(if filling.is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        match read {
+            ReadEnd::At(_) => Ok(filling.page(end)),
+            ReadEnd::Reset(_) => Err(is_reset(run)),
         }
-        Ok(filling.page(end))
     })
     .await
 }

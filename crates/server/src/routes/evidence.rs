@@ -2,6 +2,7 @@
 
 use std::io;
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,7 +12,7 @@ use axum::routing::get;
 use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{Cursor, EventLog, Limits, LogRead};
+use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runtime::RunRecord;
@@ -167,21 +168,14 @@ pub(crate) struct AttemptList {
 
 /// Every event of a run, in order. Blocking.
 pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Event)) -> HttpResult<()> {
-    let mut cursor = Cursor::BEGINNING;
-    loop {
-        match service.log.read(run, cursor, Limits::default())? {
-            LogRead::Page(page) if page.is_empty() => return Ok(()),
-            LogRead::Page(page) => {
-                for line in page.lines() {
-                    take(line.event()?);
-                }
-                cursor = page.cursor();
-            }
-            LogRead::Reset(_) => {
-                return Err(
-                    Problem::new(ProblemCode::CursorReset, "the Log was repaired while it was being read").of_run(run)
-                );
-            }
+    let end = service.log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        take(line.event()?);
+        Ok::<_, LogError>(ControlFlow::Continue(()))
+    })?;
+    match end {
+        ReadEnd::At(_) => Ok(()),
+        ReadEnd::Reset(_) => {
+            Err(Problem::new(ProblemCode::CursorReset, "the Log was repaired while it was being read").of_run(run))
         }
     }
 }

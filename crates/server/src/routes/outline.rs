@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::Json;
@@ -14,7 +15,7 @@ use axum::routing::get;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{EventLog, Limits, LogRead};
+use skillrun_log::{EventLog, Limits, ReadEnd};
 use skillrun_model::rasp::{EventType, Level};
 use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
 
@@ -35,7 +36,7 @@ const MANY_MAX: u64 = 50_000;
 /// Size of one read of a Log.
 const PIECE: usize = 1 << 20;
 
-/// Limits of a response. Only the number of events is exact: the last piece that is read may exceed the other limits.
+/// Limits of a response. Only the number of events is exact: the last event may exceed the other limits.
 #[derive(Debug, Clone, Copy)]
 struct Most {
     events: u64,
@@ -233,24 +234,24 @@ fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> HttpRe
     let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
     let from_seq = from_seq.max(1);
     let last = end.after.min((from_seq - 1).saturating_add(most.events));
-    let mut at = Position { epoch: head.epoch, after: from_seq - 1 };
+    let at = Position { epoch: head.epoch, after: from_seq - 1 };
     let mut drawing = Drawing::new(end, from_seq);
-    while at.after < last && drawing.has_room(most) {
-        let events = usize::try_from(last - at.after).unwrap_or(usize::MAX);
-        let page = match log.read(run, at.cursor(), Limits { events, bytes: PIECE })? {
-            LogRead::Page(page) if page.is_empty() => break,
-            LogRead::Page(page) => page,
-            LogRead::Reset(_) => return Err(is_reset(run)),
-        };
-        for line in page.lines() {
-            drawing.add(line.json()).map_err(|error| {
-                let words = format!("failed to read event {} ({error})", line.seq.0);
-                Problem::new(ProblemCode::Internal, words).of_run(run)
-            })?;
-        }
-        at = page.cursor().into();
+    if at.after >= last {
+        return Ok(drawing.outline);
     }
-    Ok(drawing.outline)
+    let events = usize::try_from(last - at.after).unwrap_or(usize::MAX);
+    let read = log.for_each(run, at.cursor(), Limits { events, bytes: PIECE }, |line| {
+        drawing.add(line.json()).map_err(|error| {
+            let words = format!("failed to read event {} ({error})", line.seq.0);
+            Problem::new(ProblemCode::Internal, words).of_run(run)
+        })?;
+        let is_enough = line.seq.0 >= last || !drawing.has_room(most);
+        Ok::<_, Problem>(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    match read {
+        ReadEnd::At(_) => Ok(drawing.outline),
+        ReadEnd::Reset(_) => Err(is_reset(run)),
+    }
 }
 
 async fn events_outline(

@@ -1,13 +1,14 @@
 //! Real runs of an engine against a scripted model, each in a world of its own.
 
 use std::num::NonZero;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use skillrun_engine::Descriptor;
-use skillrun_log::{Cursor, EventLog, Limits, LogRead as Page};
+use skillrun_log::{Cursor, EventLog, Limits, LogError};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Data;
 use skillrun_model::status::Continuation;
@@ -196,17 +197,12 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
 
 /// Whether the Log of a run contains a tool call.
 fn has_tool_calls(runtime: &Runtime, run: RunId) -> bool {
-    let mut cursor = Cursor::BEGINNING;
+    let is_tool = |data: &Data| matches!(data, Data::ToolCallStarted(_) | Data::ToolCallCompleted(_));
+    let mut found = false;
+    let read = runtime.log().for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        found = line.event().is_ok_and(|event| is_tool(&event.data));
+        Ok::<_, LogError>(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    });
     // An unreadable Log counts as one without tool calls.
-    while let Ok(Page::Page(page)) = runtime.log().read(run, cursor, Limits::default()) {
-        if page.is_empty() {
-            return false;
-        }
-        let is_tool = |data: &Data| matches!(data, Data::ToolCallStarted(_) | Data::ToolCallCompleted(_));
-        if page.lines().any(|line| line.event().is_ok_and(|event| is_tool(&event.data))) {
-            return true;
-        }
-        cursor = page.cursor();
-    }
-    false
+    read.is_ok() && found
 }

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::Deserialize;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogLine, LogRead, Page, Seq, Tail, Tailed};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogLine, Page, ReadEnd, Seq, Tail, Tailed};
 use skillrun_model::fcmp::{FcmpEvent, Meta};
 use skillrun_model::rasp::Event;
 use skillrun_model::wire::LineWriter;
@@ -55,13 +56,13 @@ fn read(log: &FileLog, run: RunId, printer: &mut Printer) -> Result<(), Failure>
         What::Transcript | What::Fcmp | What::Document => Cursor::BEGINNING,
     };
     loop {
-        match log.read(run, cursor, Limits::default())? {
-            LogRead::Page(page) if page.is_empty() => return Ok(()),
-            LogRead::Page(page) => {
-                printer.page(&page)?;
-                cursor = page.cursor();
-            }
-            LogRead::Reset(_) => {
+        let read = log.for_each(run, cursor, Limits::default(), |line| {
+            printer.line(&line)?;
+            Ok::<_, Failure>(ControlFlow::Continue(()))
+        })?;
+        match read {
+            ReadEnd::At(_) => return printer.lines.flush().map_err(to_stdout),
+            ReadEnd::Reset(_) => {
                 printer.reset();
                 cursor = Cursor::BEGINNING;
             }
@@ -164,12 +165,16 @@ impl Printer {
 
     fn page(&mut self, page: &Page) -> Result<(), Failure> {
         for line in page.lines() {
-            match self.what {
-                What::Rasp => self.rasp(&line)?,
-                What::Transcript | What::Fcmp | What::Document => self.event(line.event()?)?,
-            }
+            self.line(&line)?;
         }
         self.lines.flush().map_err(to_stdout)
+    }
+
+    fn line(&mut self, line: &LogLine<'_>) -> Result<(), Failure> {
+        match self.what {
+            What::Rasp => self.rasp(line),
+            What::Transcript | What::Fcmp | What::Document => self.event(line.event()?),
+        }
     }
 
     /// The exact bytes of the line; on a terminal, equivalent JSON without characters that hide or reverse text.

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -13,7 +14,7 @@ use skillrun_evidence::error::EvidenceErrorKind;
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Extent, FeedStep, Folder, LiveFeed, Patterns};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, Limits, LogRead};
+use skillrun_log::{Cursor, EventLog, Limits, ReadEnd};
 use skillrun_model::{AttemptNumber, IgnoredError, RunId, Stream};
 
 use super::visible::Visible;
@@ -153,15 +154,16 @@ enum Watched {
 /// Reads what is new in the Log.
 fn read(place: &CommandContext, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<(), Failure> {
     loop {
-        match place.log.read(run, *cursor, Limits::default())? {
-            LogRead::Page(page) if page.is_empty() => return Ok(()),
-            LogRead::Page(page) => {
-                for line in page.lines() {
-                    state.evolve(&line.event()?);
-                }
-                *cursor = page.cursor();
+        let read = place.log.for_each(run, *cursor, Limits::default(), |line| {
+            state.evolve(&line.event()?);
+            Ok::<_, Failure>(ControlFlow::Continue(()))
+        })?;
+        match read {
+            ReadEnd::At(end) => {
+                *cursor = end;
+                return Ok(());
             }
-            LogRead::Reset(_) => (*state, *cursor) = (State::default(), Cursor::BEGINNING),
+            ReadEnd::Reset(_) => (*state, *cursor) = (State::default(), Cursor::BEGINNING),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogRead, Seq};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, ReadEnd, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
@@ -225,16 +226,18 @@ impl Following<'_> {
 
     /// Reads and shows what is new in the Log.
     fn read(&mut self) -> Result<(), Failure> {
+        let log = self.owner.runtime.log().clone();
         loop {
-            match self.owner.runtime.log().read(self.run, self.cursor, Limits::default())? {
-                LogRead::Page(page) if page.is_empty() => return Ok(()),
-                LogRead::Page(page) => {
-                    for line in page.lines() {
-                        self.event(line.event()?)?;
-                    }
-                    self.cursor = page.cursor();
+            let read = log.for_each(self.run, self.cursor, Limits::default(), |line| {
+                self.event(line.event()?)?;
+                Ok::<_, Failure>(ControlFlow::Continue(()))
+            })?;
+            match read {
+                ReadEnd::At(cursor) => {
+                    self.cursor = cursor;
+                    return Ok(());
                 }
-                LogRead::Reset(_) => {
+                ReadEnd::Reset(_) => {
                     (self.cursor, self.state) = (Cursor::BEGINNING, State::default());
                     self.fcmp = FcmpTranslator::default();
                 }

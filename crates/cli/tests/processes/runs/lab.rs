@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use skillrun_engine::Engines;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, Limits, LogRead};
+use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
@@ -158,17 +159,12 @@ impl Lab {
     pub(crate) fn events(&self, run: RunId) -> Vec<Event> {
         let log = skillrun_log::FileLog::new(self.data().runs());
         let mut events = Vec::new();
-        let mut cursor = Cursor::BEGINNING;
-        loop {
-            match log.read(run, cursor, Limits::default()).expect("readable") {
-                LogRead::Page(page) if page.is_empty() => return events,
-                LogRead::Page(page) => {
-                    events.extend(page.events().expect("events"));
-                    cursor = page.cursor();
-                }
-                LogRead::Reset(_) => panic!("a reset from the beginning"),
-            }
-        }
+        let read = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+            events.push(line.event()?);
+            Ok::<_, LogError>(ControlFlow::Continue(()))
+        });
+        assert!(matches!(read.expect("readable"), ReadEnd::At(_)), "a reset from the beginning");
+        events
     }
 
     pub(crate) fn types(&self, run: RunId) -> Vec<&'static str> {
