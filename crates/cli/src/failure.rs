@@ -12,9 +12,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use skillrun_auth::AuthError;
+use skillrun_base::suggest::closest;
 use skillrun_catalog::CatalogError;
 use skillrun_engine::GetError;
-use skillrun_engine::suggest::closest;
 use skillrun_evidence::EvidenceError;
 use skillrun_log::LogError;
 use skillrun_model::error_class::{file_error_reason as reason, source_texts};

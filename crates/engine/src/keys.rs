@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::LoadErrorKind;
-use crate::suggest::closest;
+use skillrun_base::suggest::closest;
 
 /// What is wrong, and where in the text.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::descriptor::{Descriptor, DescriptorOrigin};
 use crate::error::{GetError, LoadError, LoadErrorKind};
 use crate::read::{is_engine_name, read};
-use crate::suggest::closest;
+use skillrun_base::suggest::closest;
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {

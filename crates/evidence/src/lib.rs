@@ -35,7 +35,6 @@ pub mod recorder;
 pub mod tail;
 #[cfg(test)]
 mod testing;
-pub mod whole_file;
 
 pub use error::EvidenceError;
 pub use feed::{Feed, FeedStep};
@@ -48,4 +47,5 @@ pub use patterns::{PatternError, Patterns};
 pub use recorder::Recorder;
 pub use tail::Tail;
 
+pub use skillrun_base::whole_file;
 pub use skillrun_model::Stream;

@@ -1,6 +1,6 @@
 //! The closed list of settings. `docs/configuration.md` describes each; a test compares the two.
 
-use skillrun_engine::suggest::closest;
+use skillrun_base::suggest::closest;
 
 /// A setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

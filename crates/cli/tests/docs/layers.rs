@@ -8,6 +8,7 @@ use testkit::paths;
 /// From the words to the command. Crates that do not exist yet have their place already.
 const ORDER: &[&str] = &[
     "skillrun-model",
+    "skillrun-base",
     "skillrun-evidence",
     "skillrun-collect",
     "skillrun-parse",

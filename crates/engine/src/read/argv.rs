@@ -4,8 +4,8 @@ use crate::descriptor::{Command, PromptWays, Protocol};
 use crate::error::LoadErrorKind;
 use crate::keys::{KeyProblem, KeyResult, Value};
 use crate::launch::MAX_ARGUMENT;
-use crate::suggest::closest;
 use crate::template::{ArgvPart, Placeholder, Template, TemplateProblem};
+use skillrun_base::suggest::closest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {

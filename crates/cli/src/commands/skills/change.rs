@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use skillrun_engine::suggest::closest;
+use skillrun_base::suggest::closest;
 use skillrun_skill::archive::{self, ArchiveErrorKind};
 use skillrun_skill::{Existing, scaffold};
 

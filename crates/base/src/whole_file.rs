@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Mode of everything in `.audit`: the files hold what engines wrote, secrets too.
-pub(crate) const PRIVATE: u32 = 0o600;
+pub const PRIVATE: u32 = 0o600;
 
 /// A new append-only file, readable by its owner alone: if another process truncates it, its length shows that.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(PRIVATE).open(path)
 }
 
