@@ -1,6 +1,15 @@
 //! Tools that have nothing to do with runs and that many crates need. Each exists once, here.
 //!
-//! - [`whole_file`]: files that exist completely or not at all. [`suggest`]: "did you mean".
+//! - [`files`]: reads files with a limit, and creates files and folders that only their owner may access.
+//! - [`whole_file`]: replaces files as a whole, with an explicit choice of what is synced.
+//! - [`file_lock`]: locks between processes. [`sync`]: locks between threads.
+//! - [`wait`]: waits for a condition, and retries, with a time limit.
+//! - [`yaml`]: YAML with limits against hostile text. [`suggest`]: "did you mean".
 
+pub mod file_lock;
+pub mod files;
 pub mod suggest;
+pub mod sync;
+pub mod wait;
 pub mod whole_file;
+pub mod yaml;
