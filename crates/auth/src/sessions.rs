@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use skillrun_base::sync::lock;
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
@@ -159,7 +160,7 @@ impl Sessions {
 
     /// If the file cannot be written, nothing changes.
     fn change(&self, change: impl FnOnce(&mut Vec<Session>)) -> Result<(), AuthError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = lock(&self.writing);
         let mut open = self.open().to_vec();
         change(&mut open);
         let failed = |error: serde_json::Error| AuthError::file(&self.path, "written")(error.into());

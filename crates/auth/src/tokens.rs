@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use skillrun_base::sync::lock;
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
@@ -119,7 +120,7 @@ impl Tokens {
     }
 
     fn entries(&self, now: Timestamp) -> Arc<[TokenEntry]> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         let stamp = match fs::metadata(self.list.path()) {
             Ok(metadata) => Stamp::from(&metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Stamp::Missing,

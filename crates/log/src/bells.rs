@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use skillrun_base::sync::lock;
 use skillrun_model::RunId;
 
 /// Called when there may be something new. It runs on the thread that appended: it must be quick, and must not call the
@@ -46,7 +47,7 @@ impl<O> Bells<O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     pub(crate) fn ring(&self, run: RunId) {

@@ -1,8 +1,9 @@
 //! A Log in memory: the same lines and the same answers, but not persistent.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use skillrun_base::sync::lock;
 use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, Timestamp};
 
@@ -81,7 +82,7 @@ impl Lines {
 
 impl MemoryLog {
     fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Kept>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.runs)
     }
 
     fn with<T>(&self, run: RunId, act: impl FnOnce(&mut Lines) -> Result<T, LogErrorKind>) -> Result<T, LogError> {

@@ -1,9 +1,10 @@
 //! A reader that waits for more. It neither delays events nor buffers them: whatever its speed, it reads from the Log.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::{lock, wait_while};
 use skillrun_model::RunId;
 
 use crate::bells::Subscription;
@@ -87,29 +88,16 @@ fn lost(error: LogError) -> LogError {
 
 impl Bell {
     fn rung(&self) -> u64 {
-        *self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.rung)
     }
 
     fn ring(&self) {
-        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *lock(&self.rung) += 1;
         self.news.notify_all();
     }
 
     /// Whether the bell rang more than `seen` times before the deadline. Without a deadline it waits indefinitely.
     fn wait(&self, seen: u64, deadline: Option<Instant>) -> bool {
-        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
-        while *rung == seen {
-            rung = match deadline {
-                None => self.news.wait(rung).unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return false;
-                    }
-                    self.news.wait_timeout(rung, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
-        true
+        wait_while(&self.news, lock(&self.rung), deadline, |rung| *rung == seen).is_some()
     }
 }

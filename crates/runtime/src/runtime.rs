@@ -15,9 +15,10 @@ mod surroundings;
 mod take_up;
 mod threads;
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::{lock, wait_while};
 use skillrun_log::{FileLog, LogError, LogErrorKind};
 use skillrun_model::RunId;
 use skillrun_skill::Layers;
@@ -53,7 +54,7 @@ pub(crate) struct Inner {
 
 impl Inner {
     fn desk(&self) -> MutexGuard<'_, RunTable> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.desk)
     }
 }
 
@@ -237,20 +238,7 @@ impl Drop for Runtime {
 impl Inner {
     fn wait_until(&self, timeout: Duration, is_so: impl Fn(&RunTable) -> bool) -> bool {
         let deadline = Instant::now().checked_add(timeout);
-        let mut desk = self.desk();
-        while !is_so(&desk) {
-            desk = match deadline {
-                None => self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return false;
-                    }
-                    self.changed.wait_timeout(desk, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
-        true
+        wait_while(&self.changed, self.desk(), deadline, |desk| !is_so(desk)).is_some()
     }
 
     /// Becomes the owner of a run for a moment.

@@ -15,9 +15,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::lock;
 use tokio::sync::Notify;
 
 use skillrun_auth::Who;
@@ -400,7 +401,7 @@ impl Places {
 
     fn table(&self) -> MutexGuard<'_, Table> {
         // Nothing panics while the lock is held with a half-made change.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// A place for a connection that was accepted.

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::lock;
 use skillrun_model::{IgnoredError, RunId, Timestamp};
 
 use super::address::{PrivateAddresses, Url};
@@ -19,7 +20,7 @@ use super::follow::{self, FollowRest, Unread};
 use super::outbox::Held;
 use super::record::{Delivery, DeliveryState, Meaning};
 use super::send::Tried;
-use super::shared::{Entry, OnDisk, Outcome, Shared, Thread, lock};
+use super::shared::{Entry, OnDisk, Outcome, Shared, Thread};
 
 /// Minimum interval between two reads of a run that writes without a pause.
 const LOG_READ_INTERVAL: Duration = Duration::from_millis(50);

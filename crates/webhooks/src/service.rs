@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::lock;
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
 use skillrun_runtime::{Clock, DataFolder};
@@ -15,7 +16,7 @@ use super::outbox::{Outbox, OutboxError};
 use super::record::{Delivery, Record};
 use super::secret_file::{self, Random, SecretFileError};
 use super::send::Sender;
-use super::shared::{Counts, Entry, OnDisk, Pace, Parts, Shared, Thread, lock};
+use super::shared::{Counts, Entry, OnDisk, Pace, Parts, Shared, Thread};
 use super::sign::{Secret, SecretError};
 
 /// Time limit for tries under way when the service stops.

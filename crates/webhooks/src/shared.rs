@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use skillrun_base::sync::{lock, wait_timeout};
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
 use skillrun_runtime::Clock;
@@ -107,10 +108,6 @@ pub(super) struct Shared {
     bell: Condvar,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").field("outbox", &self.outbox).finish_non_exhaustive()
@@ -170,7 +167,7 @@ impl Shared {
                 Err(until) => until,
             };
             let wait = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            inbox = self.bell.wait_timeout(inbox, wait).unwrap_or_else(PoisonError::into_inner).0;
+            inbox = wait_timeout(&self.bell, inbox, wait);
         }
     }
 

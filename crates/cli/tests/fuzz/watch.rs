@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use skillrun_base::sync::lock;
 
 use crate::drive::{Input, leave};
 
@@ -34,7 +36,7 @@ impl Watch {
         let (at_hand, seed) = (watch.at_hand.clone(), watch.seed.clone());
         thread::spawn(move || {
             while over.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                let late = at_hand.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let late = lock(&at_hand).clone();
                 if let Some((_, input)) = late.filter(|(begin, _)| begin.elapsed() > LONGEST_CASE) {
                     give_up(target, seed.load(Ordering::Relaxed), &*input);
                 }
@@ -53,7 +55,7 @@ impl Watch {
     }
 
     fn set(&self, at_hand: Option<(Instant, Arc<dyn Input>)>) {
-        *self.at_hand.lock().unwrap_or_else(PoisonError::into_inner) = at_hand;
+        *lock(&self.at_hand) = at_hand;
     }
 }
 

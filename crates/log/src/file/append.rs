@@ -8,8 +8,9 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use skillrun_base::sync::lock;
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
 
@@ -61,10 +62,6 @@ struct State {
     needs_epoch: bool,
     /// The name of the file is on the disk.
     is_named: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Writer {

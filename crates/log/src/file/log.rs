@@ -3,8 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use skillrun_base::sync::lock;
 use skillrun_model::rasp::Event;
 use skillrun_model::{IgnoredError, RunId, Timestamp};
 
@@ -37,10 +38,6 @@ pub struct FileLog {
     /// Runs whose file is open, the longest unused first.
     busy: Mutex<VecDeque<RunId>>,
     bells: Arc<Bells<Watcher>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FileLog {

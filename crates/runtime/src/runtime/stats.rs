@@ -1,10 +1,11 @@
 //! Current activity, and totals since this process began: figures for monitoring.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
+use skillrun_base::sync::lock;
 use skillrun_model::TurnState;
 use skillrun_parse::types::TypeCounts;
 use skillrun_translate::facts::ParseCounts;
@@ -93,7 +94,7 @@ impl Counters {
 
     /// An attempt was settled.
     pub(crate) fn settled(&self, engine: &str, turn: TurnState, parse: &ParseCounts, bytes: u64) {
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = lock(&self.engines);
         let has_place = engines.contains_key(engine) || engines.len() < ENGINES;
         let engine = engines.entry(if has_place { engine } else { OTHERS }.to_owned()).or_default();
         *engine.settled.entry(turn).or_default() += 1;
@@ -108,7 +109,7 @@ impl Counters {
     }
 
     fn engines(&self) -> BTreeMap<String, EngineStats> {
-        self.engines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.engines).clone()
     }
 }
 

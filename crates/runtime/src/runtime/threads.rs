@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::wait_timeout;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
@@ -330,7 +331,7 @@ impl Inner {
                 let retry = [desk.next_retry(), desk.next_lacking()].into_iter().flatten().min();
                 let retry = retry.map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_duration_since(Instant::now()));
                 let wait = timer.min(retry).min(TIMER_CHECK_INTERVAL);
-                drop(self.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner));
+                drop(wait_timeout(&self.changed, desk, wait));
                 if looked.elapsed() >= TIMER_CHECK_INTERVAL {
                     looked = Instant::now();
                     self.forget_answered(&mut sizes);

@@ -1,8 +1,9 @@
 //! Feeds: while a stream has readers, one task reads its source and keeps the last frames for all of them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
+use skillrun_base::sync::lock;
 use skillrun_log::{EventLog, FileLog, LogError, Subscription};
 use skillrun_model::RunId;
 use skillrun_runtime::DataFolder;
@@ -50,10 +51,6 @@ pub(super) enum State {
     Over,
     /// The stream cannot be read any more, for example because it was removed; a reader determines the reason itself.
     Broken,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Feeds {

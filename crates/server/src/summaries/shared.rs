@@ -5,11 +5,12 @@ use std::fmt;
 use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
+use skillrun_base::sync::{lock, wait, wait_timeout};
 use skillrun_catalog::{CatalogError, Counts, Query, Row, Waiting};
 use skillrun_log::{FileLog, Subscription};
 use skillrun_model::RunId;
@@ -18,7 +19,7 @@ use skillrun_runtime::DataFolder;
 
 use super::book::{Book, Since};
 use super::epoch::Epoch;
-use super::turns::{Turn, Turns, lock};
+use super::turns::{Turn, Turns};
 
 /// Maximum number of parts of one Log that are read for one query.
 const PARTS: u32 = 1000;
@@ -333,14 +334,14 @@ impl Shared {
                 (false, false) => None,
             };
             let Some(due) = due else {
-                news = self.has_news.wait(news).unwrap_or_else(PoisonError::into_inner);
+                news = wait(&self.has_news, news);
                 continue;
             };
             let left = due.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
             }
-            news = self.has_news.wait_timeout(news, left).unwrap_or_else(PoisonError::into_inner).0;
+            news = wait_timeout(&self.has_news, news, left);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Fair access to something that one thread uses at a time. A plain mutex goes to the quickest thread, which is the one
 //! that has just released it; here a query waits only for the current user and for queries that came before it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use skillrun_base::sync::lock;
 
 #[derive(Debug)]
 pub(super) struct Turns<T> {
@@ -27,10 +29,6 @@ pub(super) struct Taken<'a, T> {
     // Dropped in this order: the next piece is read after the queries that arrived meanwhile.
     pub(super) thing: MutexGuard<'a, T>,
     _again: Option<MutexGuard<'a, ()>>,
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T> Turns<T> {

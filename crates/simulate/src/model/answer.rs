@@ -1,9 +1,10 @@
 //! From a request to its answer: which scenario, which API, what the model says.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
+use skillrun_base::sync::lock;
 
 use super::http::Request;
 use super::log::{Log, Seen, skills};
@@ -37,11 +38,6 @@ pub(super) struct Mind {
     memory: Mutex<Memory>,
     log: Mutex<Log>,
     requests: AtomicU64,
-}
-
-/// What is behind these locks is whole at any time.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Mind {

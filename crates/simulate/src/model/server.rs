@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use skillrun_base::sync::{lock, wait_timeout};
 
 use super::answer::{Mind, Reply};
 use super::http::{self, NoRequest};
@@ -120,14 +122,14 @@ impl Drop for Server {
         let mut state = self.shared.state();
         while !state.open.is_empty() && begin.elapsed() < END_MAX {
             let left = END_MAX.saturating_sub(begin.elapsed());
-            state = self.shared.changed.wait_timeout(state, left).map_or_else(|error| error.into_inner().0, |(s, _)| s);
+            state = wait_timeout(&self.shared.changed, state, left);
         }
     }
 }
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits, or until the server ends.
@@ -139,7 +141,7 @@ impl Shared {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
             let Some(left) = pause.checked_sub(begin.elapsed()).filter(|left| !left.is_zero()) else { return Ok(()) };
-            state = self.changed.wait_timeout(state, left).map_or_else(|error| error.into_inner().0, |(s, _)| s);
+            state = wait_timeout(&self.changed, state, left);
         }
     }
 }

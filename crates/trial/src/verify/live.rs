@@ -2,11 +2,12 @@
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use skillrun_base::sync::{into_inner, lock};
 use skillrun_engine::Descriptor;
 use skillrun_log::{Cursor, EventLog, Limits, LogError};
 use skillrun_model::codes::ErrorCategory;
@@ -92,8 +93,7 @@ pub fn probe(lab: Lab<'_>, server: &Server, budget: Duration, stop: &Stop) -> Pr
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some((situation, place)) = Situation::ALL.get(number).zip(ran.get(number)) else { return };
                     if situation.left_out(lab.descriptor).is_none() && !stop.is_set() {
-                        *place.lock().unwrap_or_else(PoisonError::into_inner) =
-                            Some(run(lab, server, *situation, stop));
+                        *lock(place) = Some(run(lab, server, *situation, stop));
                     }
                 }
             });
@@ -101,7 +101,7 @@ pub fn probe(lab: Lab<'_>, server: &Server, budget: Duration, stop: &Stop) -> Pr
     });
     let mut probed = Probed::default();
     for (situation, ran) in Situation::ALL.iter().zip(ran) {
-        let ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ran = into_inner(ran);
         match (situation.left_out(lab.descriptor), ran) {
             (Some(why), _) => {
                 probed.lines.push(CheckLine::new(situation.name(), Mark::NotTried(why.to_owned()), None));

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use skillrun_base::sync::{into_inner, lock};
 use skillrun_engine::Descriptor;
 use skillrun_model::ErrorClass;
 use skillrun_runtime::DataFolder;
@@ -25,13 +26,13 @@ pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnc
     let start = |world: &World| {
         let owner = OwnerProcess::new(&inside(settings, state, world)).map_err(|failure| failure.to_string())?;
         let runtime: Arc<Runtime> = owner.runtime.clone();
-        owners.lock().unwrap_or_else(PoisonError::into_inner).push(owner);
+        lock(&owners).push(owner);
         Ok(runtime)
     };
     let lab = Lab::make(state.descriptor, scratch.path(), &start);
     let done = lab.map(task).map_err(|error| Failure::of_class(ErrorClass::Internal, error));
     // Before the folder with their sockets is removed; no run continues in it.
-    owners.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(OwnerProcess::leave_runs);
+    into_inner(owners).into_iter().for_each(OwnerProcess::leave_runs);
     done
 }
 
