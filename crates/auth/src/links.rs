@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use skillrun_evidence::whole_file;
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_model::Timestamp;
 use skillrun_runtime::DataFolder;
 
@@ -46,7 +46,8 @@ pub fn make(data: &DataFolder, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> R
     let path = file_of(&folder, &code);
     let end = unix_seconds(now).saturating_add(LIFETIME_SECONDS);
     // Not synced to the disk: after a power failure the user requests another.
-    whole_file::replace_view(&path, end.to_string().as_bytes()).map_err(AuthError::file(path, "written"))?;
+    whole_file::replace_with(&path, end.to_string().as_bytes(), SyncLevel::Nothing)
+        .map_err(AuthError::file(path, "written"))?;
     Ok(code)
 }
 
@@ -252,7 +253,7 @@ mod tests {
         let end = unix_seconds(now()) + LIFETIME_SECONDS;
         for number in 2..COUNT_MAX {
             let path = file_of(&folder(&data), &number.to_string());
-            whole_file::replace_view(&path, end.to_string().as_bytes()).unwrap();
+            whole_file::replace_with(&path, end.to_string().as_bytes(), SyncLevel::Nothing).unwrap();
         }
         make(&data, now(), [1; 24]).unwrap();
         assert_eq!(count(&data), COUNT_MAX);

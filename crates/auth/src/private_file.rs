@@ -1,9 +1,11 @@
 //! Files that only their owner may access: written atomically, and not used when other users may read or change them.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+use skillrun_base::whole_file;
 
 use super::error::AuthError;
 
@@ -61,30 +63,14 @@ pub(super) fn read_or_make(path: &Path, limit: u64, content: &[u8]) -> Result<Ve
 
 /// Leaves an existing file unchanged.
 fn make(path: &Path, content: &[u8]) -> Result<(), AuthError> {
-    let folder = folder_of(path);
-    make_folder(folder)?;
-    let made = (|| {
-        // Has mode 600 from its creation.
-        let mut beside = tempfile::Builder::new().prefix(".skillrun-").tempfile_in(folder)?;
-        beside.write_all(content)?;
-        beside.as_file().sync_all()?;
-        match beside.persist_noclobber(path) {
-            Ok(_) => skillrun_evidence::whole_file::sync_folder(folder),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error.error),
-        }
-    })();
-    made.map_err(AuthError::file(path, "written"))
+    make_folder(whole_file::folder_of(path))?;
+    whole_file::create_once(path, content).map(drop).map_err(AuthError::file(path, "written"))
 }
 
 /// Replaces an existing file.
 pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), AuthError> {
-    make_folder(folder_of(path))?;
-    skillrun_evidence::whole_file::replace(path, content).map_err(AuthError::file(path, "written"))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    make_folder(whole_file::folder_of(path))?;
+    whole_file::replace(path, content).map_err(AuthError::file(path, "written"))
 }
 
 /// Creates a folder and its parents. An existing one is left unchanged.

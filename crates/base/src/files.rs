@@ -97,7 +97,7 @@ pub fn if_exists<T>(read: Result<T, FileReadError>) -> Result<Option<T>, FileRea
 
 /// A new file that only its owner may access. Does not follow a link, and leaves an existing file unchanged.
 pub fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)
+    OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE_FILE).open(path)
 }
 
 /// Creates a folder that only its owner may access, and its parents. Existing folders are left unchanged.

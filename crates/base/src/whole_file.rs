@@ -41,7 +41,7 @@ pub fn replace_with(path: &Path, content: &[u8], level: SyncLevel) -> io::Result
     // Two processes may write the same view at once; each uses a file of its own until it is complete.
     let (draft, mut file) = FileDraft::create(path, &format!(".{}.tmp", std::process::id()))?;
     file.write_all(content)?;
-    draft.keep(&file, level)
+    draft.keep_synced(&file, level)
 }
 
 /// Creates a file with this content, also after a power failure. Returns false where there is one already, which is
@@ -89,7 +89,7 @@ impl FileDraft {
         // Left by a process that was killed, or not ours: an engine that can write here may have created a link to
         // another place.
         files::remove_if_exists(&beside)?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE_FILE).open(&beside)?;
+        let file = files::create_private(&beside)?;
         Ok((Self { path: path.to_owned(), beside, is_kept: false }, file))
     }
 
@@ -97,16 +97,23 @@ impl FileDraft {
         &self.path
     }
 
-    /// Replaces the file at the final path, if there is one.
-    pub fn keep(mut self, file: &File, level: SyncLevel) -> io::Result<()> {
+    /// Replaces the file at the final path, if there is one. Nothing is synced.
+    pub fn keep(mut self) -> io::Result<()> {
+        fs::rename(&self.beside, &self.path)?;
+        self.is_kept = true;
+        Ok(())
+    }
+
+    /// The same, with a choice of what is synced.
+    pub fn keep_synced(self, file: &File, level: SyncLevel) -> io::Result<()> {
         if level != SyncLevel::Nothing {
             file.sync_all()?;
         }
-        fs::rename(&self.beside, &self.path)?;
-        self.is_kept = true;
+        let path = self.path.clone();
+        self.keep()?;
         match level {
             SyncLevel::Nothing | SyncLevel::Content => Ok(()),
-            SyncLevel::ContentAndName => sync_folder(folder_of(&self.path)),
+            SyncLevel::ContentAndName => sync_folder(folder_of(&path)),
         }
     }
 

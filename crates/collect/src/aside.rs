@@ -11,7 +11,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use skillrun_evidence::{names, whole_file};
+use skillrun_base::whole_file;
+use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
 
 use crate::claim::{Claim, Claimed};

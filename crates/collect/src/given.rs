@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use skillrun_evidence::{names, whole_file};
+use skillrun_base::whole_file;
+use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
 
 use crate::claim::{Claim, Claimed};

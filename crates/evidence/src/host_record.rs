@@ -11,11 +11,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, ProfileId, RunId, StdinKind, Timestamp, Wiring};
 
 use crate::names;
 use crate::os_text::OsText;
-use crate::whole_file;
 
 /// Version of `host.N.json`.
 pub const FORMAT: u32 = 1;
@@ -141,7 +141,7 @@ impl HostRecord {
     /// Writes `meta.N.json`.
     pub fn write_meta(&self, audit: &Path) -> io::Result<()> {
         let file = MetaFile { host: self, parse: None, completion: None, turn_state: None, session_id: None };
-        whole_file::replace_view(&audit.join(names::meta(self.attempt_number)), &json(&file)?)
+        whole_file::replace_with(&audit.join(names::meta(self.attempt_number)), &json(&file)?, SyncLevel::Nothing)
     }
 
     /// Writes `host.N.json`; from then on the attempt is over.
@@ -179,7 +179,7 @@ pub fn write_lost_meta(audit: &Path, number: AttemptNumber, survivors: &[Survivo
     }
     meta.insert("survivors".to_owned(), serde_json::to_value(&all)?);
     meta.insert("survivors_total".to_owned(), all.len().into());
-    whole_file::replace_view(&path, &json(&meta)?)?;
+    whole_file::replace_with(&path, &json(&meta)?, SyncLevel::Nothing)?;
     Ok(all)
 }
 

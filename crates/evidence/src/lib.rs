@@ -47,5 +47,4 @@ pub use patterns::{PatternError, Patterns};
 pub use recorder::Recorder;
 pub use tail::Tail;
 
-pub use skillrun_base::whole_file;
 pub use skillrun_model::Stream;

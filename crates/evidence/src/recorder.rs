@@ -18,7 +18,7 @@ use skillrun_model::{AttemptNumber, EndedBy};
 use crate::Stream;
 use crate::error::EvidenceError;
 use crate::names;
-use crate::whole_file;
+use skillrun_base::whole_file;
 
 /// Writes the evidence of one attempt.
 #[derive(Debug)]

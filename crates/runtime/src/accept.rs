@@ -11,9 +11,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Disk, EngineProgram, Posture, find};
-use skillrun_evidence::{OsText, Patterns, whole_file};
+use skillrun_evidence::{OsText, Patterns};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::data::{RunStarted, Versions};

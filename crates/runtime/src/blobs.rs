@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use skillrun_evidence::whole_file;
+use skillrun_base::whole_file;
 use skillrun_lifecycle::closing::OUTPUT_IN_EVENT;
 use skillrun_model::AttemptNumber;
 

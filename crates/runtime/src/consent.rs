@@ -10,9 +10,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use rustix::fs::{FlockOperation, flock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Permission, Posture};
-use skillrun_evidence::whole_file;
 use skillrun_model::Timestamp;
 
 use crate::data_folder::DataFolder;

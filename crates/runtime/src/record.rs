@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_engine::{Permission, Posture};
-use skillrun_evidence::{OsText, PatternError, Patterns, whole_file};
+use skillrun_evidence::{OsText, PatternError, Patterns};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
@@ -221,7 +222,7 @@ impl RunRecord {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         // The first event syncs the folder to disk.
-        whole_file::replace_in_folder(path, &text)?;
+        whole_file::replace_with(path, &text, SyncLevel::Content)?;
         Ok(blake3::hash(&text).to_hex().to_string())
     }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use skillrun_evidence::whole_file::sync_folder;
+use skillrun_base::whole_file::sync_folder;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::{Classified, ErrorClass, RunId, Timestamp};
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate};
-use skillrun_evidence::whole_file;
+use skillrun_base::whole_file;
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{

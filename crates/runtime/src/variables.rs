@@ -17,9 +17,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skillrun_base::whole_file;
 use skillrun_engine::Descriptor;
 use skillrun_evidence::os_text::{from_hex, to_hex};
-use skillrun_evidence::whole_file;
 
 use crate::record::{HomeChoice, RunRequest};
 

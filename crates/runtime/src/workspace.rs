@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_collect::tree;
 use skillrun_engine::Descriptor;
-use skillrun_evidence::{OsText, whole_file};
+use skillrun_evidence::OsText;
 use skillrun_model::RunId;
 use skillrun_skill::{Layers, Patch, SkillCopy, SkillError};
 
@@ -280,7 +281,7 @@ pub(crate) fn claim(
     let note = InUse { run_id: run, path: OsText::from(path), sharing };
     let file = note_file(data, run);
     let text = serde_json::to_vec(&note).map_err(|error| io(&file, "written")(error.into()))?;
-    whole_file::replace_view(&file, &text).map_err(io(&file, "written"))?;
+    whole_file::replace_with(&file, &text, SyncLevel::Nothing).map_err(io(&file, "written"))?;
     Ok(Claim::Ours(lock))
 }
 

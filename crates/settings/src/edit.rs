@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use skillrun_base::whole_file;
 use skillrun_engine::GetError;
-use skillrun_evidence::whole_file;
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::error::{SettingProblem, SettingsError};

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use skillrun_evidence::whole_file;
+use skillrun_base::whole_file;
 use skillrun_model::RunId;
 use skillrun_runtime::DataFolder;
 

@@ -1,9 +1,11 @@
 //! `<data>/webhook.secret`: the secret if none is configured. Created once, readable only by its owner.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use skillrun_base::whole_file;
 
 use super::sign::{Secret, SecretError};
 
@@ -37,16 +39,8 @@ pub(super) fn read_or_make(path: &Path, random: &Random) -> Result<Secret, Secre
     }
     let mut key = [0; 32];
     random(&mut key).map_err(io)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // Its mode is 0600 from its creation.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    writeln!(file, "{}", Secret::from_random(key).reveal()).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
-    match file.persist_noclobber(path) {
-        Ok(_) => skillrun_evidence::whole_file::sync_folder(folder).map_err(io)?,
-        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(refused) => return Err(io(refused.error)),
-    }
+    let text = format!("{}\n", Secret::from_random(key).reveal());
+    whole_file::create_once(path, text.as_bytes()).map_err(io)?;
     read(path)
 }
 

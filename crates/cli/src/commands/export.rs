@@ -1,14 +1,12 @@
 //! `skillrun export`: a run as a zip file that can be shared.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 use serde_json::json;
+use skillrun_base::whole_file::FileDraft;
 use skillrun_model::{ErrorClass, IgnoredError, RunId};
 use skillrun_runtime::bundle::{self, BundleError, Contents, Summary};
 use skillrun_runtime::inspect::hidden::Hidden;
@@ -39,7 +37,7 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     }
     let hidden = if args.full { Some(hidden(&place, run)?) } else { None };
     let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
-    let draft = Draft::create(&path)?;
+    let draft = ExportFile::create(&path)?;
     let mut out = Counting::new(&draft.file);
     // The bundle includes the file; a damaged one is regenerated.
     result::read_or_make(&place.log, &place.folder(run), run).ignored();
@@ -112,46 +110,35 @@ enum Existing {
 }
 
 /// A file that gets its name only when it is complete.
-struct Draft {
-    path: PathBuf,
+struct ExportFile {
+    draft: FileDraft,
     file: File,
-    is_kept: bool,
 }
 
-impl Draft {
+impl ExportFile {
     fn create(target: &Path) -> Result<Self, Failure> {
         // Only a folder has no file name, and that was checked.
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let beside = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         // The content of a run is private to its user, who decides who else may read the file.
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| Failure::Write { path: target.display().to_string(), error })?;
-        Ok(Self { path, file, is_kept: false })
+        let created = FileDraft::create_as(target, beside);
+        let (draft, file) = created.map_err(|error| Failure::Write { path: target.display().to_string(), error })?;
+        Ok(Self { draft, file })
     }
 
     /// Gives the file its name and returns its size.
-    fn keep(mut self, target: &Path, existing: Existing) -> Result<u64, Failure> {
+    fn keep(self, target: &Path, existing: Existing) -> Result<u64, Failure> {
         let failed = |error: io::Error| Failure::Write { path: target.display().to_string(), error };
         let bytes = self.file.metadata().map_err(failed)?.len();
         let renamed = match existing {
-            Existing::Replace => fs::rename(&self.path, target),
-            Existing::Refuse => match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
-                Err(Errno::EXIST) => return Err(in_the_way(target)),
-                // Not every file system supports this; the check before has to be enough.
-                Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&self.path, target),
-                other => other.map_err(io::Error::from),
-            },
+            Existing::Replace => self.draft.keep(),
+            Existing::Refuse => self.draft.keep_new(),
         };
-        renamed.map_err(failed)?;
-        self.is_kept = true;
-        Ok(bytes)
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            fs::remove_file(&self.path).ignored();
+        match renamed {
+            Err(error) if existing == Existing::Refuse && error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(in_the_way(target))
+            }
+            other => other.map(|()| bytes).map_err(failed),
         }
     }
 }

@@ -6,9 +6,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::time::SystemTime;
 
+use skillrun_base::whole_file;
 use skillrun_evidence::host_record::{Bytes, Capture, Drain, FORMAT, HostError, Warning};
 use skillrun_evidence::recorder::Sealed;
-use skillrun_evidence::{HostRecord, OsText, names, whole_file};
+use skillrun_evidence::{HostRecord, OsText, names};
 use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Timestamp};
 
 use super::part::AttemptEvidence;

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use skillrun_base::whole_file::FileDraft;
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
@@ -14,7 +15,7 @@ use super::entry::{Entry, Hash, Kind, Mode, is_below};
 use super::error::SnapshotError;
 use super::limits::Limits;
 use super::pack::PackReader;
-use super::private_file::{self, Draft};
+use super::private_file;
 use super::text::{Omitted, TextDiffs, is_text};
 
 /// Facts of an entry that distinguish two versions.
@@ -65,7 +66,7 @@ pub(super) fn diff_path(audit: &Path, attempt: AttemptNumber) -> PathBuf {
 }
 
 pub(super) struct DiffWriter<'a> {
-    draft: Draft,
+    draft: FileDraft,
     created: Part<BufWriter<File>>,
     modified: Part<Aside>,
     deleted: Part<Aside>,
@@ -89,7 +90,7 @@ impl<'a> DiffWriter<'a> {
         let path = diff_path(audit, attempt);
         let part = |name: &str| Part::new(Aside::new(audit.join(format!("fs-diff.{attempt}.{name}.tmp"))));
         let begin = || -> io::Result<_> {
-            let (draft, file) = Draft::create(path.clone())?;
+            let (draft, file) = private_file::draft(&path)?;
             let mut created = Part::new(BufWriter::with_capacity(HELD, file));
             write!(created.out, "{{\"attempt\":{attempt},\"created\":[")?;
             Ok((draft, created))

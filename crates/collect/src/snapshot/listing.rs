@@ -6,11 +6,12 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skillrun_base::whole_file::FileDraft;
 use skillrun_model::AttemptNumber;
 
 use super::entry::{Entry, path_order};
 use super::error::SnapshotError;
-use super::private_file::{self, Draft};
+use super::private_file;
 
 /// The totals of a walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,14 +54,14 @@ const LONGEST_LINE: u64 = 128 << 10;
 
 #[derive(Debug)]
 pub(super) struct ListingWriter {
-    draft: Draft,
+    draft: FileDraft,
     out: BufWriter<File>,
     first: bool,
 }
 
 impl ListingWriter {
     pub(super) fn create(path: PathBuf, attempt: AttemptNumber, taken_ns: u64) -> Result<Self, SnapshotError> {
-        let (draft, file) = Draft::create(path.clone()).map_err(|error| SnapshotError::write(path, error))?;
+        let (draft, file) = private_file::draft(&path).map_err(|error| SnapshotError::write(path, error))?;
         let mut writer = Self { draft, out: BufWriter::with_capacity(64 << 10, file), first: true };
         writer.write(|out| {
             let head = serde_json::to_string(&Head { attempt, taken_ns })?;

@@ -3,10 +3,11 @@
 use std::fs;
 use std::io::{self, Write};
 
-use super::folder::{self, Folder, For, failed};
+use skillrun_base::whole_file::{FileDraft, SyncLevel};
+
+use super::folder::{Folder, failed};
 use crate::cursor::Epoch;
 use crate::error::LogErrorKind;
-use skillrun_model::IgnoredError;
 
 pub(super) fn read(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     let path = folder.epoch();
@@ -25,19 +26,11 @@ pub(super) fn read(folder: &Folder) -> Result<Epoch, LogErrorKind> {
 pub(super) fn raise(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     let next = read(folder)?.next();
     let path = folder.epoch();
-    let beside = path.with_extension("tmp");
-    // Left behind by a process that died while raising it.
-    fs::remove_file(&beside).ignored();
-    let written = (|| {
-        let mut file = folder::open(&beside, For::Making)?;
+    let written = FileDraft::create(&path, ".tmp").and_then(|(draft, mut file)| {
         writeln!(file, "{next}")?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)
-    })();
-    if let Err(error) = written {
-        fs::remove_file(&beside).ignored();
-        return Err(failed(&path, error));
-    }
+        draft.keep_synced(&file, SyncLevel::Content)
+    });
+    written.map_err(|error| failed(&path, error))?;
     folder.sync()?;
     Ok(next)
 }

@@ -9,10 +9,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::version::parse_version;
 use skillrun_engine::{Descriptor, EngineProgram};
-use skillrun_evidence::whole_file;
 
 use crate::inspect::engines::asked;
 use crate::runtime::RuntimeConfig;
@@ -51,7 +51,7 @@ pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &
     memory.insert(program.to_owned(), Known { size, modified, version: version.clone() });
     // A view; if it is lost, the program is asked again.
     if let Ok(text) = serde_json::to_vec(&memory) {
-        whole_file::replace_view(&file, &text).ignored();
+        whole_file::replace_with(&file, &text, SyncLevel::Nothing).ignored();
     }
     version
 }

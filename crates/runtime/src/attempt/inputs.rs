@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use skillrun_evidence::whole_file;
+use skillrun_base::whole_file;
 use skillrun_model::InteractionId;
 use skillrun_model::rasp::Data;
 use skillrun_skill::SkillHash;

@@ -4,9 +4,10 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_base::whole_file;
 use skillrun_engine::acp::{Driver, Loads, Opening};
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::{Folder, Stream, whole_file};
+use skillrun_evidence::{Folder, Stream};
 use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::{AttemptNumber, ProfileId};
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use skillrun_evidence::{OsText, whole_file};
+use skillrun_base::whole_file;
+use skillrun_evidence::OsText;
 use skillrun_model::RunId;
 
 use crate::data_folder::DataFolder;

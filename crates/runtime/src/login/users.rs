@@ -1,16 +1,15 @@
 //! The user's own file, which other processes may read and write too.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use skillrun_evidence::whole_file;
-use skillrun_model::IgnoredError;
+use skillrun_base::whole_file::{FileDraft, SyncLevel};
 
 /// How often the lock is retried.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
@@ -36,26 +35,12 @@ pub(super) fn lock(users: &Path, timeout: Duration) -> io::Result<File> {
 /// Replaced whole or not at all, with its mode and owner, also after a power failure. Called with the lock held.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let was = fs::metadata(path)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
     // The same name for every process, so that a file left by a killed process is found and removed by the next.
-    name.push(".skillrun.tmp");
-    let beside = path.with_file_name(name);
-    fs::remove_file(&beside).ignored();
-    let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-        file.write_all(bytes)?;
-        keep_owner(&file, &was)?;
-        file.set_permissions(Permissions::from_mode(was.mode() & 0o777))?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    })();
-    match written {
-        Ok(()) => whole_file::sync_folder(parent(path)),
-        Err(error) => {
-            fs::remove_file(&beside).ignored();
-            Err(error)
-        }
-    }
+    let (draft, mut file) = FileDraft::create(path, ".skillrun.tmp")?;
+    file.write_all(bytes)?;
+    keep_owner(&file, &was)?;
+    file.set_permissions(Permissions::from_mode(was.mode() & 0o777))?;
+    draft.keep_synced(&file, SyncLevel::ContentAndName)
 }
 
 /// A user could not read a login that has become another user's file.

@@ -7,11 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use skillrun_base::whole_file;
 use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRule};
 use skillrun_engine::install::{InstallStep, MARK, Mark, NODE, Programs, package_version, plan};
 use skillrun_engine::version::parse_version;
 use skillrun_engine::{Descriptor, Disk, EngineProgram, Probe};
-use skillrun_evidence::whole_file;
 
 use super::error::InstallError;
 use super::npm;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-use skillrun_evidence::whole_file;
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
 
@@ -20,7 +20,7 @@ pub(crate) const MAX_BYTES: u64 = 64 << 20;
 /// Writes `result.json`, on disk when this returns: the last event of the run comes after it.
 pub fn write(folder: &RunFolder, result: &RunResult) -> io::Result<()> {
     // Replaced whole or not at all. A sync of its name is not worth the cost: it can be regenerated.
-    whole_file::replace_in_folder(&folder.result(), &text(result)?)
+    whole_file::replace_with(&folder.result(), &text(result)?, SyncLevel::Content)
 }
 
 /// Reads it; none where it does not exist.

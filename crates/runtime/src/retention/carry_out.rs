@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use serde::Serialize;
+use skillrun_base::whole_file;
 use skillrun_collect::tree;
-use skillrun_evidence::whole_file;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
 use skillrun_model::{Classified, ErrorClass, IgnoredError, RunId, Timestamp};
 

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
-use skillrun_evidence::{HostRecord, Stream, names, whole_file};
+use skillrun_base::whole_file;
+use skillrun_evidence::{HostRecord, Stream, names};
 use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_model::{AttemptNumber, EndedBy, RunId};
 

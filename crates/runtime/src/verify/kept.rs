@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use skillrun_evidence::{HostRecord, whole_file};
+use skillrun_base::whole_file;
+use skillrun_evidence::HostRecord;
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::data::{ArtifactIndexed, RunStarted};
 use skillrun_model::rasp::{Data, Event};

@@ -1,7 +1,8 @@
 //! Settles an attempt: reads the rest of its evidence, applies the gate, and writes the result as one batch.
 
+use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
-use skillrun_evidence::{names, whole_file};
+use skillrun_evidence::names;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
 use skillrun_model::rasp::Correlation;

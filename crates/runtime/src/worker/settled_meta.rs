@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 
 use serde_json::{Map, Value, json};
-use skillrun_evidence::{names, whole_file};
+use skillrun_base::whole_file::{self, SyncLevel};
+use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
 use skillrun_model::verdict::Verdict;
 use skillrun_translate::Facts;
@@ -28,7 +29,7 @@ pub(super) fn write(
     meta.extend(fields(Some(parsed(&read.facts)), verdict, session_id));
     let mut text = serde_json::to_vec_pretty(&meta)?;
     text.push(b'\n');
-    whole_file::replace_view(&path, &text)
+    whole_file::replace_with(&path, &text, SyncLevel::Nothing)
 }
 
 /// What the parser counted.

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_model::ProfileId;
 
 /// Where sessions are kept when nothing else is said, in the working folder.
@@ -87,9 +88,7 @@ impl Store {
     /// Appears at once, whole: a turn may be killed at any time and must leave a session that can be resumed.
     pub(super) fn save(&self, id: &str, progress: &Progress) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let unfinished = self.folder.join(format!("{id}.{}.tmp", std::process::id()));
-        fs::write(&unfinished, serde_json::to_vec(progress)?)?;
-        fs::rename(&unfinished, self.path(id))
+        whole_file::replace_with(&self.path(id), &serde_json::to_vec(progress)?, SyncLevel::Nothing)
     }
 
     fn path(&self, id: &str) -> PathBuf {
