@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use skillrun_engine::Engines;
-use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
+use skillrun_runs::DataFolder;
+use skillrun_runtime::{NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 use crate::capture::{median, wall};

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use skillrun_evidence::OsText;
 use skillrun_model::Timestamp;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;

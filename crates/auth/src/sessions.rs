@@ -17,7 +17,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use skillrun_base::sync::lock;
 use skillrun_model::Timestamp;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;

@@ -12,7 +12,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use skillrun_model::Timestamp;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;

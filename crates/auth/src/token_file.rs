@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;

@@ -18,7 +18,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use skillrun_model::Timestamp;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file::{self, FILE_MODE};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use skillrun_base::sync::lock;
 use skillrun_model::Timestamp;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::error::AuthError;
 use super::private_file;

@@ -16,10 +16,12 @@ use skillrun_base::suggest::closest;
 use skillrun_catalog::CatalogError;
 use skillrun_engine::GetError;
 use skillrun_evidence::EvidenceError;
+use skillrun_inspect::InspectError;
 use skillrun_log::LogError;
 use skillrun_model::error_class::{file_error_reason as reason, source_texts};
 use skillrun_model::{Classified, ErrorClass};
-use skillrun_runtime::{AcceptError, RecordError, RuntimeError};
+use skillrun_runs::RecordError;
+use skillrun_runtime::{AcceptError, RuntimeError};
 use skillrun_server::ServeError;
 use skillrun_skill::archive::ArchiveErrorKind;
 use skillrun_skill::search::FindError;
@@ -135,6 +137,7 @@ in_own_words!(
     CatalogError,
     EvidenceError,
     GetError,
+    InspectError,
     LogError,
     RecordError,
     RuntimeError,

@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use skillrun_auth::{Server, ServerNote};
 use skillrun_model::RunId;
-use skillrun_runtime::owners::{Listening, OwnerErrorKind, OwnerReply, OwnerRequest, ask, crashed};
-use skillrun_runtime::record::Snapshot;
+use skillrun_runs::owner_sockets::crashed;
+use skillrun_runs::record::Snapshot;
 use skillrun_runtime::{Options, OwnerRole, Reply, Runtime, RuntimeSetup, SystemClock};
 
 use crate::failure::Failure;
 use crate::place::note;
 use crate::settings::Settings;
 use skillrun_model::IgnoredError;
+use skillrun_runtime::owners::{Listening, OwnerErrorKind, OwnerReply, OwnerRequest, ask};
 
 /// The line that an owner process in the background prints when it has taken over.
 pub(crate) const READY: &str = "ready";

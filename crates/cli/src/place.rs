@@ -9,8 +9,8 @@ use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogErrorKind, LogLine, ReadEnd};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
+use skillrun_runs::{RunFolder, RunRecord};
 use skillrun_runtime::owners::{OwnerRequest, ask};
-use skillrun_runtime::{RunFolder, RunRecord};
 
 use crate::args::Global;
 use crate::failure::Failure;

@@ -20,25 +20,23 @@ use skillrun_log::EventLog;
 use skillrun_model::rasp::data::{RunStarted, Versions};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, IgnoredError, InteractionId, ProfileId, RunId};
+use skillrun_runs::cache::{self, CacheKey};
+use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::events::read_all;
+use skillrun_runs::record::{
+    EngineRecord, FORMAT, GATE, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR, Timeouts, Workspace,
+};
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
 pub use error::AcceptError;
 use options::Filled;
 pub use options::Options;
 
-use crate::cache::{self, CacheKey};
 use crate::consent;
-use crate::data_folder::RunFolder;
-use crate::record::{EngineRecord, FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, Timeouts, Workspace};
-use crate::run::{Run, read_all};
+use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 use crate::variables::{self, SealedVariables};
 use crate::workspace::{self, Claim};
-
-/// The version of the translation from RASP to FCMP.
-pub(crate) const TRANSLATOR: u32 = 1;
-/// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers.
-pub(crate) const GATE: u32 = 2;
 
 /// Largest file that may come with a request.
 const FILE_MAX: u64 = 1 << 30;

@@ -5,11 +5,9 @@
 //! - `known`: events that an earlier owner has appended. `opening`: what an agent's process is started for.
 //! - `keys`: the server's own keys, which are masked in the engine's output.
 
-pub(crate) mod inputs;
+mod inputs;
 mod keys;
 mod known;
 pub(crate) mod launch;
 pub(crate) mod opening;
 pub(crate) mod reading;
-
-pub(crate) use known::is_evidence;

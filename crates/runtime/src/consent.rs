@@ -14,8 +14,7 @@ use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Permission, Posture};
 use skillrun_model::Timestamp;
-
-use crate::data_folder::DataFolder;
+use skillrun_runs::data_folder::DataFolder;
 
 #[cfg(test)]
 mod tests;

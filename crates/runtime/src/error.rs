@@ -9,9 +9,9 @@ use skillrun_evidence::EvidenceError;
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::LogError;
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::record::RecordError;
 
 use crate::owners::{OwnerError, OwnerErrorKind};
-use crate::record::RecordError;
 use crate::variables::{ChangedVariable, listed};
 
 #[derive(Debug, thiserror::Error)]

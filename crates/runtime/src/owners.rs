@@ -18,7 +18,6 @@ mod client;
 mod listen;
 mod message;
 
-pub(crate) use client::pid_of;
-pub use client::{ask, crashed};
+pub use client::ask;
 pub use listen::Listening;
 pub use message::{OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest};

@@ -4,7 +4,6 @@
 //! are carried out, and `result.json` is on disk before the last event is.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,21 +14,22 @@ use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
     self as life, Decision, Effect, HostState, Input, Opening, Refusal, RunOptions, SessionLeft, State,
 };
-use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, ReadEnd, Seq};
+use skillrun_log::{Durability, EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{EngineName, IgnoredError, RunId, Timestamp};
+use skillrun_runs::data_folder::{DataFolder, RESULT, RunFolder};
+use skillrun_runs::events::read_all;
+use skillrun_runs::record::RunRecord;
+use skillrun_runs::result::{self, result_with};
 use skillrun_translate::EventBuilder;
 
 use crate::clock::{Clock, time_left};
-use crate::data_folder::{DataFolder, RESULT, RunFolder};
 use crate::error::RuntimeError;
-use crate::record::RunRecord;
-use crate::result::{ResultFold, RunResult};
 use crate::runtime::Counters;
 use crate::variables::{ProcessVariables, SealedVariables, random_salt};
-use crate::{accept, blobs, result, workspace};
+use crate::{accept, workspace};
 
 #[cfg(test)]
 mod tests;
@@ -407,64 +407,4 @@ fn end_first(mut decision: Decision, end_process: impl FnOnce()) -> Decision {
         decision.effects.retain(|effect| *effect != Effect::EndProcess);
     }
     decision
-}
-
-/// The result of a run with these events at the end of its Log; none where it is not over then.
-pub(crate) fn result_with(
-    log: &FileLog,
-    run: RunId,
-    folder: &RunFolder,
-    batch: &[Event],
-) -> Result<Option<RunResult>, RuntimeError> {
-    let mut fold = ResultFold::default();
-    read_lines(log, run, |line, event| {
-        fold.linked(&event, line.prev());
-        Ok(())
-    })?;
-    for (event, at) in batch.iter().zip(0..) {
-        let is_end = matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
-        // Only the writer has a previous hash, and only the writer has events that are still to be appended.
-        let prev = match (is_end, batch.first()) {
-            (true, Some(first)) => log.hash_after(run, Seq(first.seq), &batch[..at]).ok(),
-            (true, None) | (false, _) => None,
-        };
-        fold.linked(event, prev);
-    }
-    if let Some((attempt, _)) = fold.missing_output()
-        && let Some(output) = blobs::read_output(folder, attempt)
-    {
-        fold.large_output(output);
-    }
-    Ok(fold.finish(run))
-}
-
-/// Reads a Log from its first event to its last.
-pub(crate) fn read_all(
-    log: &FileLog,
-    run: RunId,
-    mut take: impl FnMut(Event) -> Result<(), RuntimeError>,
-) -> Result<(), RuntimeError> {
-    read_lines(log, run, |_, event| take(event))
-}
-
-/// The same with the line of each event.
-pub(crate) fn read_lines(
-    log: &FileLog,
-    run: RunId,
-    mut take: impl FnMut(LogLine<'_>, Event) -> Result<(), RuntimeError>,
-) -> Result<(), RuntimeError> {
-    let end = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
-        take(line, line.event()?)?;
-        Ok::<_, RuntimeError>(ControlFlow::Continue(()))
-    })?;
-    match end {
-        ReadEnd::At(_) => Ok(()),
-        ReadEnd::Reset(_) => Err(changed(run)),
-    }
-}
-
-/// The Log has changed since it was read.
-pub(crate) fn changed(run: RunId) -> RuntimeError {
-    let source = std::io::Error::other("it was repaired while it was read; try again");
-    LogError { run, kind: LogErrorKind::Io { place: "events.jsonl".to_owned(), source } }.into()
 }

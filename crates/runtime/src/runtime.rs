@@ -21,6 +21,10 @@ use std::time::{Duration, Instant};
 use skillrun_base::sync::{lock, wait_while};
 use skillrun_log::{FileLog, LogError, LogErrorKind};
 use skillrun_model::RunId;
+use skillrun_runs::data_folder::DataFolder;
+use skillrun_runs::hidden::Hidden;
+use skillrun_runs::record::{RecordError, RunRecord};
+use skillrun_runs::request_entries::{self, Entry, RequestEntry, RequestKey};
 use skillrun_skill::Layers;
 
 pub use anywhere::Delivery;
@@ -30,12 +34,9 @@ pub use surroundings::{RuntimeConfig, RuntimeSetup};
 pub use take_up::{Recovered, TakenUp};
 
 use crate::accept::{self, AcceptError, Checked, NewRun, Options};
-use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
-use crate::inspect::hidden::Hidden;
 use crate::limits::SlotLimits;
-use crate::record::{RecordError, RunRecord};
-use crate::requests::{self, Entry, RequestEntry, RequestKey, SubmitError, Submitted, WasNew};
+use crate::requests::{SubmitError, Submitted, WasNew};
 use crate::run::{Run, check_variables};
 use desk::{Passes, RunTable};
 
@@ -110,10 +111,11 @@ impl Runtime {
         fingerprint: blake3::Hash,
         make: impl FnOnce() -> Result<NewRun, E>,
     ) -> Result<Submitted, E> {
-        let mut entry = match requests::find(self.data(), self.log(), key, fingerprint)? {
-            RequestEntry::Before(run) => return Ok(Submitted { run, was_new: WasNew::Before }),
-            RequestEntry::Free(entry) => entry,
-        };
+        let mut entry =
+            match request_entries::find(self.data(), self.log(), key, fingerprint).map_err(SubmitError::from)? {
+                RequestEntry::Before(run) => return Ok(Submitted { run, was_new: WasNew::Before }),
+                RequestEntry::Free(entry) => entry,
+            };
         self.room().map_err(SubmitError::from)?;
         let new = NewRun { request_id: Some(key.as_str().to_owned()), ..make()? };
         let run = self.make_named(new, &mut entry, fingerprint).map_err(SubmitError::from)?;

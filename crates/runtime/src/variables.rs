@@ -20,8 +20,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_base::whole_file;
 use skillrun_engine::Descriptor;
 use skillrun_evidence::os_text::{from_hex, to_hex};
-
-use crate::record::{HomeChoice, RunRequest};
+use skillrun_runs::record::{HomeChoice, RunRequest};
 
 #[cfg(test)]
 mod tests;

@@ -19,15 +19,15 @@ use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
+use skillrun_runs::cache::{self, CacheKey};
+use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::events::read_lines;
+use skillrun_runs::record::{RunRecord, TRANSLATOR};
+use skillrun_runs::result::{self, result_with};
 use skillrun_translate::FcmpTranslator;
 
-use crate::accept::TRANSLATOR;
-use crate::cache::{self, CacheKey};
-use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
-use crate::record::RunRecord;
-use crate::result;
-use crate::run::{Tools, read_all, result_with};
+use crate::run::Tools;
 use tail::Tail;
 
 /// For a run that is over: writes missing views.
@@ -123,7 +123,7 @@ fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result
         (ViewFile::open(&fcmp, said.bytes)?, ViewFile::open(&diagnostics, noted.bytes)?);
     let mut numbering = Numbering { goes_on, lines: said.seq };
     let mut translator = FcmpTranslator::default();
-    read_all(log, run, |event| {
+    read_lines(log, run, |_, event| {
         if event.event_type().category() == Category::Diagnostic && event.seq > noted.rasp_seq {
             problems.lines.rasp(&event).map_err(failed(&diagnostics))?;
         }

@@ -11,7 +11,6 @@ mod calls;
 mod host;
 mod send;
 mod settle;
-pub(crate) mod settled_meta;
 mod start;
 mod turn;
 mod undelivered;
@@ -25,13 +24,13 @@ use skillrun_collect::{Attached, CollectError, attach_within, end_host, host_is_
 use skillrun_lifecycle::run::{Effect, HostState, Input, ProcessLeft, SessionLeft};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Timestamp};
+use skillrun_runs::judge::Rules;
+use skillrun_runs::login;
 
 use host::Host;
 
 use crate::attempt::opening;
 use crate::error::RuntimeError;
-use crate::judge::Rules;
-use crate::login;
 use crate::mailbox::{Mail, Mailbox, RunCommand};
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;

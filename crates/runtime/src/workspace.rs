@@ -18,11 +18,11 @@ use skillrun_collect::tree;
 use skillrun_engine::Descriptor;
 use skillrun_evidence::OsText;
 use skillrun_model::RunId;
+use skillrun_runs::data_folder::{DataFolder, RunFolder};
+use skillrun_runs::record::{HomeChoice, RunRecord, Sharing, Workspace};
 use skillrun_skill::{Layers, Patch, SkillCopy, SkillError};
 
-use crate::data_folder::{DataFolder, RunFolder};
 use crate::error::RuntimeError;
-use crate::record::{HomeChoice, RunRecord, Sharing, Workspace};
 use skillrun_model::IgnoredError;
 
 /// Where engines look for skills if they name no folder of their own.

@@ -7,9 +7,9 @@ use skillrun_catalog::Row;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::{ExecutionMode, ProfileId};
+use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
+use skillrun_runs::result::RunResult;
 use skillrun_runtime::Options;
-use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot};
-use skillrun_runtime::result::RunResult;
 
 use crate::integers::optional_integer;
 
@@ -221,6 +221,8 @@ pub(crate) struct RunList {
 }
 
 #[cfg(test)]
+mod schema_names;
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -229,7 +231,7 @@ mod tests {
     fn the_description_of_quota_max_states_the_default() {
         let schema = schemars::schema_for!(RetryOptions);
         let told = schema.as_value()["properties"]["quota_max"]["description"].as_str().unwrap_or_default();
-        let default = skillrun_runtime::record::RetryPolicy::default().quota_max;
+        let default = skillrun_runs::record::RetryPolicy::default().quota_max;
         assert!(told.ends_with(&format!("; default {default}.")), "{told}");
     }
 }

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body::Frame;
-use skillrun_runtime::artifacts::{Stamp, Unchanged};
+use skillrun_runs::artifacts::{Stamp, Unchanged};
 use tokio::sync::mpsc;
 
 use crate::blocking::blocking;

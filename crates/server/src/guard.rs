@@ -224,7 +224,7 @@ impl FromRequestParts<Arc<Service>> for Administers {
 mod tests {
     use super::*;
     use skillrun_auth::TokenFile;
-    use skillrun_runtime::DataFolder;
+    use skillrun_runs::DataFolder;
 
     fn guard(hosts: &[&str], origins: &[&str]) -> (tempfile::TempDir, Guard) {
         let folder = tempfile::tempdir().unwrap();

@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use skillrun_catalog::Catalog;
 use skillrun_model::Timestamp;
-use skillrun_runtime::owners::crashed;
+use skillrun_runs::owner_sockets::crashed;
+use skillrun_runs::retention::{self, Retention};
+use skillrun_runs::{DataFolder, request_entries};
 use skillrun_runtime::runtime::Recovered;
-use skillrun_runtime::{DataFolder, Retention, RuntimeError, requests, retention};
 use tokio::sync::watch;
 
 use crate::blocking::blocking;
 use crate::service::Service;
 use crate::stopping::stopped;
 use skillrun_model::IgnoredError;
+use skillrun_runtime::RuntimeError;
 
 /// Interval at which runs whose owner process died are resumed and conversations without readers are closed.
 const ORPHAN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -26,7 +28,7 @@ const RETENTION_INTERVAL: Duration = Duration::from_secs(60 * 60);
 pub(crate) fn tidy(data: &DataFolder, now: Timestamp) {
     // A failure here is retried at the next start.
     std::fs::remove_dir_all(data.uploads()).ignored();
-    requests::tidy(data, now);
+    request_entries::tidy(data, now);
 }
 
 pub(crate) async fn keep(service: Arc<Service>, retention: Retention, mut stop: watch::Receiver<bool>) {

@@ -10,11 +10,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use skillrun_catalog::CatalogError;
+use skillrun_inspect::InspectError;
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::LogError;
 use skillrun_model::error_class::source_texts;
 use skillrun_model::{Classified, ErrorClass, RunId};
-use skillrun_runtime::record::RecordError;
+use skillrun_runs::record::RecordError;
 use skillrun_runtime::{AcceptError, RuntimeError, SubmitError, owners};
 use skillrun_skill::{InputError, SkillErrorKind};
 
@@ -320,6 +321,15 @@ impl From<CatalogError> for Problem {
 impl From<RecordError> for Problem {
     fn from(error: RecordError) -> Self {
         Self::of_record(&error)
+    }
+}
+
+impl From<InspectError> for Problem {
+    fn from(error: InspectError) -> Self {
+        match error {
+            InspectError::Log(error) => error.into(),
+            InspectError::Record(error) => error.into(),
+        }
     }
 }
 

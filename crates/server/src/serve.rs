@@ -8,7 +8,9 @@ use std::time::Duration;
 use skillrun_catalog::Catalog;
 use skillrun_catalog::CatalogError;
 use skillrun_model::{Classified, ErrorClass, IgnoredError};
-use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
+use skillrun_runs::DataFolder;
+use skillrun_runs::retention::Retention;
+use skillrun_runtime::{Clock, Runtime, RuntimeError};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
 

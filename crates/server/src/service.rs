@@ -8,7 +8,8 @@ use std::sync::Arc;
 use skillrun_engine::Engines;
 use skillrun_log::FileLog;
 use skillrun_model::Timestamp;
-use skillrun_runtime::{Clock, DataFolder, Runtime};
+use skillrun_runs::DataFolder;
+use skillrun_runtime::{Clock, Runtime};
 use skillrun_skill::SearchPath;
 use tokio::sync::Semaphore;
 
@@ -67,11 +68,8 @@ pub struct ServiceContext {
 }
 
 impl ServiceContext {
-    pub(crate) fn of_engines<'a>(
-        &'a self,
-        runtime: &'a Runtime,
-    ) -> skillrun_runtime::inspect::engines::EngineContext<'a> {
-        skillrun_runtime::inspect::engines::EngineContext {
+    pub(crate) fn of_engines<'a>(&'a self, runtime: &'a Runtime) -> skillrun_runtime::engines::EngineContext<'a> {
+        skillrun_runtime::engines::EngineContext {
             own: &self.own,
             cwd: &self.cwd,
             user_home: self.user_home.as_deref(),

@@ -28,8 +28,10 @@ use std::time::Duration;
 
 use skillrun_engine::{Descriptor, Engines, Permission};
 use skillrun_lifecycle::run::RunOptions;
-use skillrun_runtime::record::HomeChoice;
-use skillrun_runtime::{DataFolder, Retention, SlotLimits};
+use skillrun_runs::DataFolder;
+use skillrun_runs::record::HomeChoice;
+use skillrun_runs::retention::Retention;
+use skillrun_runtime::SlotLimits;
 use skillrun_skill::{Layers, SkillError};
 
 pub use error::SettingsError;

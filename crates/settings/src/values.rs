@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Number, Value, json};
 use skillrun_engine::Permission;
-use skillrun_runtime::DataFolder;
-use skillrun_runtime::record::HomeChoice;
+use skillrun_runs::DataFolder;
+use skillrun_runs::record::HomeChoice;
 
 use super::Settings;
 use super::given::{FOREVER, Given, Located};

@@ -14,8 +14,8 @@ use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::interaction::{OnDeadline, Pending};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{RunId, RunStatus};
+use skillrun_runs::result::{self, RunResult};
 use skillrun_runtime::owners::OwnerErrorKind;
-use skillrun_runtime::result::{self, RunResult};
 use skillrun_runtime::{AcceptError, NewRun, Reply, Runtime, RuntimeError};
 
 use crate::cases::CaseAnswer;

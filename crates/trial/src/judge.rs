@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::{Code, RunStatus};
-use skillrun_runtime::result::RunResult;
+use skillrun_runs::result::RunResult;
 use skillrun_skill::Schema;
 
 use crate::cases::Expect;

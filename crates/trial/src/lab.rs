@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Map;
 use skillrun_engine::Descriptor;
 use skillrun_model::ExecutionMode;
-use skillrun_runtime::record::HomeChoice;
+use skillrun_runs::record::HomeChoice;
 use skillrun_runtime::{NewRun, Options, Runtime};
 use skillrun_simulate::model::{Seen, Server};
 use skillrun_skill::{Skill, SkillError};

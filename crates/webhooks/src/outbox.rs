@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use skillrun_base::whole_file;
 use skillrun_model::RunId;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::record::{FORMAT, Record};
 use skillrun_model::IgnoredError;

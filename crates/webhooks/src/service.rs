@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use skillrun_base::sync::lock;
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
-use skillrun_runtime::{Clock, DataFolder};
+use skillrun_runs::DataFolder;
+use skillrun_runtime::Clock;
 
 use super::address::{self, AddressError, MAX_ADDRESSES, PrivateAddresses, Url};
 use super::deliver::Deliverer;

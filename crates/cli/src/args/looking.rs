@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use skillrun_inspect::verify::NotedHead;
 use skillrun_model::{RunStatus, Timestamp};
-use skillrun_runtime::verify::NotedHead;
 
 use super::Json;
 use super::parsers::{count, natural_number, words};

@@ -1,6 +1,6 @@
 //! `skillrun diagnose`: why a run is in its state, what looks wrong, and what can be done.
 
-use skillrun_runtime::diagnose::{Diagnosis, RunOwner, diagnose};
+use skillrun_inspect::diagnose::{Diagnosis, RunOwner, diagnose};
 
 use crate::args::{Global, OneRun, OutputForm};
 use crate::failure::Failure;

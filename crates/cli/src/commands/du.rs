@@ -1,7 +1,7 @@
 //! `skillrun du`: the disk usage of runs.
 
 use serde_json::{Map, Value, json};
-use skillrun_runtime::retention::{DiskUsage, RetentionStatus, RunUse, Total, du};
+use skillrun_runs::retention::{DiskUsage, RetentionStatus, RunUse, Total, du};
 
 use crate::args::{Global, OutputForm};
 use crate::failure::Failure;

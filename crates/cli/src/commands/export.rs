@@ -1,16 +1,16 @@
 //! `skillrun export`: a run as a zip file that can be shared.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use skillrun_base::whole_file::FileDraft;
+use skillrun_inspect::bundle::{self, BundleError, Contents, Summary};
 use skillrun_model::{ErrorClass, IgnoredError, RunId};
-use skillrun_runtime::bundle::{self, BundleError, Contents, Summary};
-use skillrun_runtime::inspect::hidden::Hidden;
-use skillrun_runtime::result;
+use skillrun_runs::hidden::Hidden;
+use skillrun_runs::result;
 
 use crate::args::{Export, Global, OutputForm};
 use crate::failure::Failure;

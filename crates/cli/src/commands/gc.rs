@@ -1,9 +1,7 @@
 //! `skillrun gc`: removes runs and evidence that exceed the retention settings. Runs that are not over stay.
 
 use serde_json::json;
-use skillrun_runtime::retention::{
-    Removal, RemovalReport, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan,
-};
+use skillrun_runs::retention::{Removal, RemovalReport, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan};
 
 use crate::args::{Gc, Global, OutputForm};
 use crate::failure::Failure;

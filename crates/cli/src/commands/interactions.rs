@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::json;
 use skillrun_catalog::Waiting;
+use skillrun_inspect::interactions::{AskedQuestion, History};
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending};
 use skillrun_model::{RunId, Timestamp};
-use skillrun_runtime::inspect::interactions::{AskedQuestion, History};
 
 use crate::args::{Global, Interactions, OutputForm};
 use crate::failure::Failure;

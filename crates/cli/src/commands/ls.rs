@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use skillrun_catalog::Catalog;
 use skillrun_catalog::{Query, Row};
 use skillrun_model::{RunStatus, Timestamp};
-use skillrun_runtime::owners::crashed;
+use skillrun_runs::owner_sockets::crashed;
 
 use crate::args::{Global, Ls, OutputForm, Since};
 use crate::failure::Failure;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::data::ArtifactIndexed;
 use skillrun_model::{RunId, RunStatus};
-use skillrun_runtime::artifacts::open_unchanged;
-use skillrun_runtime::result::{self, RunResult};
+use skillrun_runs::artifacts::open_unchanged;
+use skillrun_runs::result::{self, RunResult};
 
 use super::interactions::{deadline_words, question_text, reply_command};
 use crate::args::{Global, OutputForm, ResultOf};

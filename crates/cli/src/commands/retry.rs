@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use skillrun_runtime::inspect::retry::{Again, Overrides, SkillFrom, again};
-use skillrun_runtime::record::Sharing;
+use skillrun_runs::record::Sharing;
+use skillrun_runtime::retry::{Again, Overrides, SkillFrom, again};
 
 use super::run::{request, submit};
 use crate::args::{Global, RequestArgs, RetryArgs};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use skillrun_runtime::verify::{Absence, Check, Verification, VerifyOutcome, VerifyReport, verify_against};
+use skillrun_inspect::verify::{Absence, Check, Verification, VerifyOutcome, VerifyReport, verify_against};
 
 use crate::args::{Global, OutputForm, Verify};
 use crate::failure::Failure;

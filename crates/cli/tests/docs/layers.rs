@@ -19,6 +19,8 @@ const ORDER: &[&str] = &[
     "skillrun-skill",
     "skillrun-engine",
     "skillrun-simulate",
+    "skillrun-runs",
+    "skillrun-inspect",
     "skillrun-runtime",
     "skillrun-auth",
     "skillrun-webhooks",

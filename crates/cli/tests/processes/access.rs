@@ -10,7 +10,7 @@ use serde_json::Value;
 use skillrun_auth::server_note::Listening;
 use skillrun_auth::{Scope, ServerNote, TokenFile, Tokens, links};
 use skillrun_model::Timestamp;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 fn skillrun(data: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
+use skillrun_runs::request_entries::EntryFileError;
 use skillrun_skill::{InputError, SkillError, SkillErrorKind};
 
 use crate::consent;
@@ -63,6 +64,12 @@ pub enum AcceptError {
     Pattern(#[from] PatternError),
     #[error("{queued} runs wait for their turn, and no more are allowed; try again later, or raise slots.queued")]
     QueueFull { queued: usize },
+}
+
+impl From<EntryFileError> for AcceptError {
+    fn from(EntryFileError { path, error }: EntryFileError) -> Self {
+        Self::Write { path, error }
+    }
 }
 
 impl Classified for AcceptError {

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use skillrun_engine::Permission;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::OnQuota;
+use skillrun_runs::record::{HomeChoice, RetryPolicy, Snapshot};
 
 use super::error::AcceptError;
-use crate::record::{HomeChoice, RetryPolicy, Snapshot};
 
 /// The options that a request may set. None: not set.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -14,7 +14,7 @@ use skillrun_engine::descriptor::Executable;
 use skillrun_engine::version::parse_version;
 use skillrun_engine::{Descriptor, EngineProgram};
 
-use crate::inspect::engines::asked;
+use crate::engines::asked;
 use crate::runtime::RuntimeConfig;
 use skillrun_model::IgnoredError;
 

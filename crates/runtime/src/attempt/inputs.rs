@@ -2,57 +2,25 @@
 //! an answer, each against the hash that was recorded when it was taken.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 
-use skillrun_base::whole_file;
 use skillrun_model::InteractionId;
 use skillrun_model::rasp::Data;
-use skillrun_skill::SkillHash;
+use skillrun_runs::events::read_all;
+use skillrun_runs::inputs;
 
-use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
-use crate::record::RunRecord;
-use crate::run::{Run, read_all};
+use crate::run::Run;
 
 /// Reports what differs from what was accepted, before an attempt is started with it.
 pub(super) fn check(run: &Run) -> Result<(), String> {
     let advice = "see `skillrun verify`, and run it again from the original";
-    skill(&run.folder, &run.record).map_err(|changed| format!("{changed}; {advice}"))?;
+    inputs::skill(&run.folder, &run.record).map_err(|changed| format!("{changed}; {advice}"))?;
     let mut hashes = run.record.input_hashes.clone();
     if let Some(reply) = run.state.reply.as_ref().filter(|reply| !reply.files.is_empty()) {
         let of_reply = reply_hashes(run, reply.interaction_id);
         hashes.extend(of_reply.map_err(|error| format!("the files of the answer cannot be compared ({error})"))?);
     }
-    files(&run.folder.inputs(), &hashes).map_err(|changed| format!("{changed}; {advice}"))
-}
-
-/// The copy of the skill is the one that was accepted.
-pub(crate) fn skill(folder: &RunFolder, record: &RunRecord) -> Result<(), String> {
-    match SkillHash::of(&folder.skill()) {
-        Ok(found) if found.to_string() == record.skill.hash => Ok(()),
-        Ok(_) => {
-            Err("the copy of the skill in skill/ is not what was accepted: a file in it has changed, is missing or is \
-                      new"
-            .to_owned())
-        }
-        Err(error) => Err(format!("the copy of the skill in skill/ is not what was accepted: {error}")),
-    }
-}
-
-/// Files have the hashes that were recorded; otherwise the first that differs.
-pub(crate) fn files(inputs: &Path, hashes: &BTreeMap<String, String>) -> Result<(), String> {
-    for (name, hash) in hashes {
-        match whole_file::hash(&inputs.join(name)) {
-            Ok((found, _)) if found == *hash => {}
-            Ok((_, bytes)) => {
-                return Err(format!("inputs/{name} is not what was accepted: it has {bytes} bytes and another hash"));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(format!("inputs/{name} is missing")),
-            Err(error) => return Err(format!("inputs/{name} cannot be read ({error})")),
-        }
-    }
-    Ok(())
+    inputs::files(&run.folder.inputs(), &hashes).map_err(|changed| format!("{changed}; {advice}"))
 }
 
 /// As the answer recorded them.

@@ -18,8 +18,7 @@ use std::path::Path;
 use serde::Deserialize;
 use skillrun_collect::plan::Key;
 use skillrun_evidence::OsText;
-
-use crate::data_folder::DataFolder;
+use skillrun_runs::data_folder::DataFolder;
 
 /// No file of a key is longer.
 const LONGEST: u64 = 8 << 10;

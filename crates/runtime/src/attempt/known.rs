@@ -6,6 +6,7 @@ use std::sync::Arc;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogRead, Page, Seq, chain};
 use skillrun_model::rasp::{Event, SourceStream};
 use skillrun_model::{AttemptNumber, RunId, Stream};
+use skillrun_runs::events::{changed, is_evidence, read_all};
 use skillrun_translate::coverage::Coverage;
 
 use crate::error::RuntimeError;
@@ -106,7 +107,7 @@ impl LoggedEvents {
                     *at = 0;
                     *page = Some(next);
                 }
-                LogRead::Reset(_) => return Err(crate::run::changed(self.run)),
+                LogRead::Reset(_) => return Err(changed(self.run).into()),
             }
         }
     }
@@ -123,20 +124,13 @@ impl LoggedEvents {
         };
         add(first);
         let attempt = self.attempt;
-        crate::run::read_all(&self.log, self.run, |event| {
+        read_all(&self.log, self.run, |event| {
             if is_evidence(&event) && event.attempt_number == attempt {
                 add(&event);
             }
             Ok(())
         })?;
         Ok(ends)
-    }
-}
-
-pub(crate) fn is_evidence(event: &Event) -> bool {
-    match event.source.stream {
-        SourceStream::Stdout | SourceStream::Stderr | SourceStream::Pty => true,
-        SourceStream::Stdin | SourceStream::Control => false,
     }
 }
 

@@ -11,12 +11,12 @@ use skillrun_evidence::OsText;
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::verdict::RunError;
+use skillrun_runs::judge::Rules;
+use skillrun_runs::login;
+use skillrun_runs::record::{HomeChoice, Snapshot, seconds};
 use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
 
 use super::{inputs, keys, opening};
-use crate::judge::Rules;
-use crate::login;
-use crate::record::{HomeChoice, Snapshot, seconds};
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 use crate::workspace::{PlaceError, Places};

@@ -10,8 +10,8 @@ use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Folder, Stream};
 use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::{AttemptNumber, ProfileId};
+use skillrun_runs::data_folder::RunFolder;
 
-use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
 use crate::run::Run;
 

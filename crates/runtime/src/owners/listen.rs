@@ -2,7 +2,6 @@
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use skillrun_runs::owner_sockets::{connect, through};
 
 use super::message::{Envelope, LINE_MAX, OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest, VERSION};
 use crate::error::RuntimeError;
@@ -135,11 +134,6 @@ impl Drop for Listening {
     }
 }
 
-/// The path of a socket, short enough for the kernel however deep the data folder is: through the folder's descriptor.
-fn through(folder: &File, name: &str) -> PathBuf {
-    Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name)
-}
-
 fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let folder = File::open(folder)?;
     let path = through(&folder, name);
@@ -149,20 +143,6 @@ fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     Ok(listener)
-}
-
-/// Does not wait to be accepted: a stopped owner accepts no client, and its backlog is bounded.
-pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
-    let missing = || io::Error::from(io::ErrorKind::NotFound);
-    let folder = File::open(socket.parent().ok_or_else(missing)?)?;
-    let name = socket.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?;
-    let address = SocketAddrUnix::new(through(&folder, name))?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let stream = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    rustix::net::connect(&stream, &address)?;
-    let stream = UnixStream::from(stream);
-    stream.set_nonblocking(false)?;
-    Ok(stream)
 }
 
 fn converse(runtime: &Arc<Runtime>, client: &UnixStream) -> io::Result<()> {

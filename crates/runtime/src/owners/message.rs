@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::record::RecordError;
 
 use crate::error::RuntimeError;
 use crate::mailbox::Reply;
-use crate::record::RecordError;
 
 pub(super) const VERSION: u32 = 1;
 

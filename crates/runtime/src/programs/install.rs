@@ -16,7 +16,7 @@ use skillrun_engine::{Descriptor, Disk, EngineProgram, Probe};
 use super::error::InstallError;
 use super::npm;
 use crate::clock::Clock;
-use crate::inspect::engines::asked;
+use crate::engines::asked;
 use skillrun_model::IgnoredError;
 
 /// How often the lock is retried.

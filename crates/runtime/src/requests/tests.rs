@@ -1,12 +1,22 @@
 use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Map;
 use skillrun_engine::Engines;
+use skillrun_log::{EventLog, FileLog};
+use skillrun_model::Timestamp;
+use skillrun_runs::DataFolder;
+use skillrun_runs::events::read_all;
+use skillrun_runs::record::RunRecord;
+use skillrun_runs::request_entries::{KeyError, RequestKey, tidy};
 use skillrun_skill::{Layers, Skill};
 use tempfile::TempDir;
 
@@ -14,8 +24,6 @@ use super::*;
 use crate::accept::{NewRun, Options};
 use crate::clock::SystemClock;
 use crate::limits::SlotLimits;
-use crate::record::RunRecord;
-use crate::run::read_all;
 use crate::runtime::{Runtime, RuntimeSetup};
 
 /// A data folder whose runs wait forever: no engine is started.
@@ -302,8 +310,8 @@ fn old_entries_of_runs_that_are_gone_go() {
         runtime.log().remove(runs[key.as_str()], Timestamp::EPOCH).expect("removed");
     }
     fs::write(data.requests().join("notes.txt"), "not ours").expect("written");
-    let mut in_hand = Entry::take(&held.path(&data)).expect("taken");
-    in_hand.end = End::Stays;
+    let in_hand = File::open(held.path(&data)).expect("an entry");
+    flock(&in_hand, FlockOperation::NonBlockingLockExclusive).expect("locked");
     let now = Timestamp::try_from(now).expect("a moment");
     assert_eq!(tidy(&data, now), 1);
     assert!(!gone.path(&data).exists());

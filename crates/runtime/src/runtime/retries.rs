@@ -10,13 +10,13 @@ use skillrun_lifecycle::run::made_until;
 use skillrun_model::RunId;
 use skillrun_model::rasp::data::PlannedRetry;
 use skillrun_model::status::OnQuota;
+use skillrun_runs::record::{QuotaRetry, RunRecord};
+use skillrun_runs::request_entries::was_made;
 
 use super::Inner;
 use crate::accept::{self, AcceptError};
 use crate::error::RuntimeError;
-use crate::inspect::retry::the_same;
-use crate::record::{QuotaRetry, RunRecord};
-use crate::requests;
+use crate::retry::the_same;
 use crate::run::Run;
 use crate::variables::SealedVariables;
 
@@ -49,7 +49,7 @@ impl Inner {
 
     fn make_retry(self: &Arc<Self>, failed: &Run, planned: PlannedRetry) -> Result<Option<RunId>, AcceptError> {
         let tools = &self.surroundings.tools;
-        if requests::was_made(&tools.log, planned.run_id)? {
+        if was_made(&tools.log, planned.run_id).map_err(RuntimeError::from)? {
             return Ok(None);
         }
         self.desk().queue.room_for_later().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;

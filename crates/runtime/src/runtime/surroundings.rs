@@ -9,11 +9,11 @@ use std::sync::Arc;
 use skillrun_engine::Engines;
 use skillrun_log::FileLog;
 use skillrun_model::{RunId, Timestamp};
+use skillrun_runs::data_folder::DataFolder;
 use skillrun_skill::Layers;
 
 use crate::accept::Options;
 use crate::clock::Clock;
-use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 use crate::run::Tools;
 use crate::variables::{OwnerRole, ProcessVariables};

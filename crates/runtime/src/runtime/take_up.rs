@@ -10,12 +10,12 @@ use skillrun_collect::{Attached, CollectError, attach_within, end_host, start};
 use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{IgnoredError, RunId, RunStatus, Timestamp};
+use skillrun_runs::{login, owner_sockets};
 
 use super::{Inner, Runtime};
 use crate::clock::{time_left, until_moment};
 use crate::error::RuntimeError;
-use crate::login;
-use crate::owners;
+
 use crate::run::Run;
 use crate::views;
 
@@ -114,7 +114,7 @@ impl Runtime {
 
     /// The same, and forgets owners that have died, once all their runs have another owner.
     pub fn recover_from_dead(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
-        let dead = owners::crashed(self.data());
+        let dead = owner_sockets::crashed(self.data());
         let recovered = self.recover(catalog)?;
         if !recovered.broken.is_empty() {
             // Where a run could not be opened, the next owner tries once more.
@@ -124,7 +124,7 @@ impl Runtime {
         let holders: HashSet<u32> =
             recovered.owned_elsewhere.iter().filter_map(|run| self.log().last_writer(*run)).collect();
         for socket in dead {
-            let holds = owners::pid_of(&socket).is_some_and(|pid| holders.contains(&pid));
+            let holds = owner_sockets::pid_of(&socket).is_some_and(|pid| holders.contains(&pid));
             if !holds {
                 // A socket that remains is found again next time.
                 std::fs::remove_file(socket).ignored();

@@ -11,6 +11,7 @@ use skillrun_base::sync::wait_timeout;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
+use skillrun_runs::record::RunRecord;
 
 use super::desk::{Passes, RunProblem, Wanted};
 use super::{Inner, TakenUp};
@@ -18,7 +19,6 @@ use crate::clock::until_moment;
 use crate::error::RuntimeError;
 use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Slot, SlotKind};
-use crate::record::RunRecord;
 use crate::run::Run;
 use crate::views;
 use crate::worker::{Worker, WorkerExit};

@@ -8,14 +8,12 @@ use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
 use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, IgnoredError, RunStatus};
+use skillrun_runs::judge::{ending, judge};
+use skillrun_runs::{artifacts, blobs, login, settled_meta};
 
-use super::{Worker, WorkerStep, settled_meta};
-use crate::artifacts;
+use super::{Worker, WorkerStep};
 use crate::attempt::reading::{AttemptRead, Reading};
-use crate::blobs;
 use crate::error::RuntimeError;
-use crate::judge::{ending, judge};
-use crate::login;
 
 impl Worker<'_> {
     /// No process is left that could write more of it.
@@ -70,7 +68,8 @@ impl Worker<'_> {
         let counters = &self.surroundings.tools.counters;
         counters.settled(&run.record.engine.name, settled.verdict.turn, &read.facts.parse, read.bytes);
         // A view; its content is in the Log.
-        settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ignored();
+        settled_meta::write(&run.folder, attempt, &read.facts, &settled.verdict, run.state.session_id.as_deref())
+            .ignored();
         let next = self.carry_out(effects)?;
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         if waits && process == ProcessLeft::Gone && self.run.record.engine.continuation == Continuation::Sticky {

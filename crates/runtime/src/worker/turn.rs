@@ -11,12 +11,12 @@ use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, IgnoredError, RunStatus};
+use skillrun_runs::record::seconds;
 
 use super::calls::Calls;
 use super::{Worker, WorkerStep, next};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
-use crate::record::seconds;
 
 /// After this long without an event, an event reports that the attempt is still running.
 const HEARTBEAT: Duration = Duration::from_secs(30);

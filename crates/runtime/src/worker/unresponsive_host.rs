@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use skillrun_collect::start::last_number;
 use skillrun_collect::{Attached, attach_within, end_host, host_responds};
+use skillrun_runs::record::seconds;
 
 use super::host::{Host, SLACK};
 use super::{HOST_ATTACH_TIMEOUT, Worker};
-use crate::record::seconds;
 use skillrun_model::IgnoredError;
 
 impl Worker<'_> {

@@ -16,7 +16,8 @@ use serde::Deserialize;
 use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, LogRead, Seq};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::{RunId, Timestamp};
-use skillrun_runtime::{RunFolder, views};
+use skillrun_runs::RunFolder;
+use skillrun_runtime::views;
 use skillrun_translate::FcmpTranslator;
 
 use super::frames::{Ends, Rendering};
@@ -349,7 +350,7 @@ mod tests {
     use skillrun_model::rasp::data::RunStatusChange;
     use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
     use skillrun_model::{AttemptNumber, EngineName, RunStatus};
-    use skillrun_runtime::DataFolder;
+    use skillrun_runs::DataFolder;
 
     fn event(run: RunId, seq: u64) -> Event {
         let engine = EngineName::new("scripted");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use skillrun_base::sync::lock;
 use skillrun_log::{EventLog, FileLog, LogError, Subscription};
 use skillrun_model::RunId;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use super::conversation::Conversation;

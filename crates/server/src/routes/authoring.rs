@@ -8,8 +8,8 @@ use axum::routing::{get, post};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_inspect::patched::{PatchedError, PatchedSkill, patched};
 use skillrun_model::ExecutionMode;
-use skillrun_runtime::inspect::patched::{PatchedError, PatchedSkill, patched};
 use skillrun_skill::{Existing, Skill, archive};
 
 use super::Route;

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode};
-use skillrun_runtime::inspect::engines::{EngineList, Probing};
+use skillrun_runtime::engines::{EngineList, Probing};
 use skillrun_skill::archive::{self, ArchiveErrorKind};
 use skillrun_skill::search::FindError;
 use skillrun_skill::validate::validate;

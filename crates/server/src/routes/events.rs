@@ -12,10 +12,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_inspect::evidence_views;
 use skillrun_log::{EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::rasp::Category;
 use skillrun_model::{AttemptNumber, RunId, Stream, Timestamp};
-use skillrun_runtime::evidence_views;
 
 use super::Route;
 use crate::blocking::blocking;

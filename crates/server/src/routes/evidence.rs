@@ -12,13 +12,13 @@ use axum::routing::get;
 use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_inspect::attempts::{Attempt, Attempts};
+use skillrun_inspect::evidence_views::cast::{CastWriter, LONGEST_PAUSE};
+use skillrun_inspect::evidence_views::raw::{RawError, RawKind, RawStream};
 use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, RunId};
-use skillrun_runtime::RunRecord;
-use skillrun_runtime::evidence_views::cast::{CastWriter, LONGEST_PAUSE};
-use skillrun_runtime::evidence_views::raw::{RawError, RawKind, RawStream};
-use skillrun_runtime::inspect::attempts::{Attempt, Attempts};
+use skillrun_runs::RunRecord;
 
 use super::Route;
 use crate::blocking::blocking;

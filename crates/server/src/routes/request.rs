@@ -16,9 +16,9 @@ use skillrun_model::codes::NextActionKind;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
-use skillrun_runtime::RunRecord;
-use skillrun_runtime::inspect::hidden::Hidden;
-use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot, Workspace};
+use skillrun_runs::RunRecord;
+use skillrun_runs::hidden::Hidden;
+use skillrun_runs::record::{HomeChoice, Sharing, Snapshot, Workspace};
 
 use super::Route;
 use super::evidence::record;

@@ -12,16 +12,16 @@ use axum::routing::get;
 use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_inspect::bundle::{self, BundleError, Contents};
+use skillrun_inspect::diagnose::{Diagnosis, RunOwner, diagnose};
+use skillrun_inspect::verify::{NotedHead, Verification, verify_against};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::Data;
 use skillrun_model::{AttemptNumber, IgnoredError, RunId, RunStatus};
-use skillrun_runtime::artifacts::{self, NotServed};
-use skillrun_runtime::bundle::{self, BundleError, Contents};
-use skillrun_runtime::diagnose::{Diagnosis, RunOwner, diagnose};
-use skillrun_runtime::inspect::changes::{Changes, WorkspaceChange};
-use skillrun_runtime::result::RunResult;
-use skillrun_runtime::verify::{NotedHead, Verification, verify_against};
-use skillrun_runtime::{owners, result};
+use skillrun_runs::artifacts::{self, NotServed};
+use skillrun_runs::changes::{Changes, WorkspaceChange};
+use skillrun_runs::result::{self, RunResult};
+use skillrun_runtime::owners;
 
 use super::Route;
 use super::evidence::{each_event, record};
@@ -293,7 +293,7 @@ async fn diff(
         .heavily(move || {
             let last = view(&service, run)?.row.attempt;
             let wanted = params.attempt.map_or(1..=last.0, |number| number.get()..=number.get().min(last.0));
-            let failed = |error: skillrun_runtime::inspect::changes::ChangesError| {
+            let failed = |error: skillrun_runs::changes::ChangesError| {
                 Problem::new(ProblemCode::Internal, error.to_string()).of_run(run)
             };
             let mut attempts = Vec::new();

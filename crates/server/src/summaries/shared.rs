@@ -15,7 +15,7 @@ use skillrun_catalog::{CatalogError, Counts, Query, Row, Waiting};
 use skillrun_log::{FileLog, Subscription};
 use skillrun_model::RunId;
 use skillrun_model::interaction::Pending;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 
 use super::book::{Book, Since};
 use super::epoch::Epoch;

@@ -12,7 +12,7 @@ use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::rasp::data::{RawText, RunStarted, RunStatusChange, Versions};
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, RunId, RunStatus, Timestamp};
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 use tempfile::TempDir;
 
 use super::*;

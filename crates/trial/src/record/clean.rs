@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 use skillrun_model::RunId;
-use skillrun_runtime::RunFolder;
+use skillrun_runs::RunFolder;
 
 /// Shorter words cannot be distinguished from ordinary text.
 const WORD_MIN: usize = 4;

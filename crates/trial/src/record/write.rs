@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use skillrun_evidence::{Folder, Stream, names};
 use skillrun_model::{AttemptNumber, Timestamp};
-use skillrun_runtime::RunFolder;
+use skillrun_runs::RunFolder;
 
 use super::RecordingError;
 use super::clean::{Cleaned, Cleaner};

@@ -4,8 +4,8 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{RunId, Timestamp};
+use skillrun_runs::result::{RunResult, Timing};
 use skillrun_runtime::Options;
-use skillrun_runtime::result::{RunResult, Timing};
 use skillrun_skill::Skill;
 
 use super::*;

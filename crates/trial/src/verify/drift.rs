@@ -8,7 +8,7 @@ use serde::Serialize;
 use skillrun_evidence::{Folder, Stream, names};
 use skillrun_model::ProfileId;
 use skillrun_parse::types;
-use skillrun_runtime::RunFolder;
+use skillrun_runs::RunFolder;
 
 /// Of one attempt; more is not read.
 const BYTES_MAX: u64 = 8 << 20;

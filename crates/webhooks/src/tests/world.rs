@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::RunId;
-use skillrun_runtime::{DataFolder, SystemClock};
+use skillrun_runs::DataFolder;
+use skillrun_runtime::SystemClock;
 
 use super::super::address::PrivateAddresses;
 use super::super::record::Delivery;

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use serde_json::{Value, json};
 use skillrun_model::{AttemptNumber, ErrorClass, RunId};
-use skillrun_runtime::inspect::changes::{
+use skillrun_runs::changes::{
     ChangeKind, Changes, ChangesError, FileKind, FileVersion, NoChanges, WorkspaceChange, why_none,
 };
 

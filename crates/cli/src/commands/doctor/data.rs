@@ -11,7 +11,7 @@ use skillrun_catalog::{Catalog, Opened};
 use skillrun_log::LogErrorKind;
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
-use skillrun_runtime::owners::crashed;
+use skillrun_runs::owner_sockets::crashed;
 
 use super::Check;
 use crate::place::CommandContext;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use skillrun_engine::{Disk, find};
 use skillrun_model::Timestamp;
-use skillrun_runtime::record::FORMAT;
+use skillrun_runs::record::FORMAT;
 
 use super::Check;
 use crate::settings::Settings;

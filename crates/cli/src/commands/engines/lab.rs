@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use skillrun_base::sync::{into_inner, lock};
 use skillrun_engine::Descriptor;
 use skillrun_model::ErrorClass;
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 use skillrun_runtime::Runtime;
-use skillrun_runtime::inspect::engines::State;
+use skillrun_runtime::engines::State;
 use skillrun_trial::lab::{Lab, World};
 
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
 use skillrun_runtime::consent::EngineConsent;
-use skillrun_runtime::inspect::engines::{EngineLogin, LoginKind, Probing, State, Tested, Version};
+use skillrun_runtime::engines::{EngineLogin, LoginKind, Probing, State, Tested, Version};
 
 use super::around;
 use crate::args::{EnginesList, Global, OutputForm};

@@ -10,7 +10,7 @@ mod verify;
 use std::process::ExitCode;
 
 use skillrun_engine::load::REFERENCE;
-use skillrun_runtime::inspect::engines::{EngineContext, Probing};
+use skillrun_runtime::engines::{EngineContext, Probing};
 
 use crate::args::{Engines, EnginesCommand, EnginesList, Global};
 use crate::failure::Failure;

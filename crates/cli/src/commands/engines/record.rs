@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 use skillrun_model::ErrorClass;
-use skillrun_runtime::inspect::engines::{Probing, State};
+use skillrun_runtime::engines::{Probing, State};
 use skillrun_simulate::model::Choice;
 use skillrun_trial::record::{Machine, Recorded, RecordingError, record, recordable};
 

@@ -2,7 +2,7 @@
 
 use skillrun_engine::Permission;
 use skillrun_engine::descriptor::Executable;
-use skillrun_runtime::inspect::engines::{Probing, State};
+use skillrun_runtime::engines::{Probing, State};
 
 use super::around;
 use super::list::{continuation_words, login_words, posture_words, tested_words, version_text};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use skillrun_runtime::inspect::engines::{Probing, State, Tested, Version};
+use skillrun_runtime::engines::{Probing, State, Tested, Version};
 use skillrun_trial::verify::drift::Drift;
 use skillrun_trial::verify::{CheckLine, InstalledEngine, Mark, Verification, verify};
 

@@ -14,9 +14,9 @@ use skillrun_log::{Cursor, EventLog, FileLog, Limits, ReadEnd, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
+use skillrun_runs::result::RunResult;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
-use skillrun_runtime::result::RunResult;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::{Asks, Transcript};
 

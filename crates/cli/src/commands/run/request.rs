@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use skillrun_model::error_class::file_error_reason as reason;
-use skillrun_runtime::record::{Sharing, Snapshot};
+use skillrun_runs::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
 

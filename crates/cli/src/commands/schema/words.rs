@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use skillrun_inspect::diagnose::{MomentKind, PassageKind, words};
 use skillrun_model::interaction::OnDeadline;
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::Rule;
 use skillrun_model::{Code, EndedBy, RunStatus, TurnState};
-use skillrun_runtime::diagnose::{MomentKind, PassageKind, words};
 use skillrun_server::problem::ProblemCode;
 
 pub(super) fn table() -> Value {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use skillrun_model::ExecutionMode;
-use skillrun_runtime::requests::{RequestKey, SubmitError};
+use skillrun_runs::request_entries::RequestKey;
+use skillrun_runtime::requests::SubmitError;
 use skillrun_runtime::{NewRun, Options, Runtime};
 use skillrun_skill::Skill;
 
@@ -56,7 +57,7 @@ pub(super) enum DemoError {
     #[error(transparent)]
     Submit(#[from] SubmitError),
     #[error(transparent)]
-    Key(#[from] skillrun_runtime::requests::KeyError),
+    Key(#[from] skillrun_runs::request_entries::KeyError),
 }
 
 struct Sample {

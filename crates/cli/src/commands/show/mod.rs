@@ -6,12 +6,12 @@ mod page;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use skillrun_inspect::attempts::{Attempt, Attempts};
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::Data;
 use skillrun_model::{RunId, Timestamp};
-use skillrun_runtime::RunRecord;
-use skillrun_runtime::inspect::attempts::{Attempt, Attempts};
-use skillrun_runtime::result::RunResult;
+use skillrun_runs::RunRecord;
+use skillrun_runs::result::RunResult;
 
 use crate::args::{Global, OneRun, OutputForm};
 use crate::failure::Failure;

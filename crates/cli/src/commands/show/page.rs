@@ -1,11 +1,11 @@
 //! The page, for people.
 
 use serde_json::Value;
+use skillrun_inspect::attempts::Attempt;
 use skillrun_model::RunStatus;
 use skillrun_model::rasp::data::Exit;
-use skillrun_runtime::RunRecord;
-use skillrun_runtime::inspect::attempts::Attempt;
-use skillrun_runtime::record::{Sharing, Workspace};
+use skillrun_runs::RunRecord;
+use skillrun_runs::record::{Sharing, Workspace};
 
 use super::Known;
 use crate::commands::interactions::{deadline_words, question_text, reply_command};

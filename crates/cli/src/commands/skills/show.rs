@@ -1,8 +1,8 @@
 //! `skillrun skills show`: a skill, or the text that an agent reads.
 
 use serde_json::{Value, json};
+use skillrun_inspect::patched::patched as patched_skill;
 use skillrun_model::{ErrorClass, ExecutionMode};
-use skillrun_runtime::inspect::patched::patched as patched_skill;
 use skillrun_skill::validate::validate;
 use skillrun_skill::{Finding, SchemaRole, Skill, SkillOrigin};
 

@@ -2,7 +2,7 @@
 
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Engines};
-use skillrun_runtime::inspect::engines::{Probing, State};
+use skillrun_runtime::engines::{Probing, State};
 use skillrun_skill::{EngineSupport, Skill};
 use skillrun_trial::cases::Case;
 use skillrun_trial::trials::{Engine, Plays};

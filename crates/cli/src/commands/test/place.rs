@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use skillrun_runtime::DataFolder;
+use skillrun_runs::DataFolder;
 use skillrun_skill::{Skill, SkillCopy};
 use skillrun_trial::report::Overall;
 use tempfile::TempDir;

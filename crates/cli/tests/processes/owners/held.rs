@@ -13,7 +13,8 @@ use serde_json::{Map, Value};
 use skillrun_collect::HostPlan;
 use skillrun_engine::Engines;
 use skillrun_model::{ExecutionMode, RunId};
-use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
+use skillrun_runs::DataFolder;
+use skillrun_runtime::{NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunStatus};
-use skillrun_runtime::data_folder::RunFolder;
-use skillrun_runtime::record::Sharing;
+use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::record::Sharing;
 use skillrun_runtime::{AcceptError, Clock, NewRun, Reply, SlotLimits, SystemClock, consent, reply_files};
 use skillrun_skill::Skill;
 

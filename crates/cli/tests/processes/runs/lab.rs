@@ -19,10 +19,9 @@ use skillrun_model::rasp::{Data, Event};
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
-use skillrun_runtime::result::RunResult;
-use skillrun_runtime::{
-    Clock, DataFolder, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock,
-};
+use skillrun_runs::DataFolder;
+use skillrun_runs::result::RunResult;
+use skillrun_runtime::{Clock, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -176,7 +175,7 @@ impl Lab {
     }
 
     pub(crate) fn result(&self, run: RunId) -> RunResult {
-        skillrun_runtime::result::read(&self.data().run(run)).expect("readable").expect("a result")
+        skillrun_runs::result::read(&self.data().run(run)).expect("readable").expect("a result")
     }
 
     /// Waits until a run is in a state that satisfies.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 use skillrun_model::rasp::Data;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_runs::record::Sharing;
 use skillrun_runtime::NewRun;
-use skillrun_runtime::record::Sharing;
 
 use crate::runs::lab::{LONG, Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, reply, sticky, with};
 

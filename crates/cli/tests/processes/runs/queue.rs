@@ -142,8 +142,7 @@ fn a_full_queue_refuses_and_leaves_nothing_behind() {
     lab.wait(holds, "slot", is_running);
     let new = lab.new_run(ExecutionMode::Auto, DONE);
     let queued = [(); 2].map(|()| runtime.submit(new.clone()).expect("accepted"));
-    let in_folder =
-        NewRun { workspace: Some((folder.clone(), skillrun_runtime::record::Sharing::Alone)), ..new.clone() };
+    let in_folder = NewRun { workspace: Some((folder.clone(), skillrun_runs::record::Sharing::Alone)), ..new.clone() };
     for new in [new.clone(), in_folder.clone()] {
         let refused = runtime.submit(new).expect_err("full");
         assert!(matches!(refused, AcceptError::QueueFull { queued: 2 }), "{refused:?}");
@@ -186,7 +185,7 @@ fn two_hundred_runs_of_all_kinds_leave_no_slot_taken() {
         sticky(asks.clone()),
         sticky(decides),
         // It cannot even start: its folder is gone by then.
-        NewRun { workspace: Some((removed.clone(), skillrun_runtime::record::Sharing::Allowed)), ..auto(DONE) },
+        NewRun { workspace: Some((removed.clone(), skillrun_runs::record::Sharing::Allowed)), ..auto(DONE) },
         with(auto(HANGS), |options| options.hard_timeout_sec = Some(0.02)),
     ];
     let runs: Vec<RunId> = (0..200)

@@ -11,9 +11,10 @@ use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};
 use skillrun_model::status::OnQuota;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
-use skillrun_runtime::record::{QuotaRetry, Sharing};
+use skillrun_runs::RunRecord;
+use skillrun_runs::record::{QuotaRetry, Sharing};
 use skillrun_runtime::runtime::{Recovered, TakenUp};
-use skillrun_runtime::{NewRun, RunRecord, Runtime, SlotLimits};
+use skillrun_runtime::{NewRun, Runtime, SlotLimits};
 
 use crate::runs::lab::{Lab, PROGRAM, TEST_TIMEOUT, reply, with};
 

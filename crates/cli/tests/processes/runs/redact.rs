@@ -7,12 +7,13 @@ use std::process::{Command, Output};
 
 use serde_json::json;
 use skillrun_engine::Engines;
+use skillrun_inspect::bundle::{self, Contents};
+use skillrun_inspect::verify::{VerifyOutcome, verify};
 use skillrun_log::FileLog;
 use skillrun_model::{ExecutionMode, RunId};
-use skillrun_runtime::bundle::{self, Contents};
-use skillrun_runtime::inspect::hidden::Hidden;
-use skillrun_runtime::verify::{VerifyOutcome, verify};
-use skillrun_runtime::{AcceptError, RunRecord};
+use skillrun_runs::RunRecord;
+use skillrun_runs::hidden::Hidden;
+use skillrun_runtime::AcceptError;
 
 use crate::runs::lab::{Lab, PROGRAM};
 

@@ -7,10 +7,10 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
+use skillrun_inspect::verify::{Absence, Check, CheckKind, VerifyOutcome, VerifyReport, verify};
 use skillrun_log::FileLog;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
-use skillrun_runtime::verify::{Absence, Check, CheckKind, VerifyOutcome, VerifyReport, verify};
 use skillrun_runtime::{NewRun, Options};
 
 use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
-use skillrun_runtime::record::Sharing;
+use skillrun_runs::record::Sharing;
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
 
 use crate::runs::lab::{Lab, TEST_TIMEOUT, on, reply, sticky};

@@ -4,10 +4,10 @@ use std::fs;
 use std::process::Command;
 
 use insta::assert_snapshot;
+use skillrun_inspect::diagnose::{Diagnosis, FindingKind, Resolution, RunOwner, diagnose};
 use skillrun_log::FileLog;
 use skillrun_model::rasp::Data;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus, Timestamp};
-use skillrun_runtime::diagnose::{Diagnosis, FindingKind, Resolution, RunOwner, diagnose};
 use skillrun_runtime::{Clock, NewRun, Options, SystemClock};
 
 use super::{DONE, played};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use skillrun_inspect::verify::{NotedHead, verify_against};
 use skillrun_log::{EventLog, LineHash};
 use skillrun_model::rasp::{Data, Event};
-use skillrun_runtime::record::Sharing;
-use skillrun_runtime::verify::{NotedHead, verify_against};
+use skillrun_runs::record::Sharing;
 use skillrun_runtime::{Reply, reply_files};
 
 use super::*;
@@ -193,7 +193,7 @@ fn the_head_in_an_answer_vouches_for_the_whole_log() {
     let written = lab.result(run);
     let before = written.log_head.clone().expect("a head");
     assert_eq!(before.seq, head.seq - 1, "result.json is written before the last event");
-    let answered = skillrun_runtime::result::answered(written, &log);
+    let answered = skillrun_runs::result::answered(written, &log);
     assert_eq!(answered.log_head, Some(head.clone()));
     let with = |text: String| {
         let noted: NotedHead = text.parse().expect("a head");

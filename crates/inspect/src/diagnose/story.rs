@@ -1,0 +1,210 @@
+//! What happened to a run, as far as a diagnosis needs it: a fold over its Log.
+
+use std::collections::BTreeMap;
+
+use skillrun_lifecycle::run::State;
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, RunFailed};
+use skillrun_model::rasp::{Data, Event, Level, SourceStream};
+use skillrun_model::status::Phase;
+use skillrun_model::{AttemptNumber, Code, RunStatus, Timestamp};
+use skillrun_runs::events::is_evidence;
+use skillrun_runs::record::RunRecord;
+
+use super::finding::CONFIDENT;
+use super::{DiagnosisQuestion, MomentKind, OutputBytes, Resolution, passage};
+
+#[derive(Debug)]
+pub(super) struct Story {
+    pub(super) state: State,
+    /// When it got its current status.
+    pub(super) since: Timestamp,
+    pub(super) attempts: Vec<Attempt>,
+    pub(super) questions: Vec<DiagnosisQuestion>,
+    pub(super) moments: Vec<(MomentKind, Option<AttemptNumber>, Timestamp)>,
+    pub(super) noticed: BTreeMap<Code, Noticed>,
+    pub(super) failed: Option<RunFailed>,
+    pub(super) ended_with: Option<Code>,
+}
+
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) number: AttemptNumber,
+    pub(super) started_at: Timestamp,
+    pub(super) first_output: Option<Timestamp>,
+    pub(super) last_output: Option<Timestamp>,
+    pub(super) bytes: OutputBytes,
+    pub(super) ended_at: Option<Timestamp>,
+    pub(super) ended: Option<AttemptEnded>,
+}
+
+/// The diagnostics with one code.
+#[derive(Debug)]
+pub(super) struct Noticed {
+    pub(super) count: u64,
+    pub(super) level: Level,
+    /// The first message.
+    pub(super) message: String,
+}
+
+impl Story {
+    pub(super) fn new(record: &RunRecord) -> Self {
+        Self {
+            state: State::default(),
+            since: record.created_at,
+            attempts: Vec::new(),
+            questions: Vec::new(),
+            moments: Vec::new(),
+            noticed: BTreeMap::new(),
+            failed: None,
+            ended_with: None,
+        }
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        let before = self.state.status;
+        self.state.evolve(event);
+        if self.state.status != before {
+            self.since = event.ts;
+        }
+        if is_evidence(event) {
+            self.output(event);
+        }
+        let at = event.ts;
+        match &event.data {
+            Data::RunStarted(_) => self.moments.push((MomentKind::Created, None, at)),
+            Data::RunStatus(change) => {
+                if event.source.stream == SourceStream::Control && change.phase == Some(Phase::Canceling) {
+                    self.moments.push((MomentKind::CancelAsked, None, at));
+                }
+            }
+            Data::AttemptStarted(_) => self.begin(event),
+            Data::AttemptEnded(ended) => self.settle(event, ended),
+            Data::InteractionRequested(question) => self.ask(at, question),
+            Data::InteractionReplied(reply) => {
+                self.moments.push((MomentKind::Answered, None, at));
+                self.resolve(reply.interaction_id.0, Resolution::Answered { mode: reply.resolution_mode, at });
+            }
+            Data::InteractionTimeout(timeout) => {
+                self.moments.push((MomentKind::NotAnswered, None, at));
+                if let Some(fails_with) = timeout.fails_with {
+                    self.resolve(timeout.interaction_id.0, Resolution::TimedOut { fails_with, at });
+                }
+            }
+            Data::ParserWarning(noticed) | Data::ParserError(noticed) | Data::EngineError(noticed) => {
+                self.notice(event.level, noticed);
+            }
+            Data::RunCompleted(end) => self.end(at, end.reason_code),
+            Data::RunFailed(end) => {
+                self.failed = Some(end.clone());
+                self.end(at, end.reason_code);
+            }
+            Data::RunCanceled(end) => self.end(at, end.reason_code),
+            Data::RunHeartbeat(_)
+            | Data::MessageDelta(_)
+            | Data::MessageFinal(_)
+            | Data::ReasoningSummary(_)
+            | Data::AutoDecision(_)
+            | Data::ToolCallStarted(_)
+            | Data::ToolCallCompleted(_)
+            | Data::ToolCallFailed(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::RawStdout(_)
+            | Data::RawStderr(_)
+            | Data::TurnUsage(_) => {}
+        }
+    }
+
+    fn begin(&mut self, event: &Event) {
+        self.moments.push((MomentKind::AttemptStarted, Some(event.attempt_number), event.ts));
+        self.attempts.push(Attempt {
+            number: event.attempt_number,
+            started_at: event.ts,
+            first_output: None,
+            last_output: None,
+            bytes: OutputBytes::default(),
+            ended_at: None,
+            ended: None,
+        });
+    }
+
+    fn output(&mut self, event: &Event) {
+        let Some(attempt) = self.attempts.last_mut() else { return };
+        let raw = event.raw_ref;
+        // The end of a stream that brought nothing is not output.
+        if (raw.stdout_to, raw.stderr_to) != (0, 0) {
+            attempt.first_output = attempt.first_output.into_iter().chain([event.ts]).min();
+            attempt.last_output = attempt.last_output.into_iter().chain([event.ts]).max();
+        }
+        attempt.bytes.stdout = attempt.bytes.stdout.max(raw.stdout_to);
+        attempt.bytes.stderr = attempt.bytes.stderr.max(raw.stderr_to);
+        // Lines that every healthy run has are raw, and known.
+        let is_known = event.source.confidence >= CONFIDENT;
+        if matches!(event.data, Data::RawStdout(_) | Data::RawStderr(_)) && !is_known {
+            attempt.bytes.raw += raw.stdout_to.saturating_sub(raw.stdout_from);
+            attempt.bytes.raw += raw.stderr_to.saturating_sub(raw.stderr_from);
+        }
+    }
+
+    fn settle(&mut self, event: &Event, ended: &AttemptEnded) {
+        let Some(attempt) = self.attempts.last_mut() else { return };
+        let number = Some(attempt.number);
+        let outputs = [(MomentKind::FirstOutput, attempt.first_output), (MomentKind::LastOutput, attempt.last_output)];
+        self.moments.extend(outputs.into_iter().filter_map(|(what, at)| Some((what, number, at?))));
+        self.moments.push((MomentKind::AttemptSettled, number, event.ts));
+        attempt.ended_at = Some(event.ts);
+        attempt.ended = Some(ended.clone());
+        ended.verdict.warnings.iter().for_each(|code| self.count(*code, Level::Warning, code.summary(), 1));
+        self.close_questions();
+    }
+
+    fn ask(&mut self, at: Timestamp, question: &Pending) {
+        self.moments.push((MomentKind::Asked, Some(question.source_attempt), at));
+        self.questions.push(DiagnosisQuestion {
+            interaction_id: question.interaction_id,
+            kind: question.kind,
+            prompt: passage::shown(&question.prompt),
+            asked_at: at,
+            deadline: question.deadline,
+            on_deadline: question.on_deadline,
+            resolution: Resolution::Open,
+        });
+    }
+
+    fn resolve(&mut self, interaction: u32, resolution: Resolution) {
+        let asked = self.questions.iter_mut().find(|question| question.interaction_id.0 == interaction);
+        if let Some(question) = asked.filter(|question| question.resolution == Resolution::Open) {
+            question.resolution = resolution;
+        }
+    }
+
+    /// Unanswered questions end with the turn or the run.
+    fn close_questions(&mut self) {
+        for question in self.questions.iter_mut().filter(|question| question.resolution == Resolution::Open) {
+            question.resolution = Resolution::Closed;
+        }
+    }
+
+    fn notice(&mut self, level: Level, noticed: &Diagnostic) {
+        self.count(noticed.code, level, &noticed.message, noticed.count.unwrap_or(1));
+    }
+
+    fn count(&mut self, code: Code, level: Level, message: &str, count: u64) {
+        let first = || Noticed { count: 0, level, message: passage::shown(message) };
+        let noticed = self.noticed.entry(code).or_insert_with(first);
+        noticed.count = noticed.count.saturating_add(count);
+        noticed.level = noticed.level.max(level);
+    }
+
+    fn end(&mut self, at: Timestamp, reason_code: Code) {
+        self.ended_with = Some(reason_code);
+        self.moments.push((MomentKind::Ended, None, at));
+        self.close_questions();
+    }
+
+    pub(super) fn status(&self) -> RunStatus {
+        self.state.status.unwrap_or(RunStatus::Queued)
+    }
+}

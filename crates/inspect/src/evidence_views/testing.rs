@@ -1,0 +1,266 @@
+//! A run for tests: its folder, its record, its Log, and evidence as a host records it.
+
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use serde_json::Map;
+use skillrun_engine::{Permission, Posture};
+use skillrun_evidence::feed::StepKind;
+use skillrun_evidence::host_record::{Bytes, Capture, Label};
+use skillrun_evidence::{Folder, HostRecord, Patterns, Recorder};
+use skillrun_log::{Durability, EventLog, FileLog, Seq};
+use skillrun_model::profile::EngineName;
+use skillrun_model::rasp::data::{AttemptEnded, Exit, MessageFinal, RunCompleted};
+use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream, SpanRef};
+use skillrun_model::status::Continuation;
+use skillrun_model::verdict::{Rule, Verdict, VerdictEvidence};
+use skillrun_model::{
+    AttemptNumber, Code, CompletionState, ExecutionMode, ProfileId, RunId, RunStatus, StdinKind, Stream, Timestamp,
+    TurnState, Wiring,
+};
+use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::record::{
+    EngineRecord, HomeChoice, RunRecord, RunRequest, SkillRecord, Snapshot, Timeouts, Workspace,
+};
+use tempfile::TempDir;
+
+pub(super) const ONE: AttemptNumber = AttemptNumber(1);
+
+pub(super) fn run_id() -> RunId {
+    RunId::new(1, [1; 10])
+}
+
+/// A moment this many milliseconds after a fixed one in 2025.
+pub(super) fn moment(millis: u64) -> Timestamp {
+    Timestamp::EPOCH.plus_nanos((1_763_164_800_000 + millis) * 1_000_000)
+}
+
+#[derive(Debug)]
+pub(super) struct World {
+    _dir: TempDir,
+    pub(super) folder: RunFolder,
+    pub(super) record: RunRecord,
+    pub(super) log: FileLog,
+}
+
+impl World {
+    pub(super) fn new(patterns: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::at(dir.path().join(run_id().to_string()));
+        fs::create_dir_all(folder.audit()).expect("a folder");
+        let log = FileLog::new(dir.path());
+        log.create(run_id()).expect("a Log");
+        let mut record = record();
+        record.redact_patterns = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        Self { _dir: dir, folder, record, log }
+    }
+
+    pub(super) fn audit(&self, name: &str) -> PathBuf {
+        self.folder.audit().join(name)
+    }
+
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.audit(name), bytes).expect("a file");
+    }
+
+    pub(super) fn append(&self, events: &[Event]) {
+        let next = Seq(events.first().map_or(1, |event| event.seq));
+        self.log.append(run_id(), next, events, Durability::Derived).expect("appended");
+    }
+
+    pub(super) fn recorder(&self, attempt: AttemptNumber, streams: &[Stream]) -> Recorder {
+        self.write(&format!("claim.{attempt}"), b"");
+        Recorder::create(&self.folder.audit(), attempt, streams).expect("new files")
+    }
+
+    /// The host's final record.
+    pub(super) fn seal(&self, recorder: Recorder, wiring: Wiring, started_at: Timestamp) {
+        let bytes = Bytes {
+            stdout: recorder.recorded(Stream::Stdout),
+            stderr: recorder.recorded(Stream::Stderr),
+            pty: recorder.recorded(Stream::Pty),
+            stdin: recorder.stdin_len(),
+        };
+        let (attempt_number, batches) = (recorder.number(), recorder.batches());
+        let sealed = recorder.seal().expect("sealed");
+        let record = HostRecord {
+            format: 1,
+            run_id: run_id(),
+            attempt_number,
+            label: Label::default(),
+            wiring,
+            stdin: StdinKind::Null,
+            argv: vec![],
+            cwd: "x".into(),
+            env_names: vec![],
+            secret_names: vec![],
+            host_pid: 1,
+            pid: Some(2),
+            started_at,
+            ended_at: None,
+            exit_code: Some(0),
+            signal: None,
+            ended_by: None,
+            error: None,
+            survivors: vec![],
+            survivors_total: 0,
+            rusage: None,
+            bytes,
+            hashes: sealed.into_iter().map(|file| (file.name, file.hash)).collect(),
+            capture: Capture { batches, ..Capture::default() },
+            warnings: vec![],
+            fs_diff: None,
+            process_continues: false,
+        };
+        record.write(&self.folder.audit()).expect("written");
+    }
+
+    /// What every other reader sees of an attempt.
+    pub(super) fn fed(&self, attempt: AttemptNumber) -> [Vec<u8>; 3] {
+        let patterns = Patterns::new(&self.record.redact_patterns).expect("patterns");
+        let folder = Folder::open(self.folder.root()).expect("evidence").hiding(&patterns);
+        let mut feed = folder.attempt(attempt).expect("an attempt").feed().expect("a feed");
+        let mut seen = [const { Vec::new() }; 3];
+        while let Some(step) = feed.next_step().expect("a step") {
+            if let StepKind::Bytes { stream, bytes } = step.kind {
+                seen[stream.index()].extend_from_slice(bytes);
+            }
+        }
+        seen
+    }
+}
+
+/// Adds bytes that can be read at once.
+pub(super) fn put(recorder: &mut Recorder, t_ns: u64, stream: Stream, bytes: &[u8], hidden: Option<Range<u64>>) {
+    recorder.write(stream, bytes).expect("written");
+    if let Some(range) = hidden {
+        recorder.hide(stream, range).expect("hidden");
+    }
+    recorder.clear(stream, u64::MAX);
+    recorder.announce(t_ns).expect("announced");
+}
+
+/// An event made from bytes.
+pub(super) fn event(seq: u64, attempt: u32, raw_ref: RawRef, spans: Vec<SpanRef>) -> Event {
+    let data = MessageFinal {
+        message_id: "m".to_owned(),
+        text: "\"raw_ref\":{ and \"attempt_number\":9".to_owned(),
+        partial: false,
+        structured_payload: None,
+        sanitized: false,
+        truncated: false,
+        spans,
+    };
+    let stream = SourceStream::Stdout;
+    let source =
+        Source { engine: EngineName::new("scripted"), stream, parser: Some(ProfileId::PlainText), confidence: 1.0 };
+    Event {
+        run_id: run_id(),
+        seq,
+        ts: moment(seq),
+        attempt_number: AttemptNumber(attempt),
+        source,
+        level: Level::Info,
+        data: Data::MessageFinal(data),
+        correlation: Correlation::default(),
+        raw_ref,
+    }
+}
+
+pub(super) fn control(seq: u64, attempt: u32, at: Timestamp, data: Data) -> Event {
+    let engine = EngineName::new("scripted");
+    let source = Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 };
+    Event { source, data, ts: at, ..event(seq, attempt, RawRef::default(), vec![]) }
+}
+
+pub(super) fn ended(code: Option<i32>) -> Data {
+    let verdict = Verdict {
+        rule: Rule::ALL[0],
+        turn: TurnState::ALL[0],
+        completion: CompletionState::ALL[0],
+        reason_code: Code::ALL[0],
+        run_status: RunStatus::Running,
+        confidence: 1.0,
+        error: None,
+        warnings: vec![],
+        output: None,
+        output_bytes: None,
+        pending: None,
+        answer_message_id: None,
+        evidence: VerdictEvidence::default(),
+    };
+    Data::AttemptEnded(Box::new(AttemptEnded {
+        terminal_status: verdict.turn,
+        verdict,
+        error_kind: None,
+        details: None,
+        timeout_ms: None,
+        elapsed_ms: None,
+        host_hash: None,
+        exit: Exit { code, signal: None, ended_by: None },
+    }))
+}
+
+pub(super) fn completed() -> Data {
+    Data::RunCompleted(RunCompleted { reason_code: Code::ALL[0], warnings: Vec::new(), result: None })
+}
+
+fn record() -> RunRecord {
+    RunRecord {
+        format: 1,
+        run_id: run_id(),
+        created_at: moment(0),
+        skillrun: "0.1.0".into(),
+        translator: 1,
+        gate: 1,
+        skill: SkillRecord {
+            name: "demo".into(),
+            version: None,
+            source: "demo".into(),
+            hash: "aa".into(),
+            layers_hash: "bb".into(),
+        },
+        engine: EngineRecord {
+            name: "scripted".into(),
+            program: "skillrun".into(),
+            interpreter: None,
+            version: None,
+            profile: ProfileId::PlainText,
+            profile_version: 1,
+            continuation: Continuation::None,
+            posture: Posture::Enforced,
+            login: None,
+        },
+        request: RunRequest {
+            mode: ExecutionMode::Auto,
+            input: Map::new(),
+            parameter: Map::new(),
+            files: Default::default(),
+            workspace: Workspace::Own,
+            home: HomeChoice::Run,
+            permission: Permission::Workspace,
+            model: None,
+            effort: None,
+            script: None,
+            timeouts: Timeouts { hard_sec: 60.0, stall_sec: 60.0, linger_sec: None },
+            max_bytes: 1,
+            interactive_require_user_reply: true,
+            session_timeout_sec: 1200.0,
+            auto_decision_limit: 10,
+            default_decision_policy: None,
+            max_attempt: None,
+            require_marker: false,
+            snapshot: Snapshot::Taken,
+            env: vec![],
+            secrets: vec![],
+            priority: 0,
+            retry: Default::default(),
+            request_id: None,
+        },
+        input_hashes: Default::default(),
+        redact_patterns: vec![],
+        retry_of: None,
+        quota_retry: None,
+    }
+}

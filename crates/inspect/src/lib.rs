@@ -1,0 +1,21 @@
+//! Information about runs, as data: commands print it, the service sends it. Reads what runs leave, and never changes a
+//! run.
+//!
+//! - `attempts`: what happened in each attempt. `interactions`: the questions of a run, and how they were resolved.
+//! - `patched`: the text of a skill that an agent reads.
+//! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
+//! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
+//! - `bundle`: a run in one file.
+
+pub mod attempts;
+pub mod bundle;
+pub mod diagnose;
+mod error;
+pub mod evidence_views;
+pub mod interactions;
+pub mod patched;
+#[cfg(test)]
+mod testing;
+pub mod verify;
+
+pub use error::InspectError;

@@ -1,0 +1,36 @@
+//! What runs have on disk: where it is, how it is read and written, and when it is removed.
+//!
+//! ```text
+//! DATA/runs/RUN/   run.json (record)   events.jsonl (events)   result.json (result)   workspace/ (artifacts)
+//!                  .audit/ (changes, blobs, settled_meta)      inputs/, skill/ (inputs)
+//! DATA/            cache/   logins/ (login)   owners/ (owner_sockets)   requests/ (request_entries)
+//! ```
+//!
+//! - `data_folder`: where everything is stored. `record`: `run.json`. `events`: reads a Log.
+//! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `settled_meta`:
+//!   `meta.N.json`. `cache`: results that can be used again.
+//! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
+//! - `judge`: the verdict of an attempt, from what the run has.
+//! - `login`: the user's login in the HOME of a run.
+//! - `owner_sockets`: which owners died. `request_entries`: keys of requests, and their runs.
+//! - `retention`: what is removed.
+
+pub mod artifacts;
+pub mod blobs;
+pub mod cache;
+pub mod changes;
+pub mod data_folder;
+pub mod events;
+pub mod hidden;
+pub mod inputs;
+pub mod judge;
+pub mod login;
+pub mod owner_sockets;
+pub mod record;
+pub mod request_entries;
+pub mod result;
+pub mod retention;
+pub mod settled_meta;
+
+pub use data_folder::{DataFolder, RunFolder};
+pub use record::{RecordError, RunRecord};

@@ -1,0 +1,298 @@
+//! `run.json`: a run as it was accepted. Written once, before the first event, and never changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skillrun_base::whole_file::{self, SyncLevel};
+use skillrun_engine::{Permission, Posture};
+use skillrun_evidence::{OsText, PatternError, Patterns};
+use skillrun_lifecycle::run::{QuotaWait, RunOptions};
+use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::status::{Continuation, OnQuota};
+use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
+
+/// Version of `run.json`. A run with a later version is refused.
+pub const FORMAT: u32 = 1;
+
+/// The version of the translation from RASP to FCMP.
+pub const TRANSLATOR: u32 = 1;
+/// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers.
+pub const GATE: u32 = 2;
+
+/// Largest `run.json`: inputs are checked when they are accepted, so that it stays below.
+const MAX_BYTES: u64 = 16 << 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub format: u32,
+    pub run_id: RunId,
+    pub created_at: Timestamp,
+    /// The version that accepted it.
+    pub skillrun: String,
+    pub translator: u32,
+    /// Version of the rules by which turns are judged. Records of 0.1.0 do not contain it.
+    #[serde(default = "first_gate")]
+    pub gate: u32,
+    pub skill: SkillRecord,
+    pub engine: EngineRecord,
+    pub request: RunRequest,
+    /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_hashes: BTreeMap<String, String>,
+    /// What readers hide, in addition to the values of secret variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact_patterns: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<RunId>,
+    /// For a run that replaces one that ran out of quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_retry: Option<QuotaRetry>,
+}
+
+fn first_gate() -> u32 {
+    1
+}
+
+/// Why a run was created automatically, and when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaRetry {
+    /// Its position in the chain of retries, from 1.
+    pub number: u32,
+    pub not_before: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkillRecord {
+    pub name: String,
+    pub version: Option<String>,
+    /// Where it was found; it may no longer exist.
+    pub source: OsText,
+    /// Of the copy in the run, as it was accepted.
+    pub hash: String,
+    /// Of the rules that are added to it.
+    pub layers_hash: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineRecord {
+    pub name: String,
+    pub program: OsText,
+    /// The interpreter that starts the program, if it is a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<OsText>,
+    pub version: Option<String>,
+    pub profile: ProfileId,
+    pub profile_version: u32,
+    pub continuation: Continuation,
+    pub posture: Posture,
+    /// The command that logs the user in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
+}
+
+/// The request, with every default filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRequest {
+    pub mode: ExecutionMode,
+    pub input: Map<String, Value>,
+    pub parameter: Map<String, Value>,
+    /// Names in `inputs/`, by slot.
+    pub files: BTreeMap<String, String>,
+    pub workspace: Workspace,
+    pub home: HomeChoice,
+    pub permission: Permission,
+    pub model: Option<String>,
+    pub effort: Option<String>,
+    /// Name in `inputs/` of the script that the scripted engine plays.
+    pub script: Option<String>,
+    pub timeouts: Timeouts,
+    pub max_bytes: u64,
+    pub interactive_require_user_reply: bool,
+    pub session_timeout_sec: f64,
+    pub auto_decision_limit: u32,
+    pub default_decision_policy: Option<DecisionPolicy>,
+    /// Instead of the skill's.
+    pub max_attempt: Option<u32>,
+    /// An auto run without a done marker fails. Records of earlier versions do not contain it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_marker: bool,
+    pub snapshot: Snapshot,
+    /// Names of variables that are passed on; values are never stored.
+    pub env: Vec<String>,
+    /// The same, but their values are masked.
+    pub secrets: Vec<String>,
+    /// Higher runs first.
+    pub priority: i32,
+    #[serde(default)]
+    pub retry: RetryPolicy,
+    pub request_id: Option<String>,
+}
+
+/// When the same request is retried automatically as a new run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    pub quota: OnQuota,
+    /// Maximum number of consecutive retries.
+    pub quota_max: u32,
+}
+
+impl Default for RetryPolicy {
+    /// With no reported reset time, this many waits are about a day.
+    fn default() -> Self {
+        Self { quota: OnQuota::Fail, quota_max: 29 }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Timeouts {
+    pub hard_sec: f64,
+    pub stall_sec: f64,
+    /// None: the engine's default.
+    pub linger_sec: Option<f64>,
+}
+
+/// Where the engine works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workspace {
+    /// A folder inside the run.
+    Own,
+    /// A folder of the user's, absolute and without links.
+    Folder { path: OsText, sharing: Sharing },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// No other run may work there at the same time.
+    Alone,
+    Allowed,
+}
+
+/// The engine's home folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HomeChoice {
+    /// A folder inside the run.
+    Run,
+    User,
+}
+
+/// Whether the workspace is compared before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Snapshot {
+    Taken,
+    Off,
+}
+
+/// Why the record of a run cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("{}: there is no such file", path.display())]
+    Missing { path: PathBuf },
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
+    Newer { path: PathBuf, found: u64 },
+    #[error("{}: is not a record of a run: {why}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        why: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("{}: {error}", path.display())]
+    Io {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl Classified for RecordError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Missing { .. } => ErrorClass::NotFound,
+            Self::Newer { .. } | Self::Unreadable { .. } | Self::Io { .. } => ErrorClass::Internal,
+        }
+    }
+}
+
+impl RunRecord {
+    /// Writes it and returns its hash, which the first event carries.
+    pub fn write(&self, path: &Path) -> io::Result<String> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        // The first event syncs the folder to disk.
+        whole_file::replace_with(path, &text, SyncLevel::Content)?;
+        Ok(blake3::hash(&text).to_hex().to_string())
+    }
+
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let io = |error: io::Error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                RecordError::Missing { path: path.to_owned() }
+            } else {
+                RecordError::Io { path: path.to_owned(), error }
+            }
+        };
+        let unreadable = |why| RecordError::Unreadable { path: path.to_owned(), why };
+        if fs::metadata(path).map_err(io)?.len() > MAX_BYTES {
+            return Err(unreadable(format!("it has more than {MAX_BYTES} bytes").into()));
+        }
+        let text = fs::read(path).map_err(io)?;
+        // The version is checked first: the other fields of a later version are unknown.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u64,
+        }
+        let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
+        if version.format > u64::from(FORMAT) {
+            return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
+        }
+        serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))
+    }
+
+    /// What readers of its evidence hide. `path` is the place of the record, for error messages.
+    pub fn patterns(&self, path: &Path) -> Result<Patterns, RecordError> {
+        let unreadable = |error: PatternError| RecordError::Unreadable { path: path.to_owned(), why: error.into() };
+        Patterns::new(&self.redact_patterns).map_err(unreadable)
+    }
+
+    /// The options that decide about questions.
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            continuation: self.engine.continuation,
+            require_user_reply: self.request.interactive_require_user_reply,
+            session_timeout: seconds(self.request.session_timeout_sec),
+            auto_decision_limit: self.request.auto_decision_limit,
+            quota_wait: self.quota_wait(),
+        }
+    }
+
+    fn quota_wait(&self) -> Option<QuotaWait> {
+        let RetryPolicy { quota, quota_max: max } = self.request.retry;
+        match quota {
+            OnQuota::Fail => None,
+            OnQuota::Wait => {
+                let hash = blake3::hash(format!("retry of {}", self.run_id).as_bytes());
+                let mut random = [0; 10];
+                random.copy_from_slice(&hash.as_bytes()[..10]);
+                Some(QuotaWait { made: self.quota_retry.map_or(0, |retry| retry.number), max, random })
+            }
+        }
+    }
+
+    /// The run does not begin before this.
+    pub fn not_before(&self) -> Option<Timestamp> {
+        self.quota_retry.map(|retry| retry.not_before)
+    }
+}
+
+/// Seconds as written in a record; an invalid value means no time at all.
+pub fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
+}

@@ -1,0 +1,124 @@
+//! A new run with the request of an old run, and with the values given now in place of the old ones.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use skillrun_model::status::Continuation;
+use skillrun_model::{ExecutionMode, ProfileId};
+use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::record::{RunRecord, RunRequest, Sharing, Workspace};
+use skillrun_skill::{Skill, SkillError};
+
+use crate::accept::{NewRun, Options};
+
+/// The values that replace those of the old run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    pub engine: Option<String>,
+    pub mode: Option<ExecutionMode>,
+    /// Only these keys; the others stay.
+    pub input: Map<String, Value>,
+    /// The same.
+    pub parameter: Map<String, Value>,
+    /// Only these slots.
+    pub files: BTreeMap<String, PathBuf>,
+    pub workspace: Option<(PathBuf, Sharing)>,
+    pub script: Option<PathBuf>,
+    pub profile: Option<ProfileId>,
+    pub continuation: Option<Continuation>,
+    /// Empty lists, and a priority of 0, count as not given.
+    pub options: Options,
+}
+
+#[derive(Debug, Clone)]
+pub struct Again {
+    pub new: NewRun,
+    pub skill_from: SkillFrom,
+}
+
+/// Where the skill of the new run comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillFrom {
+    /// The original source, in its current state.
+    Source,
+    /// The copy in the old run, because the source is missing or cannot be read.
+    OwnCopy { gone: PathBuf },
+}
+
+/// Makes the request. Nothing is added to the old run, and its files are only read when the new one is accepted.
+pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<Again, SkillError> {
+    let source = record.skill.source.as_path();
+    let (skill, skill_from) = match Skill::load(source) {
+        Ok(skill) => (skill, SkillFrom::Source),
+        Err(_) => (Skill::load(&folder.skill())?, SkillFrom::OwnCopy { gone: source.to_owned() }),
+    };
+    Ok(Again { new: with_skill(skill, record, folder, now), skill_from })
+}
+
+/// The same request, with the run's own copy of the skill.
+pub(crate) fn the_same(record: &RunRecord, folder: &RunFolder) -> Result<NewRun, SkillError> {
+    let skill = Skill::load(&folder.skill())?;
+    Ok(with_skill(skill, record, folder, Overrides::default()))
+}
+
+fn with_skill(skill: Skill, record: &RunRecord, folder: &RunFolder, now: Overrides) -> NewRun {
+    let before = &record.request;
+    let is_same_engine = now.engine.as_ref().is_none_or(|engine| *engine == record.engine.name);
+    let mut input = before.input.clone();
+    input.extend(now.input);
+    let mut parameter = before.parameter.clone();
+    parameter.extend(now.parameter);
+    let kept = |name: &String| folder.inputs().join(name);
+    let mut files: BTreeMap<String, PathBuf> =
+        before.files.iter().map(|(slot, name)| (slot.clone(), kept(name))).collect();
+    files.extend(now.files);
+    let workspace = now.workspace.or_else(|| match &before.workspace {
+        Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
+        Workspace::Own => None,
+    });
+    NewRun {
+        skill,
+        engine: now.engine.unwrap_or_else(|| record.engine.name.clone()),
+        mode: Some(now.mode.unwrap_or(before.mode)),
+        input,
+        parameter,
+        files,
+        workspace,
+        script: now.script.or_else(|| before.script.as_ref().filter(|_| is_same_engine).map(kept)),
+        profile: now.profile.or(Some(record.engine.profile).filter(|_| is_same_engine)),
+        continuation: now.continuation.or(Some(record.engine.continuation).filter(|_| is_same_engine)),
+        options: options(before, now.options, is_same_engine),
+        retry_of: Some(record.run_id),
+        request_id: None,
+    }
+}
+
+fn options(before: &RunRequest, now: Options, is_same_engine: bool) -> Options {
+    Options {
+        permission: now.permission.or(Some(before.permission)),
+        home: now.home.or(Some(before.home)),
+        // A model name is specific to its engine.
+        model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),
+        effort: now.effort.or_else(|| before.effort.clone().filter(|_| is_same_engine)),
+        hard_timeout_sec: now.hard_timeout_sec.or(Some(before.timeouts.hard_sec)),
+        stall_timeout_sec: now.stall_timeout_sec.or(Some(before.timeouts.stall_sec)),
+        linger_sec: now.linger_sec.or(before.timeouts.linger_sec),
+        max_bytes: now.max_bytes.or(Some(before.max_bytes)),
+        require_user_reply: now.require_user_reply.or(Some(before.interactive_require_user_reply)),
+        session_timeout_sec: now.session_timeout_sec.or(Some(before.session_timeout_sec)),
+        auto_decision_limit: now.auto_decision_limit.or(Some(before.auto_decision_limit)),
+        default_decision_policy: now.default_decision_policy.or(before.default_decision_policy),
+        max_attempt: now.max_attempt.or(before.max_attempt),
+        require_marker: now.require_marker.or(Some(before.require_marker)),
+        snapshot: now.snapshot.or(Some(before.snapshot)),
+        retry_quota: now.retry_quota.or(Some(before.retry.quota)),
+        retry_quota_max: now.retry_quota_max.or(Some(before.retry.quota_max)),
+        env: if now.env.is_empty() { before.env.clone() } else { now.env },
+        secrets: if now.secrets.is_empty() { before.secrets.clone() } else { now.secrets },
+        priority: now.priority.or(Some(before.priority)),
+    }
+}
