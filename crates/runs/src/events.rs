@@ -1,6 +1,8 @@
 //! Reads the Log of a run from its first event to its last.
 
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, LogRead};
+use std::ops::ControlFlow;
+
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, ReadEnd};
 use skillrun_model::RunId;
 use skillrun_model::rasp::{Event, SourceStream};
 
@@ -19,18 +21,13 @@ pub fn read_lines<E: From<LogError>>(
     run: RunId,
     mut take: impl FnMut(LogLine<'_>, Event) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut cursor = Cursor::BEGINNING;
-    loop {
-        match log.read(run, cursor, Limits::default())? {
-            LogRead::Page(page) if page.is_empty() => return Ok(()),
-            LogRead::Page(page) => {
-                for line in page.lines() {
-                    take(line, line.event()?)?;
-                }
-                cursor = page.cursor();
-            }
-            LogRead::Reset(_) => return Err(changed(run).into()),
-        }
+    let end = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        take(line, line.event()?)?;
+        Ok::<_, E>(ControlFlow::Continue(()))
+    })?;
+    match end {
+        ReadEnd::At(_) => Ok(()),
+        ReadEnd::Reset(_) => Err(changed(run).into()),
     }
 }
 
