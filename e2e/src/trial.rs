@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::ResolutionMode;
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::{RunId, RunStatus};
 
 use crate::bounded::{Deadline, Finished, Running, until};
@@ -186,14 +186,14 @@ impl Over {
 
     /// How many commands the engine ran to their end.
     pub(crate) fn commands(&self) -> usize {
-        self.log.iter().filter(|event| matches!(event.data, Data::ToolCallCompleted(_))).count()
+        self.log.iter().filter(|event| matches!(event.data, Data::Evidence(EvidenceData::ToolCallCompleted(_)))).count()
     }
 
     /// The questions, in their order.
     pub(crate) fn questions(&self) -> Vec<&Pending> {
         let mut questions = Vec::new();
         for event in &self.log {
-            if let Data::InteractionRequested(question) = &event.data {
+            if let Data::Control(ControlData::InteractionRequested(question)) = &event.data {
                 questions.push(question);
             }
         }
@@ -204,7 +204,7 @@ impl Over {
     pub(crate) fn answers(&self) -> Vec<(ResolutionMode, &str)> {
         let mut answers = Vec::new();
         for event in &self.log {
-            if let Data::InteractionReplied(reply) = &event.data {
+            if let Data::Control(ControlData::InteractionReplied(reply)) = &event.data {
                 answers.push((reply.resolution_mode, reply.text.as_str()));
             }
         }

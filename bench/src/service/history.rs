@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::rasp::data::RawText;
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Timestamp};
 
 use super::place::{Place, Server};
@@ -104,7 +104,12 @@ fn event(run: RunId, seq: u64, ts: Timestamp) -> Event {
             confidence: 0.3,
         },
         level: Level::Info,
-        data: Data::RawStdout(RawText { text: Some(text), sanitized: false, truncated: false, lines: None }),
+        data: Data::Evidence(EvidenceData::RawStdout(RawText {
+            text: Some(text),
+            sanitized: false,
+            truncated: false,
+            lines: None,
+        })),
         correlation: Correlation::default(),
         raw_ref: RawRef { stdout_from: seq * 70, stdout_to: seq * 70 + 70, ..RawRef::default() },
     }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::output::without_markers;
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
-use skillrun_model::rasp::data::MessageFinal;
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::data::{MessageFinal, RunCanceled, RunCompleted};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
@@ -86,23 +86,32 @@ impl Fold {
         self.state.evolve(event);
         self.created_at.get_or_insert(event.ts);
         self.updated_at = Some(event.ts);
-        if let Data::RunStarted(run) = &event.data {
-            self.started = Some(Started { skill: run.skill.clone(), engine: run.engine.clone(), mode: run.mode });
-        } else if let Data::RunCompleted(end) = &event.data {
-            self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: None });
-        } else if let Data::RunFailed(end) = &event.data {
-            self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: Some(end.error.code) });
-        } else if let Data::RunCanceled(end) = &event.data {
-            self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: None });
-        } else if let Data::MessageFinal(message) = &event.data {
-            self.said = LastMessage::of(message).or(self.said.take());
-        } else if let Data::ParserWarning(warning) = &event.data {
-            // A retracted message is no longer shown; the message before it is not stored.
-            let is_it = |said: &mut LastMessage| Some(&said.message_id) == warning.message_id.as_ref();
-            if warning.code == Code::MessageVoided {
-                self.said.take_if(is_it);
+        match &event.data {
+            Data::Control(data) => self.control(event.ts, data),
+            Data::Evidence(EvidenceData::MessageFinal(message)) => {
+                self.said = LastMessage::of(message).or(self.said.take());
             }
-        } else if let Data::TurnUsage(usage) = &event.data {
+            Data::Evidence(EvidenceData::ParserWarning(warning)) => {
+                // A retracted message is no longer shown; the message before it is not stored.
+                let is_it = |said: &mut LastMessage| Some(&said.message_id) == warning.message_id.as_ref();
+                if warning.code == Code::MessageVoided {
+                    self.said.take_if(is_it);
+                }
+            }
+            Data::Evidence(_) => {}
+        }
+    }
+
+    fn control(&mut self, at: Timestamp, data: &ControlData) {
+        if let ControlData::RunStarted(run) = data {
+            self.started = Some(Started { skill: run.skill.clone(), engine: run.engine.clone(), mode: run.mode });
+        } else if let ControlData::RunCompleted(RunCompleted { reason_code, .. })
+        | ControlData::RunCanceled(RunCanceled { reason_code, .. }) = data
+        {
+            self.ended = Some(Ended { at, reason_code: *reason_code, error: None });
+        } else if let ControlData::RunFailed(end) = data {
+            self.ended = Some(Ended { at, reason_code: end.reason_code, error: Some(end.error.code) });
+        } else if let ControlData::TurnUsage(usage) = data {
             self.usage.get_or_insert_default().add(usage.input_tokens, usage.output_tokens);
         }
     }

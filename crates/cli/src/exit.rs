@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use skillrun_lifecycle::run::State;
+use skillrun_model::RunStatus;
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::rasp::Data;
 use skillrun_model::rasp::data::RunFailed;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::verdict::RunError;
 
 /// What became of a run.
@@ -37,35 +38,11 @@ impl RunOutcome {
 
     /// Of the last event of a run.
     pub(crate) fn of(data: &Data) -> Option<Self> {
-        match data {
-            Data::RunCompleted(_) => Some(Self::Succeeded),
-            Data::RunFailed(RunFailed { error, .. }) => Some(Self::of_error(error)),
-            Data::RunCanceled(_) => Some(Self::Canceled),
-            Data::RunStarted(_)
-            | Data::RunStatus(_)
-            | Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::MessageFinal(_)
-            | Data::ReasoningSummary(_)
-            | Data::InteractionRequested(_)
-            | Data::InteractionReplied(_)
-            | Data::InteractionTimeout(_)
-            | Data::AutoDecision(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::ParserWarning(_)
-            | Data::ParserError(_)
-            | Data::EngineError(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::AttemptStarted(_)
-            | Data::AttemptEnded(_)
-            | Data::TurnUsage(_) => None,
+        let Data::Control(data) = data else { return None };
+        if let ControlData::RunFailed(RunFailed { error, .. }) = data {
+            return Some(Self::of_error(error));
         }
+        data.end().map(|end| if end == RunStatus::Canceled { Self::Canceled } else { Self::Succeeded })
     }
 
     pub(crate) fn of_error(error: &RunError) -> Self {

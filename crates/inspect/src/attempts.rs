@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_evidence::names;
 use skillrun_model::rasp::data::Exit;
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::Rule;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
@@ -121,11 +121,11 @@ impl StreamSizes {
 impl Attempts {
     pub fn take(&mut self, event: &Event) {
         let number = event.attempt_number;
-        if let Data::AttemptStarted(started) = &event.data {
+        if let Data::Control(ControlData::AttemptStarted(started)) = &event.data {
             let streams = StreamSizes::default();
             let started_at = started.started_at;
             self.list.push(Attempt { number, started_at, ended: None, bytes: None, streams, parse: None });
-        } else if let Data::AttemptEnded(ended) = &event.data {
+        } else if let Data::Control(ControlData::AttemptEnded(ended)) = &event.data {
             let verdict = &ended.verdict;
             let end = AttemptEnd {
                 at: event.ts,
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
     use crate::testing::{Events, second};
 
-    fn started() -> Data {
-        Data::AttemptStarted(AttemptStarted {
+    fn started() -> ControlData {
+        ControlData::AttemptStarted(AttemptStarted {
             profile: ProfileId::PlainText,
             profile_version: 1,
             engine_version: None,
@@ -179,7 +179,7 @@ mod tests {
         })
     }
 
-    fn ended(turn: TurnState, code: i32) -> Data {
+    fn ended(turn: TurnState, code: i32) -> ControlData {
         let verdict = Verdict {
             rule: Rule::ALL[0],
             turn,
@@ -198,7 +198,7 @@ mod tests {
         let exit = Exit { code: Some(code), signal: None, ended_by: None };
         let (error_kind, details, timeout_ms, elapsed_ms) = (None, None, None, None);
         let terminal_status = turn;
-        Data::AttemptEnded(Box::new(AttemptEnded {
+        ControlData::AttemptEnded(Box::new(AttemptEnded {
             verdict,
             terminal_status,
             error_kind,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{AutoDecideReason, InteractionReplied, ResolutionMode};
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::{InteractionId, Timestamp};
 
 /// Bytes of all questions and answers together. Beyond this, the oldest are left out and counted.
@@ -46,16 +46,16 @@ pub struct AskedQuestion {
 
 impl History {
     pub fn take(&mut self, event: &Event) {
-        if let Data::InteractionRequested(question) = &event.data {
+        if let Data::Control(ControlData::InteractionRequested(question)) = &event.data {
             self.asked(question, event.ts);
-        } else if let Data::InteractionTimeout(timeout) = &event.data {
+        } else if let Data::Control(ControlData::InteractionTimeout(timeout)) = &event.data {
             if let Some(Kept { asked, .. }) = self.last(timeout.interaction_id) {
                 asked.timed_out_at = Some(event.ts);
                 asked.is_open &= timeout.fails_with.is_none();
             }
-        } else if let Data::InteractionReplied(reply) = &event.data {
+        } else if let Data::Control(ControlData::InteractionReplied(reply)) = &event.data {
             self.replied(reply, event.ts);
-        } else if matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_)) {
+        } else if event.data.end().is_some() {
             self.list.iter_mut().for_each(|kept| kept.asked.is_open = false);
         }
     }
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use crate::testing::{Events, second};
 
-    fn question(id: u32, prompt: &str) -> Data {
-        Data::InteractionRequested(Pending {
+    fn question(id: u32, prompt: &str) -> ControlData {
+        ControlData::InteractionRequested(Pending {
             interaction_id: InteractionId(id),
             scope: Scope::Turn,
             kind: InteractionKind::OpenText,
@@ -146,9 +146,9 @@ mod tests {
         })
     }
 
-    fn reply(id: u32, resolution_mode: ResolutionMode, text: &str) -> Data {
+    fn reply(id: u32, resolution_mode: ResolutionMode, text: &str) -> ControlData {
         let (interaction_id, files) = (InteractionId(id), vec!["reply-1-a.txt".to_owned()]);
-        Data::InteractionReplied(InteractionReplied {
+        ControlData::InteractionReplied(InteractionReplied {
             interaction_id,
             resolution_mode,
             text: text.to_owned(),
@@ -157,11 +157,15 @@ mod tests {
         })
     }
 
-    fn timeout(id: u32, fails_with: Option<Code>) -> Data {
-        Data::InteractionTimeout(InteractionTimeout { interaction_id: InteractionId(id), deadline: None, fails_with })
+    fn timeout(id: u32, fails_with: Option<Code>) -> ControlData {
+        ControlData::InteractionTimeout(InteractionTimeout {
+            interaction_id: InteractionId(id),
+            deadline: None,
+            fails_with,
+        })
     }
 
-    fn history(all: Vec<Data>) -> History {
+    fn history(all: Vec<ControlData>) -> History {
         let (mut history, mut events) = (History::default(), Events::default());
         all.into_iter().for_each(|data| history.take(&events.next(1, data)));
         history
@@ -200,7 +204,7 @@ mod tests {
         let is_open = |all| history(all).into_list()[0].is_open;
         assert!(is_open(vec![question(1, "?"), timeout(1, None)]));
         assert!(!is_open(vec![question(1, "?"), timeout(1, Some(Code::ALL[0]))]));
-        let canceled = Data::RunCanceled(RunCanceled { reason_code: Code::ALL[0], by: None });
+        let canceled = ControlData::RunCanceled(RunCanceled { reason_code: Code::ALL[0], by: None });
         assert!(!is_open(vec![question(1, "?"), canceled]), "no answer is possible when the run is over");
     }
 

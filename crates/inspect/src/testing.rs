@@ -1,6 +1,6 @@
 //! Events for the tests of folds: one second apart.
 
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, RunId, Timestamp};
 
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn next(&mut self, attempt: u32, data: Data) -> Event {
+    pub(super) fn next(&mut self, attempt: u32, data: ControlData) -> Event {
         self.count += 1;
         Event {
             run_id: RunId::new(1, [1; 10]),
@@ -23,7 +23,7 @@ impl Events {
                 confidence: 1.0,
             },
             level: Level::Info,
-            data,
+            data: Data::Control(data),
             correlation: Correlation::default(),
             raw_ref: RawRef::default(),
         }

@@ -4,7 +4,7 @@ use skillrun_model::codes::{ErrorCategory, NextAction};
 use skillrun_model::rasp::data::{
     AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed, RunStatusChange,
 };
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{EndedBy, RunStatus};
 use skillrun_translate::Facts;
@@ -20,17 +20,17 @@ pub const OUTPUT_IN_EVENT: u64 = 64 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlEvent {
     pub level: Level,
-    pub data: Data,
+    pub data: ControlData,
     pub correlation: Correlation,
 }
 
-pub(crate) fn control(level: Level, data: Data) -> ControlEvent {
+pub(crate) fn control(level: Level, data: ControlData) -> ControlEvent {
     ControlEvent { level, data, correlation: Correlation::default() }
 }
 
 /// A change of the run's status.
 pub fn status(status: RunStatus) -> ControlEvent {
-    control(Level::Info, Data::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
+    control(Level::Info, ControlData::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
 }
 
 pub fn warning(code: skillrun_model::Code, message: String) -> ControlEvent {
@@ -41,7 +41,7 @@ pub fn warning(code: skillrun_model::Code, message: String) -> ControlEvent {
 fn noticed(notice: &GateNotice) -> ControlEvent {
     let GateNotice { code, message, spans } = notice.clone();
     let diagnostic = Diagnostic { code, message, count: None, message_id: None, sanitized: false, spans };
-    control(Level::Warning, Data::ParserWarning(diagnostic))
+    control(Level::Warning, ControlData::ParserWarning(diagnostic))
 }
 
 /// How the process of an attempt came to its end.
@@ -61,7 +61,7 @@ pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &ProcessEnding) -
     let mut events = turn_record(facts, settled, ending, Vec::new());
     if let Some(pending) = &settled.verdict.pending {
         let correlation = Correlation { interaction_id: Some(pending.interaction_id), ..Correlation::default() };
-        let requested = control(Level::Info, Data::InteractionRequested(pending.clone()));
+        let requested = control(Level::Info, ControlData::InteractionRequested(pending.clone()));
         events.push(ControlEvent { correlation, ..requested });
         events.push(status(RunStatus::WaitingUser));
     }
@@ -78,7 +78,7 @@ pub(crate) fn turn_record(
     let verdict = &settled.verdict;
     let mut events: Vec<ControlEvent> = settled.notices.iter().map(noticed).collect();
     if let Some(usage) = &facts.usage {
-        events.push(control(Level::Info, Data::TurnUsage(usage.clone())));
+        events.push(control(Level::Info, ControlData::TurnUsage(usage.clone())));
     }
     let (code, signal) = match &ending.exit {
         ProcessExit::Code(code) => (Some(*code), None),
@@ -102,7 +102,7 @@ pub(crate) fn turn_record(
         verdict: for_event(verdict),
     };
     events.extend(artifacts);
-    events.push(control(level(verdict.run_status), Data::AttemptEnded(Box::new(ended))));
+    events.push(control(level(verdict.run_status), ControlData::AttemptEnded(Box::new(ended))));
     events
 }
 
@@ -166,13 +166,13 @@ pub fn run_ended(
     let data = match verdict.run_status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => return None,
         RunStatus::Succeeded => {
-            Data::RunCompleted(RunCompleted { reason_code, warnings: verdict.warnings.clone(), result: None })
+            ControlData::RunCompleted(RunCompleted { reason_code, warnings: verdict.warnings.clone(), result: None })
         }
         RunStatus::Failed => {
             let error = verdict.error.clone()?;
-            Data::RunFailed(RunFailed { reason_code, error, next_actions, retry })
+            ControlData::RunFailed(RunFailed { reason_code, error, next_actions, retry })
         }
-        RunStatus::Canceled => Data::RunCanceled(RunCanceled { reason_code, by }),
+        RunStatus::Canceled => ControlData::RunCanceled(RunCanceled { reason_code, by }),
     };
     Some(control(level(verdict.run_status), data))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use skillrun_model::rasp::data::RawText;
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Timestamp};
 
 use crate::*;
@@ -44,7 +44,12 @@ pub(crate) fn text_event(run: RunId, seq: u64, millis: u64, text: String) -> Eve
             confidence: 0.3,
         },
         level: Level::Info,
-        data: Data::RawStdout(RawText { text: Some(text), sanitized: false, truncated: false, lines: None }),
+        data: Data::Evidence(EvidenceData::RawStdout(RawText {
+            text: Some(text),
+            sanitized: false,
+            truncated: false,
+            lines: None,
+        })),
         correlation: Correlation::default(),
         raw_ref: RawRef { stdout_from: seq, stdout_to: seq + 1, ..RawRef::default() },
     }

@@ -224,16 +224,16 @@ mod tests {
 
     #[test]
     fn json_of_several_lines_stays_on_one() {
-        use skillrun_model::rasp::Data;
         use skillrun_model::rasp::data::{Foreign, ToolCallStarted};
+        use skillrun_model::rasp::{Data, EvidenceData};
         let input =
             serde_json::value::RawValue::from_string("{\n \"a\": \"x\\ny\u{2028}\"\n}".to_owned()).expect("JSON");
         let mut event = event(run_id(1), 1, 0);
-        event.data = Data::ToolCallStarted(ToolCallStarted {
+        event.data = Data::Evidence(EvidenceData::ToolCallStarted(ToolCallStarted {
             name: "t".to_owned(),
             input: Some(Foreign(input)),
             truncated: false,
-        });
+        }));
         let batch = Batch::new(run_id(1), Seq(1), LineHash::before_first(run_id(1)), &[event]).expect("a batch");
         assert_eq!(memchr::memchr_iter(b'\n', &batch.bytes).count(), 1);
         let read: serde_json::Value = serde_json::from_slice(&batch.bytes).expect("JSON");

@@ -30,7 +30,7 @@ use skillrun_evidence::OsText;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_model::Code;
 use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, ArtifactPreviewReady, FileChange};
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_skill::package::runner::ArtifactRule;
 
 use diff::{Change, Was};
@@ -259,18 +259,18 @@ fn shown(path: &OsText) -> Result<String, Why> {
 /// The events, in the order of contract R6.17: per path `artifact.created`, then `artifact.indexed`, then
 /// `artifact.preview_ready` where the file can be shown; a warning at the end when there were more.
 pub fn control_events(found: &AttemptArtifacts) -> Vec<ControlEvent> {
-    let event = |path: &str, data: Data| {
+    let event = |path: &str, data: ControlData| {
         let correlation = Correlation { artifact_id: Some(path.to_owned()), ..Correlation::default() };
         ControlEvent { level: Level::Info, data, correlation }
     };
     let mut events = Vec::new();
     for (created, indexed) in &found.artifacts {
-        events.push(event(&created.path, Data::ArtifactCreated(created.clone())));
+        events.push(event(&created.path, ControlData::ArtifactCreated(created.clone())));
         if let Some(indexed) = indexed {
-            events.push(event(&indexed.path, Data::ArtifactIndexed(indexed.clone())));
+            events.push(event(&indexed.path, ControlData::ArtifactIndexed(indexed.clone())));
             if let Some(kind) = preview::kind(&indexed.media_type, indexed.size) {
                 let ready = ArtifactPreviewReady { path: indexed.path.clone(), kind };
-                events.push(event(&indexed.path, Data::ArtifactPreviewReady(ready)));
+                events.push(event(&indexed.path, ControlData::ArtifactPreviewReady(ready)));
             }
         }
     }

@@ -33,7 +33,7 @@ use skillrun_lifecycle::output::without_markers;
 use skillrun_log::{EventLog, LineHash};
 use skillrun_model::codes::NextAction;
 use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, FileChange, TurnUsage};
-use skillrun_model::rasp::{Data, Event, LogHead, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, LogHead};
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
@@ -135,45 +135,48 @@ struct End {
 impl ResultFold {
     pub fn event(&mut self, event: &Event) {
         match &event.data {
-            Data::RunStarted(_) => self.created_at = Some(as_written(event.ts)),
-            Data::AttemptStarted(started) => {
+            Data::Control(data) => self.control(event, data),
+            Data::Evidence(EvidenceData::MessageFinal(message)) => self.messages.add(event, message),
+            Data::Evidence(EvidenceData::ParserWarning(warning)) => {
+                if let (Code::MessageVoided, Some(message_id)) = (warning.code, &warning.message_id) {
+                    self.messages.void(message_id);
+                }
+            }
+            Data::Evidence(_) => {}
+        }
+    }
+
+    fn control(&mut self, event: &Event, data: &ControlData) {
+        match data {
+            ControlData::RunStarted(_) => self.created_at = Some(as_written(event.ts)),
+            ControlData::AttemptStarted(started) => {
                 self.started_at.get_or_insert_with(|| as_written(started.started_at));
                 self.attempts = self.attempts.max(event.attempt_number.0);
                 self.turn = None;
                 self.messages = Messages::default();
             }
-            Data::MessageFinal(message) => self.messages.add(event, message),
-            Data::AttemptEnded(ended) => self.attempt_ended(event.attempt_number, ended),
+            ControlData::AttemptEnded(ended) => self.attempt_ended(event.attempt_number, ended),
             // The engine continues: its earlier text is not final, whatever happens next.
-            Data::InteractionReplied(_) => self.turn = None,
-            Data::TurnUsage(usage) => usage::add(self.usage.get_or_insert_default(), usage),
-            Data::ArtifactCreated(created) => self.artifact_changed(created),
-            Data::ArtifactIndexed(indexed) => {
+            ControlData::InteractionReplied(_) => self.turn = None,
+            ControlData::TurnUsage(usage) => usage::add(self.usage.get_or_insert_default(), usage),
+            ControlData::ArtifactCreated(created) => self.artifact_changed(created),
+            ControlData::ArtifactIndexed(indexed) => {
                 self.artifacts.insert(indexed.path.clone(), indexed.clone());
             }
-            Data::ParserWarning(warning) => self.noticed(event.source.stream, warning),
-            Data::RunCompleted(_) => self.end(event, RunStatus::Succeeded, None, &[]),
-            Data::RunFailed(failed) => {
+            ControlData::ParserWarning(warning) => self.noticed(warning),
+            ControlData::RunCompleted(_) => self.end(event, RunStatus::Succeeded, None, &[]),
+            ControlData::RunFailed(failed) => {
                 self.end(event, RunStatus::Failed, Some(failed.error.clone()), &failed.next_actions);
             }
-            Data::RunCanceled(_) => {
+            ControlData::RunCanceled(_) => {
                 self.end(event, RunStatus::Canceled, None, &advice::after_cancel(event.run_id));
             }
-            Data::RunStatus(_)
-            | Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::ReasoningSummary(_)
-            | Data::InteractionRequested(_)
-            | Data::InteractionTimeout(_)
-            | Data::AutoDecision(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::ParserError(_)
-            | Data::EngineError(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_) => {}
+            ControlData::RunStatus(_)
+            | ControlData::RunHeartbeat(_)
+            | ControlData::InteractionRequested(_)
+            | ControlData::InteractionTimeout(_)
+            | ControlData::AutoDecision(_)
+            | ControlData::ArtifactPreviewReady(_) => {}
         }
     }
 
@@ -251,13 +254,10 @@ impl ResultFold {
     }
 
     /// Of the diagnostics, those which say that the list of artifacts is incomplete.
-    fn noticed(&mut self, stream: SourceStream, warning: &Diagnostic) {
+    fn noticed(&mut self, warning: &Diagnostic) {
         let of_artifacts = [Code::ArtifactsCut, Code::ArtifactMissing, Code::ArtifactHardLink];
-        if stream == SourceStream::Control && of_artifacts.contains(&warning.code) {
+        if of_artifacts.contains(&warning.code) {
             self.warn(warning.code);
-        }
-        if let (Code::MessageVoided, Some(message_id)) = (warning.code, &warning.message_id) {
-            self.messages.void(message_id);
         }
     }
 

@@ -16,7 +16,7 @@ use skillrun_lifecycle::run::{
 };
 use skillrun_log::{Durability, EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::rasp::{Correlation, Data, Event};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{EngineName, IgnoredError, RunId, Timestamp};
 use skillrun_runs::data_folder::{DataFolder, RESULT, RunFolder};
@@ -119,7 +119,7 @@ impl Run {
             if state.attempt != before {
                 last.drain(..).for_each(|name| builder.recall(&name));
             }
-            if let Data::MessageFinal(message) = event.data {
+            if let Data::Evidence(EvidenceData::MessageFinal(message)) = event.data {
                 last.push(message.message_id);
             }
             Ok(())
@@ -274,13 +274,13 @@ impl Run {
     /// Adds what only the runtime knows: the file with the result, the hashes of files that come with an answer, the
     /// skill, the engine and the engine's own login command in the next actions.
     fn with_names(&self, mut event: ControlEvent) -> ControlEvent {
-        if let Data::RunCompleted(completed) = &mut event.data {
+        if let ControlData::RunCompleted(completed) = &mut event.data {
             completed.result = Some(RESULT.to_owned());
-        } else if let Data::InteractionReplied(replied) = &mut event.data {
+        } else if let ControlData::InteractionReplied(replied) = &mut event.data {
             let inputs = self.folder.inputs();
             let hash = |name: &String| Some((name.clone(), whole_file::hash(&inputs.join(name)).ok()?.0));
             replied.file_hashes = replied.files.iter().filter_map(hash).collect();
-        } else if let Data::RunFailed(failed) = &mut event.data {
+        } else if let ControlData::RunFailed(failed) = &mut event.data {
             let skill = self.record.skill.source.as_path().to_string_lossy().into_owned();
             advice::name_parts(&mut failed.next_actions, &self.record.engine.name, &skill);
             if let Some(login) = &self.record.engine.login {
@@ -294,7 +294,7 @@ impl Run {
     fn control(&mut self, now: Timestamp, event: ControlEvent) -> Event {
         let session_id = event.correlation.session_id.or_else(|| self.state.session_id.clone());
         // A reply is a request of its own, and its key shows whether it was already carried out.
-        let is_reply = matches!(event.data, Data::InteractionReplied(_));
+        let is_reply = matches!(event.data, ControlData::InteractionReplied(_));
         let of_run = || self.record.request.request_id.clone().filter(|_| !is_reply);
         let request_id = event.correlation.request_id.or_else(of_run);
         let correlation = Correlation { session_id, request_id, ..event.correlation };
@@ -384,12 +384,12 @@ pub(crate) fn check_variables(
 
 /// Logs an event that was decided, without the texts of users and agents.
 fn log_control_event(event: &Event) {
-    let detail = if let Data::RunStatus(change) = &event.data {
+    let detail = if let Data::Control(ControlData::RunStatus(change)) = &event.data {
         change.status.map(|status| format!("{status:?}"))
-    } else if let Data::AttemptEnded(ended) = &event.data {
+    } else if let Data::Control(ControlData::AttemptEnded(ended)) = &event.data {
         let verdict = &ended.verdict;
         Some(format!("rule {:?}, {:?}, {}", verdict.rule, verdict.turn, verdict.reason_code))
-    } else if let Data::RunFailed(failed) = &event.data {
+    } else if let Data::Control(ControlData::RunFailed(failed)) = &event.data {
         Some(failed.reason_code.to_string())
     } else {
         None

@@ -1,6 +1,8 @@
 //! The only builder of RASP events: assigns sequence numbers and fills the envelope.
 
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream, SpanRef};
+use skillrun_model::rasp::{
+    ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream, SpanRef,
+};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Stream, Timestamp};
 use skillrun_parse::Span;
 
@@ -60,10 +62,10 @@ impl EventBuilder {
     }
 
     /// An event of the runtime that is not made from evidence.
-    pub fn control(&mut self, ts: Timestamp, level: Level, data: Data, correlation: Correlation) -> Event {
+    pub fn control(&mut self, ts: Timestamp, level: Level, data: ControlData, correlation: Correlation) -> Event {
         let source =
             Source { engine: self.engine.clone(), stream: SourceStream::Control, parser: None, confidence: 1.0 };
-        self.build(ts, source, level, data, correlation, RawRef::default())
+        self.build(ts, source, level, Data::Control(data), correlation, RawRef::default())
     }
 
     /// An event made from bytes.
@@ -71,7 +73,7 @@ impl EventBuilder {
         &mut self,
         origin: EventOrigin,
         level: Level,
-        data: Data,
+        data: EvidenceData,
         correlation: Correlation,
     ) -> Event {
         let source = Source {
@@ -80,7 +82,7 @@ impl EventBuilder {
             parser: Some(origin.profile),
             confidence: origin.confidence,
         };
-        self.build(origin.ts, source, level, data, correlation, raw_ref(origin.span))
+        self.build(origin.ts, source, level, Data::Evidence(data), correlation, raw_ref(origin.span))
     }
 
     fn build(

@@ -1,7 +1,7 @@
 //! Which bytes lie in the range of at least one event.
 
 use skillrun_model::Stream;
-use skillrun_model::rasp::{Data, Event, SourceStream, SpanRef};
+use skillrun_model::rasp::{Data, Event, EvidenceData, SourceStream, SpanRef};
 
 /// Ranges per stream, joined as they come. Events come nearly in order, so there are seldom more than a few.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,8 @@ impl Coverage {
             SourceStream::Stderr => Stream::Stderr,
             SourceStream::Pty | SourceStream::Stdin | SourceStream::Control => return,
         };
-        let pieces: &[SpanRef] = if let Data::MessageFinal(message) = &event.data { &message.spans } else { &[] };
+        let pieces: &[SpanRef] =
+            if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data { &message.spans } else { &[] };
         if pieces.is_empty() {
             let raw = event.raw_ref;
             match stream {

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{Data, Event, EvidenceData, SourceStream};
 
 /// Most bytes that wait; beyond that the oldest lines are released.
 const WAITING_BUDGET: usize = 4 * 1024 * 1024;
@@ -61,7 +61,11 @@ pub(crate) struct Waiting {
 }
 
 fn text_of(event: &Event) -> Option<&str> {
-    if let Data::RawStdout(raw) | Data::RawStderr(raw) = &event.data { raw.text.as_deref() } else { None }
+    if let Data::Evidence(EvidenceData::RawStdout(raw)) | Data::Evidence(EvidenceData::RawStderr(raw)) = &event.data {
+        raw.text.as_deref()
+    } else {
+        None
+    }
 }
 
 fn cost(event: &Event) -> usize {

@@ -8,7 +8,8 @@ use skillrun_model::fcmp::data::{
     UserInputReplied,
 };
 use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, SourceStream, SpanRef};
+use skillrun_model::rasp::data::Diagnostic;
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, SourceStream, SpanRef};
 use skillrun_model::{AttemptNumber, Code, EngineName, RunId, RunStatus, Timestamp};
 
 use crate::echo::{Decided, Waiting};
@@ -49,48 +50,27 @@ impl FcmpTranslator {
             let decided = self.waiting.end();
             self.release(decided, out);
         }
-        match event.data {
-            Data::RawStdout(_) | Data::RawStderr(_) => {
+        match &event.data {
+            Data::Evidence(EvidenceData::RawStdout(_) | EvidenceData::RawStderr(_)) => {
                 let decided = self.waiting.push(event);
                 self.release(decided, out);
             }
-            Data::MessageFinal(ref message) => {
+            Data::Evidence(EvidenceData::MessageFinal(message)) => {
                 let decided = self.waiting.message(&message.text);
                 self.release(decided, out);
                 self.translate(event, out);
             }
-            Data::AttemptEnded(_) => self.end_attempt(event, out),
-            Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_) => {
-                self.end_attempt(event, out);
-                self.is_over = true;
+            Data::Evidence(_) => self.translate(event, out),
+            Data::Control(data) => {
+                let is_end = data.end().is_some();
+                if is_end || matches!(data, ControlData::AttemptEnded(_)) {
+                    let decided = self.waiting.end();
+                    self.release(decided, out);
+                }
+                self.translate(event, out);
+                self.is_over = is_end;
             }
-            Data::RunStarted(_)
-            | Data::RunStatus(_)
-            | Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::ReasoningSummary(_)
-            | Data::InteractionRequested(_)
-            | Data::InteractionReplied(_)
-            | Data::InteractionTimeout(_)
-            | Data::AutoDecision(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::ParserWarning(_)
-            | Data::ParserError(_)
-            | Data::EngineError(_)
-            | Data::AttemptStarted(_)
-            | Data::TurnUsage(_) => self.translate(event, out),
         }
-    }
-
-    fn end_attempt(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
-        let decided = self.waiting.end();
-        self.release(decided, out);
-        self.translate(event, out);
     }
 
     fn release(&mut self, decided: Vec<Decided>, out: &mut impl FnMut(FcmpEvent)) {
@@ -136,36 +116,36 @@ impl FcmpTranslator {
         let level = envelope.level;
         let tool_call_id = envelope.correlation.tool_call_id.clone();
         let data = match data {
-            Data::RunStarted(started) => FcmpData::ConversationStarted(ConversationStarted {
-                title: started.skill.unwrap_or_else(|| format!("{} recording", started.engine)),
-                mode: started.mode,
-                engine: started.engine,
+            Data::Control(data) => control(data, level),
+            Data::Evidence(data) => Some(self.evidence(data, level, tool_call_id)),
+        };
+        if let Some(data) = data {
+            self.emit(envelope, data, out);
+        }
+    }
+
+    fn evidence(&mut self, data: EvidenceData, level: Level, tool_call_id: Option<String>) -> FcmpData {
+        match data {
+            EvidenceData::RunStatus(said) => FcmpData::ConversationStatus(ConversationStatus {
+                status: None,
+                phase: said.phase,
+                detail: said.detail,
             }),
-            Data::RunStatus(change) => FcmpData::ConversationStatus(ConversationStatus {
-                status: change.status,
-                phase: change.phase,
-                detail: change.detail,
-            }),
-            Data::RunHeartbeat(beat) => FcmpData::ConversationStatus(ConversationStatus {
-                status: Some(RunStatus::Running),
-                phase: None,
-                detail: Some(format!("{} s, {} bytes", beat.elapsed_ms / 1000, beat.bytes)),
-            }),
-            Data::MessageDelta(delta) => FcmpData::AssistantDelta(AssistantDelta {
+            EvidenceData::MessageDelta(delta) => FcmpData::AssistantDelta(AssistantDelta {
                 message_id: delta.message_id,
                 text: delta.text,
                 partial: true,
             }),
-            Data::MessageFinal(message) => FcmpData::AssistantFinal(AssistantFinal {
+            EvidenceData::MessageFinal(message) => FcmpData::AssistantFinal(AssistantFinal {
                 message_id: message.message_id,
                 text: message.text,
                 partial: message.partial,
                 structured_payload: message.structured_payload,
             }),
-            Data::ReasoningSummary(reasoning) => {
+            EvidenceData::ReasoningSummary(reasoning) => {
                 FcmpData::AssistantReasoning(AssistantReasoning { text: reasoning.text })
             }
-            Data::ToolCallStarted(call) => {
+            EvidenceData::ToolCallStarted(call) => {
                 self.remember_tool(tool_call_id.as_deref(), &call.name);
                 FcmpData::AssistantToolCall(AssistantToolCall {
                     tool_call_id,
@@ -176,63 +156,18 @@ impl FcmpTranslator {
                     reason: None,
                 })
             }
-            Data::ToolCallCompleted(call) => {
+            EvidenceData::ToolCallCompleted(call) => {
                 self.tool_ended(tool_call_id, ToolCallStatus::Completed, call.output, None)
             }
-            Data::ToolCallFailed(call) => {
+            EvidenceData::ToolCallFailed(call) => {
                 self.tool_ended(tool_call_id, ToolCallStatus::Failed, call.output, Some(call.reason))
             }
-            Data::InteractionRequested(pending) => FcmpData::UserInputRequired(pending),
-            Data::InteractionReplied(reply) => FcmpData::UserInputReplied(UserInputReplied {
-                interaction_id: reply.interaction_id,
-                text: reply.text,
-                resolution_mode: reply.resolution_mode,
-            }),
-            Data::AutoDecision(decision) => FcmpData::AutoDecided(AutoDecided {
-                interaction_id: decision.interaction_id,
-                source: decision.source,
-                reason: decision.reason,
-                policy: decision.policy,
-                instruction: decision.instruction,
-            }),
-            Data::InteractionTimeout(timeout) => {
-                FcmpData::TimedOut(TimedOut { interaction_id: timeout.interaction_id })
-            }
-            Data::ArtifactIndexed(artifact) => FcmpData::ArtifactCreated(ArtifactCreated {
-                path: artifact.path,
-                size: artifact.size,
-                media_type: artifact.media_type,
-            }),
-            Data::ParserWarning(diagnostic) | Data::ParserError(diagnostic) | Data::EngineError(diagnostic) => {
-                FcmpData::DiagnosticWarning(DiagnosticWarning {
-                    code: diagnostic.code,
-                    message: diagnostic.message,
-                    severity: level,
-                    count: diagnostic.count,
-                    spans: diagnostic.spans,
-                })
-            }
-            Data::RawStdout(raw) => FcmpData::RawStdout(RawLine { text: raw.text }),
-            Data::RawStderr(raw) => FcmpData::RawStderr(RawLine { text: raw.text }),
-            Data::RunCompleted(done) => FcmpData::ConversationCompleted(ConversationEnded {
-                warnings: done.warnings,
-                ..ended(RunStatus::Succeeded, done.reason_code)
-            }),
-            Data::RunFailed(failed) => FcmpData::ConversationFailed(ConversationEnded {
-                error: Some(failed.error),
-                next_actions: failed.next_actions,
-                ..ended(RunStatus::Failed, failed.reason_code)
-            }),
-            Data::RunCanceled(canceled) => {
-                FcmpData::ConversationCanceled(ended(RunStatus::Canceled, canceled.reason_code))
-            }
-            Data::ArtifactCreated(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::AttemptStarted(_)
-            | Data::AttemptEnded(_)
-            | Data::TurnUsage(_) => return,
-        };
-        self.emit(envelope, data, out);
+            EvidenceData::ParserWarning(diagnostic)
+            | EvidenceData::ParserError(diagnostic)
+            | EvidenceData::EngineError(diagnostic) => warning(diagnostic, level),
+            EvidenceData::RawStdout(raw) => FcmpData::RawStdout(RawLine { text: raw.text }),
+            EvidenceData::RawStderr(raw) => FcmpData::RawStderr(RawLine { text: raw.text }),
+        }
     }
 
     fn emit(&mut self, envelope: Envelope, data: FcmpData, out: &mut impl FnMut(FcmpEvent)) {
@@ -287,6 +222,71 @@ fn split(event: Event) -> (Envelope, Data) {
         raw_ref: event.raw_ref,
     };
     (envelope, event.data)
+}
+
+/// Of a control event; none where the conversation does not show it.
+fn control(data: ControlData, level: Level) -> Option<FcmpData> {
+    Some(match data {
+        ControlData::RunStarted(started) => FcmpData::ConversationStarted(ConversationStarted {
+            title: started.skill.unwrap_or_else(|| format!("{} recording", started.engine)),
+            mode: started.mode,
+            engine: started.engine,
+        }),
+        ControlData::RunStatus(change) => FcmpData::ConversationStatus(ConversationStatus {
+            status: change.status,
+            phase: change.phase,
+            detail: change.detail,
+        }),
+        ControlData::RunHeartbeat(beat) => FcmpData::ConversationStatus(ConversationStatus {
+            status: Some(RunStatus::Running),
+            phase: None,
+            detail: Some(format!("{} s, {} bytes", beat.elapsed_ms / 1000, beat.bytes)),
+        }),
+        ControlData::InteractionRequested(pending) => FcmpData::UserInputRequired(pending),
+        ControlData::InteractionReplied(reply) => FcmpData::UserInputReplied(UserInputReplied {
+            interaction_id: reply.interaction_id,
+            text: reply.text,
+            resolution_mode: reply.resolution_mode,
+        }),
+        ControlData::AutoDecision(decision) => FcmpData::AutoDecided(AutoDecided {
+            interaction_id: decision.interaction_id,
+            source: decision.source,
+            reason: decision.reason,
+            policy: decision.policy,
+            instruction: decision.instruction,
+        }),
+        ControlData::InteractionTimeout(timeout) => {
+            FcmpData::TimedOut(TimedOut { interaction_id: timeout.interaction_id })
+        }
+        ControlData::ArtifactIndexed(artifact) => FcmpData::ArtifactCreated(ArtifactCreated {
+            path: artifact.path,
+            size: artifact.size,
+            media_type: artifact.media_type,
+        }),
+        ControlData::RunCompleted(done) => FcmpData::ConversationCompleted(ConversationEnded {
+            warnings: done.warnings,
+            ..ended(RunStatus::Succeeded, done.reason_code)
+        }),
+        ControlData::RunFailed(failed) => FcmpData::ConversationFailed(ConversationEnded {
+            error: Some(failed.error),
+            next_actions: failed.next_actions,
+            ..ended(RunStatus::Failed, failed.reason_code)
+        }),
+        ControlData::RunCanceled(canceled) => {
+            FcmpData::ConversationCanceled(ended(RunStatus::Canceled, canceled.reason_code))
+        }
+        ControlData::ParserWarning(diagnostic) => warning(diagnostic, level),
+        ControlData::ArtifactCreated(_)
+        | ControlData::ArtifactPreviewReady(_)
+        | ControlData::AttemptStarted(_)
+        | ControlData::AttemptEnded(_)
+        | ControlData::TurnUsage(_) => return None,
+    })
+}
+
+fn warning(diagnostic: Diagnostic, severity: Level) -> FcmpData {
+    let Diagnostic { code, message, count, spans, .. } = diagnostic;
+    FcmpData::DiagnosticWarning(DiagnosticWarning { code, message, severity, count, spans })
 }
 
 fn ended(state: RunStatus, reason_code: Code) -> ConversationEnded {

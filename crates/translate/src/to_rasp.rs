@@ -4,10 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use skillrun_model::rasp::data::{
-    Diagnostic, Foreign, MessageDelta, MessageFinal, RawText, ReasoningSummary, RunStatusChange, ToolCallCompleted,
+    Diagnostic, EnginePhase, Foreign, MessageDelta, MessageFinal, RawText, ReasoningSummary, ToolCallCompleted,
     ToolCallFailed, ToolCallStarted,
 };
-use skillrun_model::rasp::{Correlation, Data, Event, Level, SpanRef};
+use skillrun_model::rasp::{Correlation, Event, EvidenceData, Level, SpanRef};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 use skillrun_parse::ansi;
@@ -109,8 +109,8 @@ impl ToRasp {
             RecordKind::Join | RecordKind::Usage(_) | RecordKind::End(_) => {}
             RecordKind::Status { phase, detail } => {
                 let detail = detail.as_ref().map(|text| clean(text, TOOL_TEXT_BUDGET).text);
-                let change = RunStatusChange { status: None, phase: Some(*phase), detail };
-                emit(Level::Info, Data::RunStatus(change), correlation);
+                let phase = EnginePhase { phase: Some(*phase), detail };
+                emit(Level::Info, EvidenceData::RunStatus(phase), correlation);
             }
             RecordKind::Question(question) => {
                 let detail = match question.asks {
@@ -125,7 +125,7 @@ impl ToRasp {
             RecordKind::Delta { text, .. } => {
                 let text = clean(text, usize::MAX);
                 let delta = MessageDelta { message_id: called, text: text.text, sanitized: text.sanitized };
-                emit(Level::Info, Data::MessageDelta(delta), correlation);
+                emit(Level::Info, EvidenceData::MessageDelta(delta), correlation);
             }
             RecordKind::Message { id, text, partial } => {
                 let message_id = called;
@@ -147,14 +147,14 @@ impl ToRasp {
                     truncated: text.is_truncated(),
                     spans: pieces(record),
                 };
-                emit(Level::Info, Data::MessageFinal(message), correlation);
+                emit(Level::Info, EvidenceData::MessageFinal(message), correlation);
                 name = Some(message_id);
                 if record.confidence < LOW_CONFIDENCE {
                     let warning = diagnostic(Code::LowConfidenceParse, "this message was inferred, not parsed exactly");
                     out(builder.evidence(
                         origin,
                         Level::Warning,
-                        Data::ParserWarning(warning),
+                        EvidenceData::ParserWarning(warning),
                         self.correlation(stream),
                     ));
                 }
@@ -169,13 +169,13 @@ impl ToRasp {
                 for name in names {
                     let mut warning = diagnostic(Code::MessageVoided, "the engine retracted this message");
                     warning.message_id = Some(name);
-                    emit(Level::Warning, Data::ParserWarning(warning), correlation.clone());
+                    emit(Level::Warning, EvidenceData::ParserWarning(warning), correlation.clone());
                 }
             }
             RecordKind::Reasoning { text } => {
                 let text = clean(text, REASONING_BUDGET);
                 let data = ReasoningSummary { text: text.text, sanitized: text.sanitized, truncated: text.truncated };
-                emit(Level::Info, Data::ReasoningSummary(data), correlation);
+                emit(Level::Info, EvidenceData::ReasoningSummary(data), correlation);
             }
             RecordKind::ToolStarted { id, name, input } | RecordKind::ToolSeen { id, name, input } => {
                 let known = self.open_tools.contains_key(id);
@@ -183,7 +183,7 @@ impl ToRasp {
                 if is_news {
                     let (input, truncated) = tool_input(input.as_deref());
                     let data = ToolCallStarted { name: clean(name, 256).text, input, truncated };
-                    emit(Level::Info, Data::ToolCallStarted(data), self.tool_correlation(stream, id));
+                    emit(Level::Info, EvidenceData::ToolCallStarted(data), self.tool_correlation(stream, id));
                     if !known {
                         self.open_tool(id, origin, builder, out);
                     }
@@ -197,7 +197,7 @@ impl ToRasp {
                     truncated: output.as_ref().is_some_and(|o| o.truncated),
                     output: output.map(|o| o.text),
                 };
-                emit(Level::Info, Data::ToolCallCompleted(data), self.tool_correlation(stream, id));
+                emit(Level::Info, EvidenceData::ToolCallCompleted(data), self.tool_correlation(stream, id));
             }
             RecordKind::ToolFailed { id, reason, output } => {
                 self.open_tools.remove(id);
@@ -209,13 +209,13 @@ impl ToRasp {
                     output: output.map(|o| o.text),
                     synthetic: false,
                 };
-                emit(Level::Warning, Data::ToolCallFailed(data), self.tool_correlation(stream, id));
+                emit(Level::Warning, EvidenceData::ToolCallFailed(data), self.tool_correlation(stream, id));
             }
             RecordKind::EngineError(error) => {
                 let text = clean(&error.message, TOOL_TEXT_BUDGET);
                 let mut data = diagnostic(error.code, &text.text);
                 data.sanitized = text.sanitized;
-                emit(error.level, Data::EngineError(data), correlation);
+                emit(error.level, EvidenceData::EngineError(data), correlation);
             }
             RecordKind::Notice { code, message } => {
                 let mut data = diagnostic(*code, message);
@@ -224,15 +224,15 @@ impl ToRasp {
                 }
                 // None of these bytes was parsed. The bytes of the other notices were parsed, with some doubt.
                 if matches!(code, Code::LineTooLong | Code::DocumentUnclosed) {
-                    emit(Level::Error, Data::ParserError(data), correlation);
+                    emit(Level::Error, EvidenceData::ParserError(data), correlation);
                 } else {
-                    emit(Level::Warning, Data::ParserWarning(data), correlation);
+                    emit(Level::Warning, EvidenceData::ParserWarning(data), correlation);
                 }
             }
             RecordKind::Unknown { name, text, has_marker } => {
                 let message = format!("an event of unknown type \"{}\"", clean(name, 256).text);
                 let warning = diagnostic(Code::UnknownEvent, &message);
-                emit(Level::Warning, Data::ParserWarning(warning), correlation.clone());
+                emit(Level::Warning, EvidenceData::ParserWarning(warning), correlation.clone());
                 emit(Level::Info, raw(stream, text.as_deref(), 1), correlation.clone());
                 if *has_marker {
                     emit(Level::Warning, marker_in_raw(), correlation);
@@ -266,7 +266,7 @@ impl ToRasp {
                 format!("more than {OPEN_TOOLS_MAX} tool calls are open; the ends of later calls are not reported");
             let warning = diagnostic(Code::ToolCallsCut, &message);
             let correlation = self.correlation(origin.span.stream);
-            out(builder.evidence(origin, Level::Warning, Data::ParserWarning(warning), correlation));
+            out(builder.evidence(origin, Level::Warning, EvidenceData::ParserWarning(warning), correlation));
         }
     }
 
@@ -284,7 +284,12 @@ impl ToRasp {
             let mut data = diagnostic(Code::LowConfidenceParse, "lines that could not be read as the engine's format");
             data.count = Some(count);
             let origin = EventOrigin { span, profile, confidence: 1.0, ts };
-            out(builder.evidence(origin, Level::Warning, Data::ParserWarning(data), self.correlation(span.stream)));
+            out(builder.evidence(
+                origin,
+                Level::Warning,
+                EvidenceData::ParserWarning(data),
+                self.correlation(span.stream),
+            ));
         }
     }
 
@@ -302,7 +307,7 @@ impl ToRasp {
             };
             let origin = EventOrigin { ts, ..tool.origin };
             let correlation = self.tool_correlation(origin.span.stream, &id);
-            out(builder.evidence(origin, Level::Warning, Data::ToolCallFailed(data), correlation));
+            out(builder.evidence(origin, Level::Warning, EvidenceData::ToolCallFailed(data), correlation));
         }
     }
 }
@@ -331,18 +336,18 @@ pub(crate) fn diagnostic(code: Code, message: &str) -> Diagnostic {
     Diagnostic { code, message: message.to_owned(), count: None, message_id: None, sanitized: false, spans: Vec::new() }
 }
 
-fn working(detail: String) -> Data {
-    Data::RunStatus(RunStatusChange { status: None, phase: Some(Phase::Working), detail: Some(detail) })
+fn working(detail: String) -> EvidenceData {
+    EvidenceData::RunStatus(EnginePhase { phase: Some(Phase::Working), detail: Some(detail) })
 }
 
-fn marker_in_raw() -> Data {
-    Data::ParserWarning(diagnostic(
+fn marker_in_raw() -> EvidenceData {
+    EvidenceData::ParserWarning(diagnostic(
         Code::DoneMarkerInRaw,
         "the done marker is in a line that could not be parsed; it does not count",
     ))
 }
 
-fn raw(stream: Stream, text: Option<&str>, lines: u64) -> Data {
+fn raw(stream: Stream, text: Option<&str>, lines: u64) -> EvidenceData {
     let shown = text.map(|text| clean(text, usize::MAX));
     let data = RawText {
         sanitized: shown.as_ref().is_some_and(|t| t.sanitized),
@@ -351,8 +356,8 @@ fn raw(stream: Stream, text: Option<&str>, lines: u64) -> Data {
         text: shown.map(|t| t.text),
     };
     match stream {
-        Stream::Stdout | Stream::Pty => Data::RawStdout(data),
-        Stream::Stderr => Data::RawStderr(data),
+        Stream::Stdout | Stream::Pty => EvidenceData::RawStdout(data),
+        Stream::Stderr => EvidenceData::RawStderr(data),
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::Pending;
-use skillrun_model::rasp::{Data, Event, EventType, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_model::{AttemptNumber, InteractionId, RunId, RunStatus, Timestamp};
 
 /// Maximum size of a question in a message; a longer one is truncated, and the message says so.
@@ -137,21 +137,22 @@ impl Facts {
     }
 
     pub(super) fn add(&mut self, event: &Event) -> Option<Draft> {
-        match &event.data {
-            Data::RunStarted(run) => {
+        let Data::Control(data) = &event.data else { return None };
+        match data {
+            ControlData::RunStarted(run) => {
                 self.skill = run.skill.as_deref().map(|name| shortened(name, NAME_CHARS));
                 self.engine = Some(shortened(&run.engine, NAME_CHARS));
                 None
             }
-            Data::InteractionRequested(question) => {
+            ControlData::InteractionRequested(question) => {
                 self.question = Some(WebhookQuestion::of(question));
                 None
             }
-            Data::InteractionReplied(_) => {
+            ControlData::InteractionReplied(_) => {
                 self.question = None;
                 None
             }
-            Data::InteractionTimeout(timeout) => {
+            ControlData::InteractionTimeout(timeout) => {
                 if timeout.fails_with.is_some() {
                     self.question = None;
                 }
@@ -159,10 +160,8 @@ impl Facts {
             }
             // Not at the question itself: a question that a policy answers at once is also an event, but the run does
             // not wait for a user.
-            Data::RunStatus(change) => {
-                let is_ours = event.source.stream == SourceStream::Control;
-                let question =
-                    self.question.clone().filter(|_| is_ours && change.status == Some(RunStatus::WaitingUser));
+            ControlData::RunStatus(change) => {
+                let question = self.question.clone().filter(|_| change.status == Some(RunStatus::WaitingUser));
                 let question = question.filter(|question| self.told != Some(question.pending.interaction_id))?;
                 self.told = Some(question.pending.interaction_id);
                 Some(self.draft(
@@ -173,37 +172,27 @@ impl Facts {
                     Some(question),
                 ))
             }
-            Data::RunCompleted(end) => {
+            ControlData::RunCompleted(end) => {
                 let codes = (Some(end.reason_code), None);
                 self.end(event, MessageType::RunCompleted, RunStatus::Succeeded, codes)
             }
-            Data::RunFailed(end) => {
+            ControlData::RunFailed(end) => {
                 let codes = (Some(end.reason_code), Some(end.error.code));
                 self.end(event, MessageType::RunFailed, RunStatus::Failed, codes)
             }
-            Data::RunCanceled(end) => {
+            ControlData::RunCanceled(end) => {
                 let codes = (Some(end.reason_code), None);
                 self.end(event, MessageType::RunCanceled, RunStatus::Canceled, codes)
             }
-            Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::MessageFinal(_)
-            | Data::ReasoningSummary(_)
-            | Data::AutoDecision(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::ParserWarning(_)
-            | Data::ParserError(_)
-            | Data::EngineError(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::AttemptStarted(_)
-            | Data::AttemptEnded(_)
-            | Data::TurnUsage(_) => None,
+            ControlData::RunHeartbeat(_)
+            | ControlData::AutoDecision(_)
+            | ControlData::ArtifactCreated(_)
+            | ControlData::ArtifactIndexed(_)
+            | ControlData::ArtifactPreviewReady(_)
+            | ControlData::ParserWarning(_)
+            | ControlData::AttemptStarted(_)
+            | ControlData::AttemptEnded(_)
+            | ControlData::TurnUsage(_) => None,
         }
     }
 
@@ -250,6 +239,8 @@ pub(super) fn message_id(run: RunId, seq: u64, message_type: MessageType, url: &
 mod tests {
     use serde_json::json;
 
+    use skillrun_model::rasp::SourceStream;
+
     use super::super::tests::events::{Story, question};
     use super::*;
 
@@ -292,7 +283,9 @@ mod tests {
         let story = Story::new(1).started().asked(question(1, "May I?")).replied(1).waits();
         assert_eq!(drafts(&story.events), []);
         let mut story = Story::new(1).started().asked(question(1, "Which?")).waits();
+        // The same status in engine output is no status of the run.
         story.events[2].source.stream = SourceStream::Stdout;
+        story.events[2] = Event::from_json(&story.events[2].to_json()).expect("an event");
         assert_eq!(drafts(&story.events), []);
     }
 

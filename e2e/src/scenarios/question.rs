@@ -2,7 +2,7 @@
 
 use skillrun_model::RunId;
 use skillrun_model::interaction::Pending;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 
 use crate::bounded::until;
 use crate::problem::{Miss, must};
@@ -10,7 +10,9 @@ use crate::trial::{Over, Trial};
 
 /// Waits for the question of this number.
 pub(super) fn asked(trial: &Trial<'_>, run: RunId, number: usize) -> Result<Pending, Miss> {
-    let question = |data| if let Data::InteractionRequested(question) = data { Some(question) } else { None };
+    let question = |data| {
+        if let Data::Control(ControlData::InteractionRequested(question)) = data { Some(question) } else { None }
+    };
     let asked = until(&trial.deadline, "the question", || {
         let log = trial.log(run).ok()?;
         let question = log.into_iter().filter_map(|event| question(event.data)).nth(number - 1);

@@ -1,7 +1,7 @@
 //! The agent dies while it waits for an answer. The run keeps waiting, and the answer loads the session in a new
 //! process.
 
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::status::Phase;
 
 use super::question;
@@ -16,7 +16,7 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let run = trial.new_run(&mut running, &[])?;
     question::asked(trial, run, 1)?;
     processes::end_engine(&trial.place.tag);
-    let is_told = |data: &Data| matches!(data, Data::RunStatus(it) if it.phase == Some(Phase::ProcessEnded));
+    let is_told = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(it)) if it.phase == Some(Phase::ProcessEnded));
     until(&trial.deadline, "the end of the agent", || {
         let log = trial.log(run).ok()?;
         (log.iter().any(|event| is_told(&event.data)) || trial.is_over(run)).then_some(())

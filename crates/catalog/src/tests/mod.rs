@@ -19,7 +19,7 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::rasp::data::*;
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
 use skillrun_model::status::{CompletionState, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Timestamp};
@@ -93,7 +93,7 @@ fn moment(millis: u64) -> Timestamp {
 }
 
 fn event_of(run: RunId, seq: u64, data: Data) -> Event {
-    let (stream, parser, confidence) = if matches!(data, Data::RawStdout(_)) {
+    let (stream, parser, confidence) = if matches!(data, Data::Evidence(_)) {
         (SourceStream::Stdout, Some(ProfileId::PlainText), 0.3)
     } else {
         (SourceStream::Control, None, 1.0)
@@ -116,23 +116,31 @@ fn event_of(run: RunId, seq: u64, data: Data) -> Event {
 }
 
 fn text(len: usize) -> Data {
-    Data::RawStdout(RawText { text: Some("x".repeat(len)), sanitized: false, truncated: false, lines: None })
+    Data::Evidence(EvidenceData::RawStdout(RawText {
+        text: Some("x".repeat(len)),
+        sanitized: false,
+        truncated: false,
+        lines: None,
+    }))
 }
 
 fn started(skill: Option<&str>, engine: &str) -> Data {
     let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
     let skill = skill.map(str::to_owned);
-    Data::RunStarted(RunStarted { skill, ..RunStarted::new(engine, ExecutionMode::Interactive, versions) })
+    Data::Control(ControlData::RunStarted(RunStarted {
+        skill,
+        ..RunStarted::new(engine, ExecutionMode::Interactive, versions)
+    }))
 }
 
 fn status(status: RunStatus) -> Data {
-    Data::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+    Data::Control(ControlData::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
 }
 
 fn message(id: &str, text: &str, partial: bool) -> Data {
     let (message_id, text) = (id.to_owned(), text.to_owned());
     let (structured_payload, spans) = (None, Vec::new());
-    Data::MessageFinal(MessageFinal {
+    Data::Evidence(EvidenceData::MessageFinal(MessageFinal {
         message_id,
         text,
         partial,
@@ -140,32 +148,36 @@ fn message(id: &str, text: &str, partial: bool) -> Data {
         sanitized: false,
         truncated: false,
         spans,
-    })
+    }))
 }
 
 fn taken_back(id: &str) -> Data {
-    Data::ParserWarning(Diagnostic {
+    Data::Evidence(EvidenceData::ParserWarning(Diagnostic {
         code: Code::MessageVoided,
         message: String::new(),
         count: None,
         message_id: Some(id.to_owned()),
         sanitized: false,
         spans: Vec::new(),
-    })
+    }))
 }
 
 fn usage(input: Option<u64>, output: Option<u64>) -> Data {
-    Data::TurnUsage(TurnUsage { input_tokens: input, output_tokens: output, ..TurnUsage::default() })
+    Data::Control(ControlData::TurnUsage(TurnUsage {
+        input_tokens: input,
+        output_tokens: output,
+        ..TurnUsage::default()
+    }))
 }
 
 fn attempt_started() -> Data {
-    Data::AttemptStarted(AttemptStarted {
+    Data::Control(ControlData::AttemptStarted(AttemptStarted {
         profile: ProfileId::PlainText,
         profile_version: 1,
         engine_version: Some("1.2".to_owned()),
         host_pid: Some(7),
         started_at: moment(5),
-    })
+    }))
 }
 
 fn pending(id: u32, prompt: &str) -> Pending {
@@ -186,7 +198,7 @@ fn pending(id: u32, prompt: &str) -> Pending {
 }
 
 fn ask(id: u32, prompt: &str) -> Data {
-    Data::InteractionRequested(pending(id, prompt))
+    Data::Control(ControlData::InteractionRequested(pending(id, prompt)))
 }
 
 fn error(code: Code) -> RunError {
@@ -216,7 +228,7 @@ fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> D
         evidence: VerdictEvidence::default(),
     };
     let exit = Exit { code: Some(0), signal: None, ended_by: Some(EndedBy::Exited) };
-    Data::AttemptEnded(Box::new(AttemptEnded {
+    Data::Control(ControlData::AttemptEnded(Box::new(AttemptEnded {
         verdict,
         terminal_status: TurnState::Completed,
         error_kind: None,
@@ -225,15 +237,24 @@ fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> D
         elapsed_ms: Some(3),
         host_hash: None,
         exit,
-    }))
+    })))
 }
 
 fn failed(code: Code) -> Data {
-    Data::RunFailed(RunFailed { reason_code: code, error: error(code), next_actions: Vec::new(), retry: None })
+    Data::Control(ControlData::RunFailed(RunFailed {
+        reason_code: code,
+        error: error(code),
+        next_actions: Vec::new(),
+        retry: None,
+    }))
 }
 
 fn completed() -> Data {
-    Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None })
+    Data::Control(ControlData::RunCompleted(RunCompleted {
+        reason_code: Code::CleanFinal,
+        warnings: Vec::new(),
+        result: None,
+    }))
 }
 
 /// A short life: begun, asked, answered, done.
@@ -254,28 +275,32 @@ fn life() -> Vec<Data> {
 fn any_data() -> impl Strategy<Value = Data> {
     let statuses = prop::sample::select(RunStatus::ALL.to_vec());
     let replied = |id| {
-        Data::InteractionReplied(InteractionReplied {
+        Data::Control(ControlData::InteractionReplied(InteractionReplied {
             interaction_id: InteractionId(id),
             resolution_mode: ResolutionMode::UserReply,
             text: "blue \u{85}".to_owned(),
             files: vec!["f".to_owned()],
             file_hashes: Default::default(),
-        })
+        }))
     };
     let timeout = |id, fails| {
         let fails_with = Some(Code::InteractionWaitTimeout).filter(|_| fails);
-        Data::InteractionTimeout(InteractionTimeout { interaction_id: InteractionId(id), deadline: None, fails_with })
+        Data::Control(ControlData::InteractionTimeout(InteractionTimeout {
+            interaction_id: InteractionId(id),
+            deadline: None,
+            fails_with,
+        }))
     };
     let decision = |id| {
         let policy = DecisionPolicy::EngineJudgement;
         let (source, reason) = (AutoDecisionSource::AutoDecideTimeout, AutoDecideReason::UserNoReply);
-        Data::AutoDecision(AutoDecision {
+        Data::Control(ControlData::AutoDecision(AutoDecision {
             interaction_id: InteractionId(id),
             source: Some(source),
             reason: Some(reason),
             policy,
             instruction: "go".to_owned(),
-        })
+        }))
     };
     let output = prop::option::of(prop::collection::btree_map("[a-zü]{1,3}", any::<f64>(), 0..4));
     prop_oneof![
@@ -296,7 +321,7 @@ fn any_data() -> impl Strategy<Value = Data> {
         1 => (1..4_u32).prop_map(|id| taken_back(&id.to_string())),
         1 => (any::<Option<u64>>(), any::<Option<u64>>()).prop_map(|(input, output)| usage(input, output)),
         1 => Just(failed(Code::EngineNotFound)),
-        1 => Just(Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })),
+        1 => Just(Data::Control(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))),
         8 => (0..2_000_usize).prop_map(text),
     ]
 }

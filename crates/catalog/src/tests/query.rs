@@ -150,8 +150,11 @@ fn a_missing_retry_is_reported() {
     let (mut catalog, _) = world.open();
     let (first, again) = (run_id(1), run_id(2));
     let planned = PlannedRetry { run_id: again, not_before: moment(500) };
-    let Data::RunFailed(end) = failed(Code::EngineFailed) else { panic!("a failure") };
-    world.append(first, &[started(None, "scripted"), Data::RunFailed(RunFailed { retry: Some(planned), ..end })]);
+    let Data::Control(ControlData::RunFailed(end)) = failed(Code::EngineFailed) else { panic!("a failure") };
+    world.append(
+        first,
+        &[started(None, "scripted"), Data::Control(ControlData::RunFailed(RunFailed { retry: Some(planned), ..end }))],
+    );
     world.append(run_id(3), &[started(None, "scripted"), failed(Code::EngineFailed)]);
     let unretried = |catalog: &mut Catalog| {
         catalog.refresh(&world.log).expect("refreshed");
@@ -161,8 +164,11 @@ fn a_missing_retry_is_reported() {
     let late = moment(500).plus_nanos(86_400_000_000_001_000);
     assert_eq!(catalog.unfinished(late).expect("told").unretried, [], "it is not expected any more");
     assert_eq!(catalog.get(first).expect("told").and_then(|row| row.retried_as), Some(again));
-    let Data::RunStarted(begin) = started(None, "scripted") else { panic!("a beginning") };
-    world.append(again, &[Data::RunStarted(RunStarted { not_before: Some(moment(500)), ..begin })]);
+    let Data::Control(ControlData::RunStarted(begin)) = started(None, "scripted") else { panic!("a beginning") };
+    world.append(
+        again,
+        &[Data::Control(ControlData::RunStarted(RunStarted { not_before: Some(moment(500)), ..begin }))],
+    );
     assert_eq!(unretried(&mut catalog), []);
     assert_eq!(catalog.get(again).expect("told").and_then(|row| row.not_before), Some(moment(500)));
 }

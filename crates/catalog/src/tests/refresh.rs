@@ -47,7 +47,8 @@ fn a_row_says_what_its_log_says() {
     };
     assert_eq!(row, expected);
     // Canceled after a verdict: the terminal record is what counts.
-    world.append(run, &[Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })]);
+    world
+        .append(run, &[Data::Control(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))]);
     let row = catalog_row(&world, &mut catalog, run);
     assert_eq!((row.status, row.question), (Some(RunStatus::Canceled), None));
     assert_eq!(row.ended_at, Some(moment(90)));

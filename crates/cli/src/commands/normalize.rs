@@ -10,7 +10,7 @@ use skillrun_evidence::{Attempt, Folder, Patterns};
 use skillrun_lifecycle::closing::{self, ControlEvent, ProcessEnding};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, Versions};
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{
     AttemptNumber, Code, EndedBy, EngineName, ErrorClass, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus,
@@ -130,7 +130,7 @@ impl Run<'_> {
         self.outputs.event(event);
     }
 
-    fn control(&mut self, data: Data) {
+    fn control(&mut self, data: ControlData) {
         self.write(ControlEvent { level: Level::Info, data, correlation: Correlation::default() });
     }
 
@@ -229,14 +229,14 @@ impl Run<'_> {
                 engine: how.engine_version.clone(),
                 profile: how.profile.version(),
             };
-            self.control(Data::RunStarted(RunStarted::new(how.engine.as_str(), how.mode, versions)));
+            self.control(ControlData::RunStarted(RunStarted::new(how.engine.as_str(), how.mode, versions)));
         }
         self.builder.set_attempt(attempt.number, how.engine.clone());
         self.outputs.begin_attempt();
         if !self.is_over {
             self.write(closing::status(RunStatus::Running));
         }
-        self.control(Data::AttemptStarted(AttemptStarted {
+        self.control(ControlData::AttemptStarted(AttemptStarted {
             profile: how.profile,
             profile_version: how.profile.version(),
             engine_version: how.engine_version.clone(),

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use skillrun_log::{Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, ReadEnd, Seq};
 use skillrun_model::rasp::data::RawText;
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Timestamp};
 
 use crate::drive::{Input, fuzz};
@@ -77,12 +77,12 @@ fn event(seq: u64, text: usize) -> Event {
             confidence: 0.3,
         },
         level: Level::Info,
-        data: Data::RawStdout(RawText {
+        data: Data::Evidence(EvidenceData::RawStdout(RawText {
             text: Some("x".repeat(text)),
             sanitized: false,
             truncated: false,
             lines: None,
-        }),
+        })),
         correlation: Correlation::default(),
         raw_ref: RawRef::default(),
     }

@@ -10,7 +10,7 @@ use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_lifecycle::{Control, ProcessExit, ask_user, settle};
 use skillrun_log::MAX_LINE;
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{Data, Event, EvidenceData, SourceStream};
 use skillrun_model::{
     AttemptNumber, EndedBy, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, Stream, Timestamp,
 };
@@ -190,7 +190,7 @@ fn assert_lawful(told: &Told, written: &Written) {
 
 /// An event made of pieces shows its pieces, not what lies between them.
 fn ranges(event: &Event, stream: Stream) -> Vec<(usize, usize)> {
-    if let Data::MessageFinal(message) = &event.data
+    if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data
         && !message.spans.is_empty()
     {
         return message.spans.iter().map(|span| (span.from as usize, span.to as usize)).collect();

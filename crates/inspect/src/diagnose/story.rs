@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, RunFailed};
-use skillrun_model::rasp::{Data, Event, Level, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, Level};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, RunStatus, Timestamp};
 use skillrun_runs::events::is_evidence;
@@ -70,50 +70,44 @@ impl Story {
         if is_evidence(event) {
             self.output(event);
         }
+        if let Some(noticed) = event.data.diagnostic() {
+            self.notice(event.level, noticed);
+        }
         let at = event.ts;
-        match &event.data {
-            Data::RunStarted(_) => self.moments.push((MomentKind::Created, None, at)),
-            Data::RunStatus(change) => {
-                if event.source.stream == SourceStream::Control && change.phase == Some(Phase::Canceling) {
+        let Data::Control(data) = &event.data else { return };
+        match data {
+            ControlData::RunStarted(_) => self.moments.push((MomentKind::Created, None, at)),
+            ControlData::RunStatus(change) => {
+                if change.phase == Some(Phase::Canceling) {
                     self.moments.push((MomentKind::CancelAsked, None, at));
                 }
             }
-            Data::AttemptStarted(_) => self.begin(event),
-            Data::AttemptEnded(ended) => self.settle(event, ended),
-            Data::InteractionRequested(question) => self.ask(at, question),
-            Data::InteractionReplied(reply) => {
+            ControlData::AttemptStarted(_) => self.begin(event),
+            ControlData::AttemptEnded(ended) => self.settle(event, ended),
+            ControlData::InteractionRequested(question) => self.ask(at, question),
+            ControlData::InteractionReplied(reply) => {
                 self.moments.push((MomentKind::Answered, None, at));
                 self.resolve(reply.interaction_id.0, Resolution::Answered { mode: reply.resolution_mode, at });
             }
-            Data::InteractionTimeout(timeout) => {
+            ControlData::InteractionTimeout(timeout) => {
                 self.moments.push((MomentKind::NotAnswered, None, at));
                 if let Some(fails_with) = timeout.fails_with {
                     self.resolve(timeout.interaction_id.0, Resolution::TimedOut { fails_with, at });
                 }
             }
-            Data::ParserWarning(noticed) | Data::ParserError(noticed) | Data::EngineError(noticed) => {
-                self.notice(event.level, noticed);
-            }
-            Data::RunCompleted(end) => self.end(at, end.reason_code),
-            Data::RunFailed(end) => {
+            ControlData::RunCompleted(end) => self.end(at, end.reason_code),
+            ControlData::RunFailed(end) => {
                 self.failed = Some(end.clone());
                 self.end(at, end.reason_code);
             }
-            Data::RunCanceled(end) => self.end(at, end.reason_code),
-            Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::MessageFinal(_)
-            | Data::ReasoningSummary(_)
-            | Data::AutoDecision(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::TurnUsage(_) => {}
+            ControlData::RunCanceled(end) => self.end(at, end.reason_code),
+            ControlData::RunHeartbeat(_)
+            | ControlData::AutoDecision(_)
+            | ControlData::ArtifactCreated(_)
+            | ControlData::ArtifactIndexed(_)
+            | ControlData::ArtifactPreviewReady(_)
+            | ControlData::ParserWarning(_)
+            | ControlData::TurnUsage(_) => {}
         }
     }
 
@@ -142,7 +136,7 @@ impl Story {
         attempt.bytes.stderr = attempt.bytes.stderr.max(raw.stderr_to);
         // Lines that every healthy run has are raw, and known.
         let is_known = event.source.confidence >= CONFIDENT;
-        if matches!(event.data, Data::RawStdout(_) | Data::RawStderr(_)) && !is_known {
+        if matches!(event.data, Data::Evidence(EvidenceData::RawStdout(_) | EvidenceData::RawStderr(_))) && !is_known {
             attempt.bytes.raw += raw.stdout_to.saturating_sub(raw.stdout_from);
             attempt.bytes.raw += raw.stderr_to.saturating_sub(raw.stderr_from);
         }

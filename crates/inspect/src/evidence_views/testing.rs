@@ -12,7 +12,9 @@ use skillrun_evidence::{Folder, HostRecord, Patterns, Recorder};
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::profile::EngineName;
 use skillrun_model::rasp::data::{AttemptEnded, Exit, MessageFinal, RunCompleted};
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream, SpanRef};
+use skillrun_model::rasp::{
+    ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream, SpanRef,
+};
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::{Rule, Verdict, VerdictEvidence};
 use skillrun_model::{
@@ -162,19 +164,19 @@ pub(super) fn event(seq: u64, attempt: u32, raw_ref: RawRef, spans: Vec<SpanRef>
         attempt_number: AttemptNumber(attempt),
         source,
         level: Level::Info,
-        data: Data::MessageFinal(data),
+        data: Data::Evidence(EvidenceData::MessageFinal(data)),
         correlation: Correlation::default(),
         raw_ref,
     }
 }
 
-pub(super) fn control(seq: u64, attempt: u32, at: Timestamp, data: Data) -> Event {
+pub(super) fn control(seq: u64, attempt: u32, at: Timestamp, data: ControlData) -> Event {
     let engine = EngineName::new("scripted");
     let source = Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 };
-    Event { source, data, ts: at, ..event(seq, attempt, RawRef::default(), vec![]) }
+    Event { source, data: Data::Control(data), ts: at, ..event(seq, attempt, RawRef::default(), vec![]) }
 }
 
-pub(super) fn ended(code: Option<i32>) -> Data {
+pub(super) fn ended(code: Option<i32>) -> ControlData {
     let verdict = Verdict {
         rule: Rule::ALL[0],
         turn: TurnState::ALL[0],
@@ -190,7 +192,7 @@ pub(super) fn ended(code: Option<i32>) -> Data {
         answer_message_id: None,
         evidence: VerdictEvidence::default(),
     };
-    Data::AttemptEnded(Box::new(AttemptEnded {
+    ControlData::AttemptEnded(Box::new(AttemptEnded {
         terminal_status: verdict.turn,
         verdict,
         error_kind: None,
@@ -202,8 +204,8 @@ pub(super) fn ended(code: Option<i32>) -> Data {
     }))
 }
 
-pub(super) fn completed() -> Data {
-    Data::RunCompleted(RunCompleted { reason_code: Code::ALL[0], warnings: Vec::new(), result: None })
+pub(super) fn completed() -> ControlData {
+    ControlData::RunCompleted(RunCompleted { reason_code: Code::ALL[0], warnings: Vec::new(), result: None })
 }
 
 fn record() -> RunRecord {

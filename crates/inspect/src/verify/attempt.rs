@@ -8,7 +8,7 @@ use skillrun_lifecycle::closing;
 use skillrun_lifecycle::run::State;
 use skillrun_log::chain;
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event, SourceStream};
 use skillrun_model::{AttemptNumber, Code, EngineName, Stream, Timestamp};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::is_evidence;
@@ -102,9 +102,7 @@ impl AttemptCheck {
 
     /// An event of the Log while the attempt is open.
     pub(super) fn event(&mut self, json: &[u8], event: &Event) {
-        if let Data::ParserWarning(warning) = &event.data
-            && event.source.stream == SourceStream::Control
-        {
+        if let Data::Control(ControlData::ParserWarning(warning)) = &event.data {
             if warning.code == Code::ParserChanged {
                 self.not_ours = Some(NotOurs::ParserChanged);
             } else if warning.code == Code::EventsNotLogged {
@@ -257,7 +255,7 @@ impl AttemptCheck {
         let ending = ending(context.record, &reading.meta, *elapsed_ms, ended.host_hash.clone());
         let events = closing::attempt_ended(facts, &settled, &ending);
         let again = events.iter().find_map(|event| {
-            if let Data::AttemptEnded(again) = &event.data { serde_json::to_vec(again).ok() } else { None }
+            if let ControlData::AttemptEnded(again) = &event.data { serde_json::to_vec(again).ok() } else { None }
         });
         let verdict = match (serde_json::to_vec(ended), again) {
             (Ok(ended), Some(again)) if ended == again => VerifyOutcome::Same,

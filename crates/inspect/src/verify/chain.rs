@@ -2,7 +2,7 @@
 
 use skillrun_log::{LineHash, LogLine};
 use skillrun_model::RunId;
-use skillrun_model::rasp::{Data, Event, LogHead};
+use skillrun_model::rasp::{ControlData, Data, Event, LogHead};
 
 use super::{NotedHead, VerifyOutcome};
 
@@ -41,7 +41,7 @@ impl Chain {
 
     pub(super) fn event(&mut self, line: LogLine<'_>, event: &Event) {
         let (seq, hash, prev) = (event.seq, line.hash(), line.prev());
-        if let Data::RunStarted(started) = &event.data {
+        if let Data::Control(ControlData::RunStarted(started)) = &event.data {
             self.is_chained |= started.record_hash.is_some();
         }
         if self.problem.is_none() {

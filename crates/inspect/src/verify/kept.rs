@@ -8,7 +8,7 @@ use skillrun_base::whole_file;
 use skillrun_evidence::HostRecord;
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::data::{ArtifactIndexed, RunStarted};
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::{Code, EndedBy, RunId};
 use skillrun_runs::artifacts::{self, Root};
 use skillrun_runs::inputs;
@@ -33,16 +33,16 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn event(&mut self, event: &Event) {
-        if let Data::RunStarted(started) = &event.data {
+        if let Data::Control(ControlData::RunStarted(started)) = &event.data {
             self.started.get_or_insert_with(|| started.clone());
-        } else if let Data::InteractionReplied(replied) = &event.data {
+        } else if let Data::Control(ControlData::InteractionReplied(replied)) = &event.data {
             self.unhashed_reply |= replied.files.iter().any(|name| !replied.file_hashes.contains_key(name));
             self.reply_hashes.extend(replied.file_hashes.clone());
-        } else if let Data::ArtifactCreated(created) = &event.data {
+        } else if let Data::Control(ControlData::ArtifactCreated(created)) = &event.data {
             self.artifacts.remove(&created.path);
-        } else if let Data::ArtifactIndexed(indexed) = &event.data {
+        } else if let Data::Control(ControlData::ArtifactIndexed(indexed)) = &event.data {
             self.artifacts.insert(indexed.path.clone(), indexed.clone());
-        } else if let Data::ParserWarning(warning) = &event.data {
+        } else if let Data::Control(ControlData::ParserWarning(warning)) = &event.data {
             self.is_cut |= warning.code == Code::ArtifactsCut;
         }
     }

@@ -2,7 +2,7 @@
 
 use skillrun_lifecycle::run::State;
 use skillrun_model::RunStatus;
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_runs::events::is_evidence;
 
 /// The first event that is not.
@@ -22,7 +22,7 @@ impl Order {
                 format!("seq {seq} ({kind}) {wrong}")
             });
         }
-        if is_end(&event.data) {
+        if event.data.end().is_some() {
             self.end.get_or_insert(seq);
         }
     }
@@ -31,7 +31,7 @@ impl Order {
         if let Some(end) = self.end {
             return Some(format!("comes after the end of the run, which is seq {end}"));
         }
-        if (event.seq == 1) != matches!(event.data, Data::RunStarted(_)) {
+        if (event.seq == 1) != matches!(event.data, Data::Control(ControlData::RunStarted(_))) {
             return Some("is at the wrong place: a Log begins with run.started, and has it once".to_owned());
         }
         let (number, last, is_open) = (event.attempt_number, state.attempt, state.attempt_is_open);
@@ -39,7 +39,7 @@ impl Order {
         if is_evidence(event) && !is_of_open {
             return Some(format!("is made from evidence of attempt {number}, which is not open there"));
         }
-        if let Data::AttemptStarted(_) = event.data {
+        if let Data::Control(ControlData::AttemptStarted(_)) = event.data {
             if is_open {
                 return Some(format!("begins while attempt {last} is open"));
             }
@@ -47,14 +47,13 @@ impl Order {
                 return Some(format!("begins attempt {number} after attempt {last}"));
             }
         }
-        if matches!(event.data, Data::AttemptEnded(_)) && !is_of_open {
+        if matches!(event.data, Data::Control(ControlData::AttemptEnded(_))) && !is_of_open {
             return Some(format!("ends attempt {number}, which is not open there"));
         }
-        if is_end(&event.data) && is_open {
+        if event.data.end().is_some() && is_open {
             return Some(format!("ends the run while attempt {last} is open"));
         }
-        if let Data::RunStatus(change) = &event.data
-            && event.source.stream == SourceStream::Control
+        if let Data::Control(ControlData::RunStatus(change)) = &event.data
             && change.status.is_some_and(RunStatus::is_terminal)
         {
             return Some("reports an end, which has an event of its own".to_owned());
@@ -65,8 +64,4 @@ impl Order {
     pub(super) fn problem(self) -> Option<String> {
         self.problem
     }
-}
-
-fn is_end(data: &Data) -> bool {
-    matches!(data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_))
 }

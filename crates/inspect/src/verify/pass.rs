@@ -4,7 +4,7 @@ use skillrun_lifecycle::run::State;
 use skillrun_log::{Damage, LogLine};
 use skillrun_model::RunId;
 use skillrun_model::rasp::data::Category;
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::record::{RunRecord, TRANSLATOR};
@@ -76,17 +76,17 @@ impl<'a> Pass<'a> {
 
     fn attempt(&mut self, json: &[u8], event: &Event) {
         let number = event.attempt_number;
-        if let Data::AttemptStarted(started) = &event.data {
+        if let Data::Control(ControlData::AttemptStarted(started)) = &event.data {
             self.leave_open("the next attempt begins before it is settled");
             self.names.append(&mut self.last_names);
             self.open = Some(AttemptCheck::begin(&self.context, number, event.seq, started, &self.names));
-        } else if let Data::AttemptEnded(ended) = &event.data {
+        } else if let Data::Control(ControlData::AttemptEnded(ended)) = &event.data {
             let settled = self.open.take().map(|open| open.settled(&self.context, &self.state, ended));
             self.checks.extend(settled.into_iter().flatten());
         } else if let Some(open) = &mut self.open {
             open.event(json, event);
         }
-        if let Data::MessageFinal(message) = &event.data {
+        if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data {
             self.last_names.push(message.message_id.clone());
         }
     }

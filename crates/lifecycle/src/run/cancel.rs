@@ -2,7 +2,7 @@
 
 use skillrun_model::codes::Code;
 use skillrun_model::rasp::data::{RunCanceled, RunStatusChange};
-use skillrun_model::rasp::{Data, Level};
+use skillrun_model::rasp::{ControlData, Level};
 use skillrun_model::status::Phase;
 
 use super::decision::{Decision, Effect, Refusal};
@@ -18,13 +18,13 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
         return Ok(Decision { effects: vec![Effect::EndProcess], ..Decision::default() });
     }
     let change = RunStatusChange { status: None, phase: Some(Phase::Canceling), detail: Some(by.clone()) };
-    let mut events = vec![closing::control(Level::Info, Data::RunStatus(change))];
+    let mut events = vec![closing::control(Level::Info, ControlData::RunStatus(change))];
     let mut effects: Vec<_> = state.question.iter().map(disarm).collect();
     effects.push(Effect::EndProcess);
     if !state.attempt_is_open {
         // No turn will end after this, so this is the end.
         let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
-        events.push(closing::control(Level::Info, Data::RunCanceled(canceled)));
+        events.push(closing::control(Level::Info, ControlData::RunCanceled(canceled)));
         effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
     }
     Ok(Decision { events, opening: None, effects })

@@ -6,7 +6,7 @@
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptStarted, RunCanceled, RunStatusChange};
-use skillrun_model::rasp::{Data, Level};
+use skillrun_model::rasp::{ControlData, Level};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
@@ -121,7 +121,7 @@ fn completed(
 /// The question that a decision asks.
 fn asked_by(decision: &Decision) -> Option<Pending> {
     decision.events.iter().find_map(|event| {
-        let Data::InteractionRequested(question) = &event.data else { return None };
+        let ControlData::InteractionRequested(question) = &event.data else { return None };
         Some(question.clone())
     })
 }
@@ -141,7 +141,7 @@ fn queued_without_process(state: &State) -> Decision {
         .to_owned();
     let change =
         RunStatusChange { status: Some(RunStatus::Queued), phase: Some(Phase::ProcessEnded), detail: Some(detail) };
-    Decision { events: vec![closing::control(Level::Warning, Data::RunStatus(change))], ..queued(state) }
+    Decision { events: vec![closing::control(Level::Warning, ControlData::RunStatus(change))], ..queued(state) }
 }
 
 /// The answer is in the Log, and its consequences are not.
@@ -177,7 +177,7 @@ fn replied(
 
 fn canceled(by: String) -> Decision {
     let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
-    let ended = closing::control(Level::Info, Data::RunCanceled(canceled));
+    let ended = closing::control(Level::Info, ControlData::RunCanceled(canceled));
     ending_process(Decision {
         events: vec![ended],
         opening: None,

@@ -2,7 +2,7 @@
 
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptStarted, InteractionReplied, ResolutionMode};
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{InteractionId, RunStatus, Timestamp};
 
@@ -62,7 +62,7 @@ pub(super) fn answered(
         file_hashes: Default::default(),
     };
     let correlation = Correlation { interaction_id: Some(interaction_id), request_id, ..Correlation::default() };
-    let replied = ControlEvent { correlation, ..closing::control(Level::Info, Data::InteractionReplied(data)) };
+    let replied = ControlEvent { correlation, ..closing::control(Level::Info, ControlData::InteractionReplied(data)) };
     let given = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };
     let disarm = Effect::DisarmTimer { interaction_id };
     match (question.scope, options.continuation) {

@@ -2,7 +2,7 @@
 
 use skillrun_model::interaction::{OnDeadline, Pending, Scope};
 use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode, RunStatusChange};
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 
@@ -103,8 +103,10 @@ pub(super) fn call_decided(state: &State, question: Pending, text: String) -> Re
     let given =
         GivenReply { interaction_id, scope: Scope::Call, text, files: Vec::new(), context: question.context.clone() };
     let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };
-    let about = |data: Data| ControlEvent { correlation: correlation.clone(), ..closing::control(Level::Info, data) };
-    let events = vec![about(Data::InteractionRequested(question)), about(Data::InteractionReplied(replied))];
+    let about =
+        |data: ControlData| ControlEvent { correlation: correlation.clone(), ..closing::control(Level::Info, data) };
+    let events =
+        vec![about(ControlData::InteractionRequested(question)), about(ControlData::InteractionReplied(replied))];
     Ok(Decision { events, opening: None, effects: vec![Effect::WriteInput(given)] })
 }
 
@@ -143,7 +145,7 @@ pub(super) fn timer(question: &Pending) -> Option<Effect> {
 
 fn requested(question: Pending) -> Vec<ControlEvent> {
     let correlation = Correlation { interaction_id: Some(question.interaction_id), ..Correlation::default() };
-    let requested = closing::control(Level::Info, Data::InteractionRequested(question));
+    let requested = closing::control(Level::Info, ControlData::InteractionRequested(question));
     let waiting = RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None };
-    vec![ControlEvent { correlation, ..requested }, closing::control(Level::Info, Data::RunStatus(waiting))]
+    vec![ControlEvent { correlation, ..requested }, closing::control(Level::Info, ControlData::RunStatus(waiting))]
 }

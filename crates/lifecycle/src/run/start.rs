@@ -2,7 +2,7 @@
 
 use skillrun_model::RunId;
 use skillrun_model::rasp::data::{AttemptStarted, RunFailed, RunStarted};
-use skillrun_model::rasp::{Data, Level};
+use skillrun_model::rasp::{ControlData, Level};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, RunStatus};
 
@@ -21,7 +21,10 @@ pub(super) fn accepted(state: &State, started: RunStarted) -> Result<Decision, R
         return Err(Refusal::OutOfPlace);
     }
     Ok(Decision {
-        events: vec![closing::control(Level::Info, Data::RunStarted(started)), closing::status(RunStatus::Queued)],
+        events: vec![
+            closing::control(Level::Info, ControlData::RunStarted(started)),
+            closing::status(RunStatus::Queued),
+        ],
         opening: None,
         effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
     })
@@ -36,7 +39,7 @@ pub(super) fn host_ready(state: &State, started: AttemptStarted) -> Result<Decis
 
 /// The events that open the next attempt.
 pub(super) fn opening(state: &State, started: AttemptStarted) -> Opening {
-    let started = closing::control(Level::Info, Data::AttemptStarted(started));
+    let started = closing::control(Level::Info, ControlData::AttemptStarted(started));
     Opening { attempt: next_attempt(state), events: vec![closing::status(RunStatus::Running), started] }
 }
 
@@ -52,7 +55,7 @@ pub(super) fn failed(run_id: RunId, error: RunError) -> Decision {
     let next_actions = advice::next_actions_for(&error, run_id);
     let failed = RunFailed { reason_code: error.code, error, next_actions, retry: None };
     Decision {
-        events: vec![closing::control(Level::Error, Data::RunFailed(failed))],
+        events: vec![closing::control(Level::Error, ControlData::RunFailed(failed))],
         opening: None,
         effects: vec![Effect::WriteResult, Effect::ReleaseSlot],
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, PlannedRetry, RunStatusChange};
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
@@ -134,17 +134,18 @@ impl State {
         if self.session_id.is_none() {
             self.session_id.clone_from(&event.correlation.session_id);
         }
-        match &event.data {
-            Data::RunStatus(change) => self.status_changed(event, change),
-            Data::AttemptStarted(started) => {
+        let Data::Control(data) = &event.data else { return };
+        match data {
+            ControlData::RunStatus(change) => self.status_changed(change),
+            ControlData::AttemptStarted(started) => {
                 self.started = Some(started.clone());
                 self.attempt = event.attempt_number;
                 self.attempt_is_open = true;
                 self.process_ended = false;
                 self.calls = 0;
             }
-            Data::AttemptEnded(ended) => self.attempt_ended(ended),
-            Data::InteractionRequested(question) => {
+            ControlData::AttemptEnded(ended) => self.attempt_ended(ended),
+            ControlData::InteractionRequested(question) => {
                 self.interactions = question.interaction_id.0;
                 self.calls += match question.scope {
                     Scope::Turn => 0,
@@ -153,52 +154,38 @@ impl State {
                 self.question = Some(question.clone());
                 self.reply = None;
             }
-            Data::InteractionReplied(reply) => self.replied(event, reply),
-            Data::InteractionTimeout(timeout) => {
+            ControlData::InteractionReplied(reply) => self.replied(event, reply),
+            ControlData::InteractionTimeout(timeout) => {
                 if timeout.fails_with.is_some() {
                     // Closed without an answer.
                     self.failing = timeout.fails_with;
                     self.question = None;
                 }
             }
-            Data::AutoDecision(_) => {
+            ControlData::AutoDecision(_) => {
                 self.auto_decisions += 1;
                 self.last_auto_decision_at = Some(event.ts);
             }
-            Data::RunStarted(started) => {
+            ControlData::RunStarted(started) => {
                 self.continuation = started.continuation;
                 self.not_before = started.not_before;
             }
-            Data::RunCompleted(_) => self.end(RunStatus::Succeeded),
-            Data::RunFailed(failed) => {
+            ControlData::RunCompleted(_) => self.end(RunStatus::Succeeded),
+            ControlData::RunFailed(failed) => {
                 self.end(RunStatus::Failed);
                 self.retry = failed.retry;
             }
-            Data::RunCanceled(_) => self.end(RunStatus::Canceled),
-            Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::MessageFinal(_)
-            | Data::ReasoningSummary(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::ParserWarning(_)
-            | Data::ParserError(_)
-            | Data::EngineError(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::TurnUsage(_) => {}
+            ControlData::RunCanceled(_) => self.end(RunStatus::Canceled),
+            ControlData::RunHeartbeat(_)
+            | ControlData::ArtifactCreated(_)
+            | ControlData::ArtifactIndexed(_)
+            | ControlData::ArtifactPreviewReady(_)
+            | ControlData::ParserWarning(_)
+            | ControlData::TurnUsage(_) => {}
         }
     }
 
-    /// What an engine reports about itself is not a status of the run.
-    fn status_changed(&mut self, event: &Event, change: &RunStatusChange) {
-        if event.source.stream != SourceStream::Control {
-            return;
-        }
+    fn status_changed(&mut self, change: &RunStatusChange) {
         if change.phase == Some(Phase::Canceling) {
             self.canceling = Some(change.detail.clone().unwrap_or_default());
         }

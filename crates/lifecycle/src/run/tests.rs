@@ -9,7 +9,7 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
-use skillrun_model::rasp::{Data, Event, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event, RawRef, Source, SourceStream};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{
@@ -123,7 +123,7 @@ impl World {
             attempt_number,
             source,
             level: event.level,
-            data: event.data,
+            data: event.data.into(),
             correlation: event.correlation,
             raw_ref: RawRef::default(),
         };
@@ -266,15 +266,18 @@ impl World {
 
     /// What must hold whatever has happened.
     fn check(&self) {
-        let is_end =
-            |event: &&Event| matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
+        let is_end = |event: &&Event| event.data.end().is_some();
         let ends = self.log.iter().filter(is_end).count();
         assert_eq!(ends, usize::from(self.state.is_over()), "{:?}", self.types());
         if ends == 1 {
             assert!(self.log.last().as_ref().is_some_and(is_end), "{:?}", self.types());
             assert_eq!(self.slots, 0, "a slot is left");
             assert_eq!(self.timers, BTreeSet::new(), "a timer is left");
-            let ended = self.log.iter().filter(|event| matches!(event.data, Data::AttemptEnded(_))).count();
+            let ended = self
+                .log
+                .iter()
+                .filter(|event| matches!(event.data, Data::Control(ControlData::AttemptEnded(_))))
+                .count();
             assert_eq!(ended, self.state.attempt.0 as usize, "every attempt has its turn record");
             assert_eq!(self.results, 1, "one result");
         }
@@ -286,20 +289,20 @@ impl World {
         let (mut attempts, mut open) = (0, false);
         let mut questions = 0;
         for event in &self.log {
-            if let Data::InteractionRequested(question) = &event.data {
+            if let Data::Control(ControlData::InteractionRequested(question)) = &event.data {
                 questions += 1;
                 assert_eq!(question.interaction_id, InteractionId(questions), "numbered from 1, each asked once");
             }
-            if let Data::InteractionReplied(reply) = &event.data {
+            if let Data::Control(ControlData::InteractionReplied(reply)) = &event.data {
                 *resolutions.entry(reply.interaction_id).or_default() += 1;
             }
-            if let Data::AttemptStarted(_) = &event.data {
+            if let Data::Control(ControlData::AttemptStarted(_)) = &event.data {
                 assert!(!open, "an attempt begins before the one before has ended");
                 attempts += 1;
                 open = true;
                 assert_eq!(event.attempt_number, AttemptNumber(attempts));
             }
-            if let Data::AttemptEnded(_) = &event.data {
+            if let Data::Control(ControlData::AttemptEnded(_)) = &event.data {
                 assert!(open, "an attempt ends that has not begun");
                 open = false;
             }
@@ -468,7 +471,9 @@ fn the_four_cells_of_the_matrix() {
     assert_eq!((world.timers.len(), world.slots), (1, 1));
     let effects = world.play(&Happening::Expire { id: 1 }).expect("ended");
     assert!(effects.contains(&Effect::EndProcess), "{effects:?}");
-    let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+    let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
+        panic!("no end")
+    };
     assert_eq!(failed.error.code, Code::InteractionWaitTimeout);
 
     // The automatic reply is written to the running process, and begins its next attempt.
@@ -495,7 +500,9 @@ fn a_sticky_process_over_four_attempts() {
 fn a_lost_process_fails_the_run_unless_its_session_loads() {
     let mut world = with(Continuation::Sticky, true);
     world.all(&[Happening::ProcessGone(SessionLeft::Lost)]);
-    let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+    let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
+        panic!("no end")
+    };
     assert_eq!(failed.error.code, Code::SessionLost);
 
     let gone = Happening::ProcessGone(SessionLeft::Loadable);
@@ -581,7 +588,7 @@ fn policies_decide_and_a_model_cannot_abort() {
         );
         let decision = decision.expect("decided");
         decision.events.into_iter().find_map(|event| {
-            let Data::AutoDecision(decided) = event.data else { return None };
+            let ControlData::AutoDecision(decided) = event.data else { return None };
             Some((decided.policy, decided.instruction))
         })
     };
@@ -609,13 +616,15 @@ fn after_so_many_decisions_of_its_own_the_run_ends() {
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
     world.all(&[Happening::Expire { id: 1 }, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
     world.all(&[Happening::Expire { id: 2 }]);
-    let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+    let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
+        panic!("no end")
+    };
     assert_eq!(failed.error.code, Code::AutoDecisionLimit);
     let modes: Vec<_> = world
         .log
         .iter()
         .filter_map(|event| {
-            let Data::InteractionReplied(reply) = &event.data else { return None };
+            let Data::Control(ControlData::InteractionReplied(reply)) = &event.data else { return None };
             Some(reply.resolution_mode)
         })
         .collect();
@@ -625,7 +634,11 @@ fn after_so_many_decisions_of_its_own_the_run_ends() {
 #[test]
 fn a_batch_cut_after_the_turn_record_is_completed() {
     let world = with(Continuation::Resumable, false);
-    let cut = world.log.iter().position(|event| matches!(event.data, Data::AttemptEnded(_))).expect("a turn record");
+    let cut = world
+        .log
+        .iter()
+        .position(|event| matches!(event.data, Data::Control(ControlData::AttemptEnded(_))))
+        .expect("a turn record");
     let state = State::of(&world.log[..=cut]);
     assert!(state.is_unfinished);
     let decision = recover(&state, world.options, run_id(), world.now(), HostState::Ended, SessionLeft::Lost);
@@ -704,7 +717,9 @@ fn a_process_ended_at_its_deadline_is_not_a_lost_session() {
     let deadline = world.state.question.as_ref().and_then(|question| question.deadline).expect("a deadline");
     for (now, code) in [(world.now(), Code::SessionLost), (deadline, Code::InteractionWaitTimeout)] {
         let decision = recover(&world.state, world.options, run_id(), now, HostState::Ended, SessionLeft::Lost);
-        let Some(Data::RunFailed(failed)) = decision.events.last().map(|event| &event.data) else { panic!("no end") };
+        let Some(ControlData::RunFailed(failed)) = decision.events.last().map(|event| &event.data) else {
+            panic!("no end")
+        };
         assert_eq!(failed.error.code, code);
     }
 }
@@ -724,7 +739,10 @@ fn a_question_is_not_put_for_a_process_that_is_gone() {
             world
         };
         let lost = world(SessionLeft::Lost);
-        let Some(Data::RunFailed(failed)) = lost.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+        let Some(Data::Control(ControlData::RunFailed(failed))) = lost.log.last().map(|event| event.data.clone())
+        else {
+            panic!("no end")
+        };
         assert_eq!(failed.error.code, Code::SessionLost);
         lost.check();
         let loadable = world(SessionLeft::Loadable);

@@ -7,7 +7,7 @@ use skillrun_model::interaction::{
 use skillrun_model::rasp::data::{
     AutoDecideReason, AutoDecision, AutoDecisionSource, InteractionTimeout, ResolutionMode, RunStatusChange,
 };
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
@@ -53,7 +53,7 @@ fn decided(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, qu
         policy: chosen.policy(),
         instruction: chosen.instruction(),
     };
-    let decision = about(question, Level::Info, Data::AutoDecision(decision));
+    let decision = about(question, Level::Info, ControlData::AutoDecision(decision));
     let answer = Answer { interaction_id, text: chosen.reply(question.scope), files: Vec::new(), request_id: None };
     let then = reply::answered(state, options, now, question, ResolutionMode::AutoDecideTimeout, answer);
     before(vec![timed_out, decision], then)
@@ -172,11 +172,11 @@ fn process_ended() -> ControlEvent {
         "the process that waited has ended; the answer will start a new process, which loads the session".to_owned();
     let status = Some(RunStatus::WaitingUser);
     let change = RunStatusChange { status, phase: Some(Phase::ProcessEnded), detail: Some(detail) };
-    closing::control(Level::Warning, Data::RunStatus(change))
+    closing::control(Level::Warning, ControlData::RunStatus(change))
 }
 
 /// Events about a question.
-fn about(question: &Pending, level: Level, data: Data) -> ControlEvent {
+fn about(question: &Pending, level: Level, data: ControlData) -> ControlEvent {
     let correlation = Correlation { interaction_id: Some(question.interaction_id), ..Correlation::default() };
     ControlEvent { correlation, ..closing::control(level, data) }
 }
@@ -185,7 +185,7 @@ fn about(question: &Pending, level: Level, data: Data) -> ControlEvent {
 fn timed_out(question: &Pending, fails_with: Option<Code>) -> ControlEvent {
     let Pending { interaction_id, deadline, .. } = *question;
     let timeout = InteractionTimeout { interaction_id, deadline, fails_with };
-    about(question, Level::Warning, Data::InteractionTimeout(timeout))
+    about(question, Level::Warning, ControlData::InteractionTimeout(timeout))
 }
 
 /// The run fails, and its process, if there is one, is ended. An open turn gets its record first.

@@ -1,7 +1,7 @@
 //! The Log of a run on the disk. It survives every process; a machine that dies may lose what was not synced.
 
 use skillrun_lifecycle::run::State;
-use skillrun_model::rasp::{Event, SourceStream};
+use skillrun_model::rasp::{Data, Event};
 
 use crate::scene::Paper;
 
@@ -35,7 +35,7 @@ impl Disk {
         if self.state.attempt != before {
             self.evidence = 0;
         }
-        self.evidence += usize::from(event.source.stream != SourceStream::Control);
+        self.evidence += usize::from(matches!(event.data, Data::Evidence(_)));
         if paper == Paper::Text {
             self.lines.push(event.to_json());
         }

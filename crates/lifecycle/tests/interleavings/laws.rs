@@ -2,7 +2,7 @@
 
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::Scope;
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, RunStatus};
 
@@ -105,19 +105,17 @@ impl Laws {
         Law::SeqGap
             .check(event.seq == state.last_seq + 1, || format!("{name} is {} after {}", event.seq, state.last_seq))?;
         Law::OneEnd.check(self.end.is_none(), || format!("{name} after the end"))?;
-        if event.source.stream != SourceStream::Control {
-            return Ok(());
-        }
-        self.attempt_number(event)?;
-        match &event.data {
-            Data::AttemptStarted(_) => {
+        let Data::Control(data) = &event.data else { return Ok(()) };
+        self.attempt_number(event, data)?;
+        match data {
+            ControlData::AttemptStarted(_) => {
                 let is_next = !self.is_open && event.attempt_number == AttemptNumber(self.attempts + 1);
                 Law::OneRecord.check(is_next, || format!("attempt {} begins", event.attempt_number))?;
                 self.attempts += 1;
                 self.is_open = true;
                 self.verdict = None;
             }
-            Data::AttemptEnded(ended) => {
+            ControlData::AttemptEnded(ended) => {
                 Law::OneRecord.check(self.is_open, || format!("attempt {} ends again", event.attempt_number))?;
                 (self.is_open, self.open_question) = (false, None);
                 let number = self.attempts;
@@ -129,7 +127,7 @@ impl Laws {
                 Law::Verdict.check(is_so, || format!("attempt {number} is {seen}, and its evidence says {status}"))?;
                 self.verdict = Some(seen);
             }
-            Data::InteractionRequested(question) => {
+            ControlData::InteractionRequested(question) => {
                 let id = question.interaction_id.0;
                 let is_next = self.open_question.is_none() && id == self.questions + 1;
                 Law::RightQuestion.check(is_next, || format!("question {id} after {}", self.questions))?;
@@ -137,58 +135,48 @@ impl Laws {
                 Law::RightQuestion.check(in_turn == self.is_open, || format!("question {id} out of place"))?;
                 (self.questions, self.open_question) = (id, Some(id));
             }
-            Data::InteractionReplied(reply) => {
+            ControlData::InteractionReplied(reply) => {
                 let id = reply.interaction_id.0;
                 let is_open = self.open_question.take() == Some(id) && !self.is_canceling && self.failing.is_none();
                 Law::OneResolution.check(is_open, || format!("question {id} is answered, and was not open"))?;
                 self.replies.push((id, reply.text.clone()));
             }
-            Data::InteractionTimeout(timeout) if timeout.fails_with.is_some() => {
+            ControlData::InteractionTimeout(timeout) if timeout.fails_with.is_some() => {
                 let id = timeout.interaction_id.0;
                 let is_open = self.open_question.take() == Some(id) && !self.is_canceling;
                 Law::OneResolution.check(is_open, || format!("question {id} expires, and was not open"))?;
                 self.failing = timeout.fails_with;
             }
-            Data::RunStatus(change) if change.phase == Some(Phase::Canceling) => {
+            ControlData::RunStatus(change) if change.phase == Some(Phase::Canceling) => {
                 Law::OneResolution.check(!self.is_canceling, || "canceled twice".to_owned())?;
                 (self.is_canceling, self.open_question) = (true, None);
             }
-            Data::RunCompleted(_) => self.ends(RunStatus::Succeeded)?,
-            Data::RunFailed(failed) => {
+            ControlData::RunCompleted(_) => self.ends(RunStatus::Succeeded)?,
+            ControlData::RunFailed(failed) => {
                 let code = failed.error.code;
                 let is_so = self.failing.is_none_or(|failing| failing == code);
                 Law::Verdict.check(is_so, || format!("it fails with {code}, though no answer came in time"))?;
                 self.ends(RunStatus::Failed)?;
             }
-            Data::RunCanceled(_) => self.ends(RunStatus::Canceled)?,
-            Data::InteractionTimeout(_)
-            | Data::RunStatus(_)
-            | Data::AutoDecision(_)
-            | Data::RunStarted(_)
-            | Data::RunHeartbeat(_)
-            | Data::MessageDelta(_)
-            | Data::MessageFinal(_)
-            | Data::ReasoningSummary(_)
-            | Data::ToolCallStarted(_)
-            | Data::ToolCallCompleted(_)
-            | Data::ToolCallFailed(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::ParserWarning(_)
-            | Data::ParserError(_)
-            | Data::EngineError(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::TurnUsage(_) => {}
+            ControlData::RunCanceled(_) => self.ends(RunStatus::Canceled)?,
+            ControlData::InteractionTimeout(_)
+            | ControlData::RunStatus(_)
+            | ControlData::AutoDecision(_)
+            | ControlData::RunStarted(_)
+            | ControlData::RunHeartbeat(_)
+            | ControlData::ArtifactCreated(_)
+            | ControlData::ArtifactIndexed(_)
+            | ControlData::ArtifactPreviewReady(_)
+            | ControlData::ParserWarning(_)
+            | ControlData::TurnUsage(_) => {}
         }
         Ok(())
     }
 
     /// The number of the last attempt, or of the one that is being opened.
-    fn attempt_number(&self, event: &Event) -> Result<(), Broken> {
-        let runs = |data: &Data| matches!(data, Data::RunStatus(change) if change.status == Some(RunStatus::Running));
-        let opens = runs(&event.data) || matches!(event.data, Data::AttemptStarted(_));
+    fn attempt_number(&self, event: &Event, data: &ControlData) -> Result<(), Broken> {
+        let runs = |data: &ControlData| matches!(data, ControlData::RunStatus(change) if change.status == Some(RunStatus::Running));
+        let opens = runs(data) || matches!(data, ControlData::AttemptStarted(_));
         let number = event.attempt_number.0;
         let is_right = number == self.attempts || (opens && number == self.attempts + 1);
         Law::RightAttempt.check(is_right, || {

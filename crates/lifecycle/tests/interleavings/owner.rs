@@ -10,7 +10,7 @@ use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
     Decision, Effect, HostState, Input, Opening, Refusal, SessionLeft, State, decide, made_until, recover,
 };
-use skillrun_model::rasp::{Correlation, Data, Event, RawRef, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, RawRef, SourceStream};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
@@ -239,7 +239,7 @@ impl World {
                 attempt_number,
                 source: source.clone(),
                 level: event.level,
-                data: event.data.clone(),
+                data: event.data.clone().into(),
                 correlation: Correlation { session_id, ..event.correlation.clone() },
                 raw_ref: RawRef::default(),
             }
@@ -277,7 +277,7 @@ impl World {
             self.narrate(|| "the owner appends".to_owned());
         }
         for event in batch {
-            if let Data::RunFailed(failed) = &event.data {
+            if let Data::Control(ControlData::RunFailed(failed)) = &event.data {
                 self.mark_failure(failed.reason_code.as_str());
                 if failed.retry.is_some() {
                     self.tally.mark("a run is planned");

@@ -8,8 +8,8 @@ use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
-use skillrun_model::rasp::data::{AttemptStarted, RunStatusChange};
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, SourceStream};
+use skillrun_model::rasp::data::{AttemptStarted, EnginePhase};
+use skillrun_model::rasp::{Correlation, Data, Event, EvidenceData, Level, RawRef, SourceStream};
 use skillrun_model::status::{Continuation, Phase as Said};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, InteractionId, ProfileId, RunStatus};
@@ -455,9 +455,7 @@ impl World {
         let count = self.hosts.lines(attempt.0).len();
         self.narrate(|| format!("the owner reads {} lines", count - read));
         for at in read..count {
-            // What an engine reports about itself is not a status of the run.
-            let change =
-                RunStatusChange { status: Some(RunStatus::Succeeded), phase: Some(Said::Working), detail: None };
+            let phase = EnginePhase { phase: Some(Said::Working), detail: None };
             let place = at as u64;
             let hand = self.hand();
             let event = Event {
@@ -467,7 +465,7 @@ impl World {
                 attempt_number: hand.numbered,
                 source: source.clone(),
                 level: Level::Info,
-                data: Data::RunStatus(change),
+                data: Data::Evidence(EvidenceData::RunStatus(phase)),
                 correlation: Correlation { session_id: Some("s".into()), ..Correlation::default() },
                 raw_ref: RawRef { stdout_from: place, stdout_to: place + 1, ..RawRef::default() },
             };

@@ -11,7 +11,7 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::ControlData;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId, RunId};
 use skillrun_parse::record::EndKind;
@@ -164,7 +164,7 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
         };
         let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
         let record = events.iter().find_map(|event| {
-            let Data::AttemptEnded(ended) = &event.data else { return None };
+            let ControlData::AttemptEnded(ended) = &event.data else { return None };
             Some(ended)
         });
         let record = record.expect("a record of the turn");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::envelope::SpanRef;
+use super::envelope::{SourceStream, SpanRef};
 use crate::codes::{Code, ErrorCategory, NextAction};
 use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
@@ -118,6 +118,16 @@ pub struct RunStatusChange {
     /// The new status of the run; absent when an engine only reports what it is doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// What the engine reports that it is doing: the data of a `run.status` made from engine output. Its JSON is that of a
+/// [`RunStatusChange`] without a status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnginePhase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -443,7 +453,7 @@ pub struct TurnUsage {
 }
 
 macro_rules! event_types {
-    ($($variant:ident($data:ty) = $wire:literal in $category:ident,)+) => {
+    ($($variant:ident($data:ty) = $wire:literal in $category:ident by $level:ident,)+) => {
         wire_enum! {
             /// Every RASP event type.
             EventType { $($variant = $wire,)+ }
@@ -459,21 +469,78 @@ macro_rules! event_types {
             }
         }
 
-        /// Payload of an event; its variant is the event's type.
-        #[derive(Debug, Clone, PartialEq)]
-        pub enum Data { $($variant($data),)+ }
-
         impl Data {
+            /// `stream` decides between the two kinds for the types that both have.
+            pub(super) fn decode(
+                event_type: EventType,
+                stream: SourceStream,
+                json: &str,
+            ) -> Result<Self, serde_json::Error> {
+                Ok(match event_type { $(EventType::$variant => decode_data!($level, $variant, $data, stream, json),)+ })
+            }
+        }
+    };
+}
+
+macro_rules! decode_data {
+    (Control, $variant:ident, $data:ty, $stream:ident, $json:ident) => {
+        Self::Control(ControlData::$variant(serde_json::from_str::<$data>($json)?))
+    };
+    (Evidence, $variant:ident, $data:ty, $stream:ident, $json:ident) => {
+        Self::Evidence(EvidenceData::$variant(serde_json::from_str::<$data>($json)?))
+    };
+    (Either, $variant:ident, $data:ty, $stream:ident, $json:ident) => {
+        if $stream == SourceStream::Control {
+            Self::Control(ControlData::$variant(serde_json::from_str::<$data>($json)?))
+        } else {
+            Self::Evidence(EvidenceData::$variant(serde_json::from_str($json)?))
+        }
+    };
+}
+
+event_types! {
+    RunStarted(RunStarted) = "run.started" in Lifecycle by Control,
+    RunStatus(RunStatusChange) = "run.status" in Lifecycle by Either,
+    RunHeartbeat(RunHeartbeat) = "run.heartbeat" in Lifecycle by Control,
+    RunCompleted(RunCompleted) = "run.completed" in Lifecycle by Control,
+    RunFailed(RunFailed) = "run.failed" in Lifecycle by Control,
+    RunCanceled(RunCanceled) = "run.canceled" in Lifecycle by Control,
+    MessageDelta(MessageDelta) = "agent.message.delta" in Agent by Evidence,
+    MessageFinal(MessageFinal) = "agent.message.final" in Agent by Evidence,
+    ReasoningSummary(ReasoningSummary) = "agent.reasoning.summary" in Agent by Evidence,
+    InteractionRequested(Pending) = "interaction.requested" in Interaction by Control,
+    InteractionReplied(InteractionReplied) = "interaction.replied" in Interaction by Control,
+    InteractionTimeout(InteractionTimeout) = "interaction.timeout" in Interaction by Control,
+    AutoDecision(AutoDecision) = "interaction.auto_decision" in Interaction by Control,
+    ToolCallStarted(ToolCallStarted) = "tool.call.started" in Tool by Evidence,
+    ToolCallCompleted(ToolCallCompleted) = "tool.call.completed" in Tool by Evidence,
+    ToolCallFailed(ToolCallFailed) = "tool.call.failed" in Tool by Evidence,
+    ArtifactCreated(ArtifactCreated) = "artifact.created" in Artifact by Control,
+    ArtifactIndexed(ArtifactIndexed) = "artifact.indexed" in Artifact by Control,
+    ArtifactPreviewReady(ArtifactPreviewReady) = "artifact.preview_ready" in Artifact by Control,
+    ParserWarning(Diagnostic) = "parser.warning" in Diagnostic by Either,
+    ParserError(Diagnostic) = "parser.error" in Diagnostic by Evidence,
+    EngineError(Diagnostic) = "engine.error" in Diagnostic by Evidence,
+    RawStdout(RawText) = "raw.stdout" in Raw by Evidence,
+    RawStderr(RawText) = "raw.stderr" in Raw by Evidence,
+    AttemptStarted(AttemptStarted) = "attempt.started" in Runtime by Control,
+    AttemptEnded(Box<AttemptEnded>) = "attempt.ended" in Runtime by Control,
+    TurnUsage(TurnUsage) = "turn.usage" in Runtime by Control,
+}
+
+macro_rules! data_kind {
+    ($(#[$meta:meta])* $name:ident { $($variant:ident($data:ty),)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum $name { $($variant($data),)+ }
+
+        impl $name {
             pub fn event_type(&self) -> EventType {
                 match self { $(Self::$variant(_) => EventType::$variant,)+ }
             }
-
-            pub(super) fn decode(event_type: EventType, json: &str) -> Result<Self, serde_json::Error> {
-                match event_type { $(EventType::$variant => serde_json::from_str(json).map(Self::$variant),)+ }
-            }
         }
 
-        impl Serialize for Data {
+        impl Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self { $(Self::$variant(data) => data.serialize(serializer),)+ }
             }
@@ -481,32 +548,121 @@ macro_rules! event_types {
     };
 }
 
-event_types! {
-    RunStarted(RunStarted) = "run.started" in Lifecycle,
-    RunStatus(RunStatusChange) = "run.status" in Lifecycle,
-    RunHeartbeat(RunHeartbeat) = "run.heartbeat" in Lifecycle,
-    RunCompleted(RunCompleted) = "run.completed" in Lifecycle,
-    RunFailed(RunFailed) = "run.failed" in Lifecycle,
-    RunCanceled(RunCanceled) = "run.canceled" in Lifecycle,
-    MessageDelta(MessageDelta) = "agent.message.delta" in Agent,
-    MessageFinal(MessageFinal) = "agent.message.final" in Agent,
-    ReasoningSummary(ReasoningSummary) = "agent.reasoning.summary" in Agent,
-    InteractionRequested(Pending) = "interaction.requested" in Interaction,
-    InteractionReplied(InteractionReplied) = "interaction.replied" in Interaction,
-    InteractionTimeout(InteractionTimeout) = "interaction.timeout" in Interaction,
-    AutoDecision(AutoDecision) = "interaction.auto_decision" in Interaction,
-    ToolCallStarted(ToolCallStarted) = "tool.call.started" in Tool,
-    ToolCallCompleted(ToolCallCompleted) = "tool.call.completed" in Tool,
-    ToolCallFailed(ToolCallFailed) = "tool.call.failed" in Tool,
-    ArtifactCreated(ArtifactCreated) = "artifact.created" in Artifact,
-    ArtifactIndexed(ArtifactIndexed) = "artifact.indexed" in Artifact,
-    ArtifactPreviewReady(ArtifactPreviewReady) = "artifact.preview_ready" in Artifact,
-    ParserWarning(Diagnostic) = "parser.warning" in Diagnostic,
-    ParserError(Diagnostic) = "parser.error" in Diagnostic,
-    EngineError(Diagnostic) = "engine.error" in Diagnostic,
-    RawStdout(RawText) = "raw.stdout" in Raw,
-    RawStderr(RawText) = "raw.stderr" in Raw,
-    AttemptStarted(AttemptStarted) = "attempt.started" in Runtime,
-    AttemptEnded(Box<AttemptEnded>) = "attempt.ended" in Runtime,
-    TurnUsage(TurnUsage) = "turn.usage" in Runtime,
+data_kind! {
+    /// What the runtime decides or observes. Only these events change the status of a run.
+    ControlData {
+        RunStarted(RunStarted),
+        RunStatus(RunStatusChange),
+        RunHeartbeat(RunHeartbeat),
+        RunCompleted(RunCompleted),
+        RunFailed(RunFailed),
+        RunCanceled(RunCanceled),
+        InteractionRequested(Pending),
+        InteractionReplied(InteractionReplied),
+        InteractionTimeout(InteractionTimeout),
+        AutoDecision(AutoDecision),
+        ArtifactCreated(ArtifactCreated),
+        ArtifactIndexed(ArtifactIndexed),
+        ArtifactPreviewReady(ArtifactPreviewReady),
+        ParserWarning(Diagnostic),
+        AttemptStarted(AttemptStarted),
+        AttemptEnded(Box<AttemptEnded>),
+        TurnUsage(TurnUsage),
+    }
+}
+
+data_kind! {
+    /// What is made from the output of an engine. No such event can end a run, or change its status.
+    EvidenceData {
+        RunStatus(EnginePhase),
+        MessageDelta(MessageDelta),
+        MessageFinal(MessageFinal),
+        ReasoningSummary(ReasoningSummary),
+        ToolCallStarted(ToolCallStarted),
+        ToolCallCompleted(ToolCallCompleted),
+        ToolCallFailed(ToolCallFailed),
+        ParserWarning(Diagnostic),
+        ParserError(Diagnostic),
+        EngineError(Diagnostic),
+        RawStdout(RawText),
+        RawStderr(RawText),
+    }
+}
+
+/// Payload of an event; its variant is the event's type.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Data {
+    Control(ControlData),
+    Evidence(EvidenceData),
+}
+
+impl Data {
+    pub fn event_type(&self) -> EventType {
+        match self {
+            Self::Control(data) => data.event_type(),
+            Self::Evidence(data) => data.event_type(),
+        }
+    }
+
+    /// How the run ended, if this is the last event of a run.
+    pub fn end(&self) -> Option<RunStatus> {
+        let Self::Control(data) = self else { return None };
+        data.end()
+    }
+
+    /// The diagnostic of a `parser.warning`, of either kind.
+    pub fn warning(&self) -> Option<&Diagnostic> {
+        if let Self::Control(ControlData::ParserWarning(diagnostic))
+        | Self::Evidence(EvidenceData::ParserWarning(diagnostic)) = self
+        {
+            Some(diagnostic)
+        } else {
+            None
+        }
+    }
+
+    /// The diagnostic of a `parser.warning`, a `parser.error` or an `engine.error`.
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        if let Self::Evidence(EvidenceData::ParserError(diagnostic) | EvidenceData::EngineError(diagnostic)) = self {
+            Some(diagnostic)
+        } else {
+            self.warning()
+        }
+    }
+}
+
+impl ControlData {
+    /// How the run ended, if this is the last event of a run.
+    pub fn end(&self) -> Option<RunStatus> {
+        if let Self::RunCompleted(_) = self {
+            Some(RunStatus::Succeeded)
+        } else if let Self::RunFailed(_) = self {
+            Some(RunStatus::Failed)
+        } else if let Self::RunCanceled(_) = self {
+            Some(RunStatus::Canceled)
+        } else {
+            None
+        }
+    }
+}
+
+impl From<ControlData> for Data {
+    fn from(data: ControlData) -> Self {
+        Self::Control(data)
+    }
+}
+
+impl From<EvidenceData> for Data {
+    fn from(data: EvidenceData) -> Self {
+        Self::Evidence(data)
+    }
+}
+
+impl Serialize for Data {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Control(data) => data.serialize(serializer),
+            Self::Evidence(data) => data.serialize(serializer),
+        }
+    }
 }

@@ -221,6 +221,7 @@ impl Event {
         if line.protocol_version != PROTOCOL_VERSION {
             return Err(DecodeError::Version(line.protocol_version));
         }
+        let stream = line.source.stream;
         Ok(Self {
             run_id: line.run_id,
             seq: line.seq,
@@ -228,7 +229,7 @@ impl Event {
             attempt_number: line.attempt_number,
             source: line.source,
             level: line.event.level,
-            data: Data::decode(line.event.event_type, line.data.get())?,
+            data: Data::decode(line.event.event_type, stream, line.data.get())?,
             correlation: line.correlation,
             raw_ref: line.raw_ref,
         })

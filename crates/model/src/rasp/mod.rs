@@ -8,5 +8,5 @@ pub mod data;
 pub mod envelope;
 pub mod schema;
 
-pub use data::{Category, Data, EventType};
+pub use data::{Category, ControlData, Data, EventType, EvidenceData};
 pub use envelope::{Correlation, Event, Level, LogHead, PROTOCOL_VERSION, RawRef, Source, SourceStream, SpanRef};

@@ -329,7 +329,7 @@ fn what_is_required_and_not_there_is_told() {
     let found = world.found(None, &rules);
     assert_eq!(found.missing_required, ["none.*", "folder.zip", "link.pdf"]);
     let warnings = missing_warnings(&found);
-    assert!(matches!(&warnings[0].data, Data::ParserWarning(w) if w.code == Code::ArtifactMissing));
+    assert!(matches!(&warnings[0].data, ControlData::ParserWarning(w) if w.code == Code::ArtifactMissing));
     assert_eq!(warnings.len(), 3);
     assert_eq!(world.deleted("artifacts/made.pdf").found(None, &[required("gone.pdf")]).missing_required, ["gone.pdf"]);
 }
@@ -347,7 +347,7 @@ fn at_most_a_thousand_artifacts_requested_ones_first() {
     let last: Vec<_> = paths_and_changes(&found).into_iter().rev().take(3).map(|(path, _)| path).collect();
     assert_eq!(last, ["artifacts/z-rule.md", "artifacts/z-named", "artifacts/a00997"]);
     let events = control_events(&found);
-    assert!(matches!(&events[2 * MOST].data, Data::ParserWarning(w) if w.code == Code::ArtifactsCut));
+    assert!(matches!(&events[2 * MOST].data, ControlData::ParserWarning(w) if w.code == Code::ArtifactsCut));
     world.created.truncate(MOST);
     assert!(!world.found(None, &[]).cut, "a thousand is not too many");
 }
@@ -372,7 +372,7 @@ fn files_that_can_be_shown_have_a_preview() {
     let ready: Vec<_> = events
         .iter()
         .filter_map(|event| {
-            let Data::ArtifactPreviewReady(ready) = &event.data else { return None };
+            let ControlData::ArtifactPreviewReady(ready) = &event.data else { return None };
             Some((ready.path.as_str(), ready.kind, event.correlation.artifact_id.as_deref()))
         })
         .collect();
@@ -462,7 +462,7 @@ fn a_hard_link_is_no_artifact() {
     assert_eq!(paths, ["artifacts/own"]);
     assert_eq!(found.hard_links, ["artifacts/linked", "named"]);
     let warning = control_events(&found).pop().expect("an event");
-    assert!(matches!(&warning.data, Data::ParserWarning(warning) if warning.code == Code::ArtifactHardLink));
+    assert!(matches!(&warning.data, ControlData::ParserWarning(warning) if warning.code == Code::ArtifactHardLink));
 }
 
 #[test]

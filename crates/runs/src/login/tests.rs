@@ -10,7 +10,7 @@ use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
 use skillrun_engine::{Descriptor, Engines, LoginFound};
 use skillrun_lifecycle::run::ProcessLeft::{Gone, Living};
 use skillrun_log::{EventLog, FileLog};
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::ControlData;
 use skillrun_model::{Code, RunId};
 
 use super::{found, give_back, give_back_left, give_up, is_left, rules, take, users};
@@ -76,7 +76,7 @@ impl Lab {
     /// What could not be kept, as messages.
     fn told(&self, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<String> {
         let words = |event: skillrun_lifecycle::closing::ControlEvent| {
-            let Data::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
+            let ControlData::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
             (warning.code, warning.message)
         };
         let told = give_back(&self.data(), id(run), process).into_iter().map(words);
@@ -548,7 +548,7 @@ fn logins_are_not_seen_in_a_workspace_at_whatever_depth() {
 /// The codes and texts of everything that is reported.
 fn said(lab: &Lab, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<(Code, String)> {
     let words = |event: skillrun_lifecycle::closing::ControlEvent| {
-        let Data::ParserWarning(told) = event.data else { panic!("{:?}", event.data) };
+        let ControlData::ParserWarning(told) = event.data else { panic!("{:?}", event.data) };
         (told.code, told.message)
     };
     give_back(&lab.data(), id(run), process).into_iter().map(words).collect()

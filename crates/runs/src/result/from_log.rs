@@ -2,7 +2,7 @@
 
 use skillrun_log::{FileLog, LogError, Seq};
 use skillrun_model::RunId;
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::Event;
 
 use super::{ResultFold, RunResult};
 use crate::blobs;
@@ -22,7 +22,7 @@ pub fn result_with(
         Ok::<(), LogError>(())
     })?;
     for (event, at) in batch.iter().zip(0..) {
-        let is_end = matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
+        let is_end = event.data.end().is_some();
         // Only the writer has a previous hash, and only the writer has events that are still to be appended.
         let prev = match (is_end, batch.first()) {
             (true, Some(first)) => log.hash_after(run, Seq(first.seq), &batch[..at]).ok(),

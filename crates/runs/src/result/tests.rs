@@ -5,7 +5,7 @@ use skillrun_model::rasp::data::{
     AttemptStarted, Exit, InteractionReplied, MessageFinal, ResolutionMode, RunCanceled, RunCompleted, RunFailed,
     RunStarted, Versions,
 };
-use skillrun_model::rasp::{Correlation, Level, RawRef, Source, SpanRef};
+use skillrun_model::rasp::{Correlation, Level, RawRef, Source, SourceStream, SpanRef};
 use skillrun_model::status::TurnState;
 use skillrun_model::verdict::{Rule, VerdictEvidence};
 use skillrun_model::{EngineName, ExecutionMode, InteractionId, ProfileId};
@@ -29,7 +29,7 @@ impl Log {
         let mut log = Self { events: Vec::new(), attempt: AttemptNumber(0), nanos: 0 };
         let versions = Versions { skillrun: "0".into(), engine: None, profile: 1 };
         let mode = ExecutionMode::Interactive;
-        log.control(Data::RunStarted(RunStarted::new("scripted", mode, versions)));
+        log.control(ControlData::RunStarted(RunStarted::new("scripted", mode, versions)));
         log
     }
 
@@ -48,13 +48,13 @@ impl Log {
         });
     }
 
-    fn control(&mut self, data: Data) {
-        self.add(SourceStream::Control, RawRef::default(), data);
+    fn control(&mut self, data: ControlData) {
+        self.add(SourceStream::Control, RawRef::default(), Data::Control(data));
     }
 
     fn attempt(&mut self) {
         self.attempt.0 += 1;
-        self.control(Data::AttemptStarted(AttemptStarted {
+        self.control(ControlData::AttemptStarted(AttemptStarted {
             profile: ProfileId::PlainText,
             profile_version: 1,
             engine_version: None,
@@ -74,12 +74,12 @@ impl Log {
                 RawRef { stdout_from: from, stdout_to: to, ..RawRef::default() }
             }
         };
-        self.add(stream, raw_ref, Data::MessageFinal(finished(id, text)));
+        self.add(stream, raw_ref, Data::Evidence(EvidenceData::MessageFinal(finished(id, text))));
     }
 
     fn ended(&mut self, verdict: Verdict) {
         let exit = Exit { code: Some(0), signal: None, ended_by: None };
-        self.control(Data::AttemptEnded(Box::new(AttemptEnded {
+        self.control(ControlData::AttemptEnded(Box::new(AttemptEnded {
             terminal_status: verdict.turn,
             verdict,
             error_kind: None,
@@ -100,7 +100,7 @@ impl Log {
             files: vec![],
             file_hashes: Default::default(),
         };
-        self.control(Data::InteractionReplied(replied));
+        self.control(ControlData::InteractionReplied(replied));
     }
 
     fn completed(&mut self) {
@@ -109,7 +109,7 @@ impl Log {
             warnings: Vec::new(),
             result: Some("result.json".into()),
         };
-        self.control(Data::RunCompleted(completed));
+        self.control(ControlData::RunCompleted(completed));
     }
 
     fn failed(&mut self) {
@@ -121,11 +121,16 @@ impl Log {
             reset_at: None,
         };
         let next_actions = vec![NextAction { action: NextActionKind::Retry, command: "skillrun retry".into() }];
-        self.control(Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions, retry: None }));
+        self.control(ControlData::RunFailed(RunFailed {
+            reason_code: Code::EngineFailed,
+            error,
+            next_actions,
+            retry: None,
+        }));
     }
 
     fn canceled(&mut self) {
-        self.control(Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }));
+        self.control(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }));
     }
 
     fn fold(&self) -> ResultFold {
@@ -329,7 +334,7 @@ fn a_message_made_of_pieces_has_them_all_in_the_verdict() {
     log.add(
         SourceStream::Stdout,
         RawRef { stdout_from: 5, stdout_to: 12, ..RawRef::default() },
-        Data::MessageFinal(message),
+        Data::Evidence(EvidenceData::MessageFinal(message)),
     );
     let spans = [&[span(0, 5)], pieces.as_slice()].concat();
     log.ended(verdict(TurnState::Completed, RunStatus::Succeeded, Some("m2"), &spans));
@@ -369,7 +374,7 @@ fn messages_that_were_taken_back_make_room() {
     for n in 0..100 {
         let id = format!("v{n}");
         log.message(&id, "void", (n, n + 1));
-        log.control(Data::ParserWarning(Diagnostic {
+        let voided = Data::Evidence(EvidenceData::ParserWarning(Diagnostic {
             code: Code::MessageVoided,
             message: String::new(),
             count: None,
@@ -377,6 +382,7 @@ fn messages_that_were_taken_back_make_room() {
             sanitized: false,
             spans: vec![],
         }));
+        log.add(SourceStream::Stdout, RawRef::default(), voided);
     }
     log.ended(succeeded("answer"));
     log.completed();
@@ -394,10 +400,14 @@ fn usage_is_that_of_all_attempts() {
     };
     let mut log = Log::new();
     log.attempt();
-    log.control(Data::TurnUsage(usage(5, None, json!({"cost": 0.25, "model": "a", "by": {"x": 1, "z": -3}}))));
+    log.control(ControlData::TurnUsage(usage(5, None, json!({"cost": 0.25, "model": "a", "by": {"x": 1, "z": -3}}))));
     log.ended(waiting("m"));
     log.attempt();
-    log.control(Data::TurnUsage(usage(7, Some(2), json!({"cost": 0.5, "model": "b", "by": {"x": 2, "y": 3, "z": 1}}))));
+    log.control(ControlData::TurnUsage(usage(
+        7,
+        Some(2),
+        json!({"cost": 0.5, "model": "b", "by": {"x": 2, "y": 3, "z": 1}}),
+    )));
     log.ended(succeeded("m"));
     log.completed();
     let total = log.result().usage.expect("usage");
@@ -437,6 +447,8 @@ fn warnings_are_told_once() {
     log.completed();
     assert_eq!(log.result().warnings, [Code::LingerEnded, Code::ArtifactsCut, Code::DoneMarkerFalse]);
     let mut from_engine = Log::new();
+    let ControlData::ParserWarning(cut) = cut else { panic!("a warning") };
+    let cut = Data::Evidence(EvidenceData::ParserWarning(cut));
     from_engine.add(SourceStream::Stdout, RawRef::default(), cut);
     from_engine.failed();
     assert_eq!(from_engine.result().warnings, [], "an engine cannot say that");
@@ -445,10 +457,10 @@ fn warnings_are_told_once() {
 #[test]
 fn artifacts_are_as_they_were_last() {
     let mut log = Log::new();
-    let created = |path: &str, change| Data::ArtifactCreated(ArtifactCreated { path: path.into(), change });
+    let created = |path: &str, change| ControlData::ArtifactCreated(ArtifactCreated { path: path.into(), change });
     let indexed = |path: &str, size| {
         let (hash, media_type) = ("00".to_owned(), "text/plain".to_owned());
-        Data::ArtifactIndexed(ArtifactIndexed { path: path.into(), size, hash, media_type, role: None })
+        ControlData::ArtifactIndexed(ArtifactIndexed { path: path.into(), size, hash, media_type, role: None })
     };
     log.attempt();
     for path in ["b", "a", "gone", "unread"] {
@@ -524,7 +536,7 @@ proptest! {
         log.attempt();
         let mut usage = TurnUsage::default();
         usage.reported.insert("cost".into(), json!(number));
-        log.control(Data::TurnUsage(usage));
+        log.control(ControlData::TurnUsage(usage));
         let mut done = succeeded("m");
         done.output = json!({"number": number}).as_object().cloned();
         log.ended(done);

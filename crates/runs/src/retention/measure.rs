@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use skillrun_collect::tree;
 use skillrun_evidence::{Stream, names};
-use skillrun_model::rasp::{Data, Event};
-use skillrun_model::{AttemptNumber, RunId, Timestamp};
+use skillrun_model::rasp::Event;
+use skillrun_model::{AttemptNumber, RunId, RunStatus, Timestamp};
 
 use super::{Evidence, RetentionStatus, RunUse};
 use crate::artifacts::open_plain;
@@ -38,13 +38,14 @@ pub(crate) fn ending(folder: &RunFolder) -> io::Result<RunEnding> {
     let mut end = Vec::new();
     file.take(LINE).read_to_end(&mut end)?;
     let last = end.strip_suffix(b"\n").map(|lines| lines.rsplit(|byte| *byte == b'\n').next().unwrap_or(lines));
-    let (standing, ended_at) = match last.and_then(decode).map(|event| (event.data, event.ts)) {
-        Some((Data::RunCompleted(_), at)) => (RetentionStatus::Succeeded, Some(at)),
-        Some((Data::RunFailed(_), at)) => (RetentionStatus::Failed, Some(at)),
-        Some((Data::RunCanceled(_), at)) => (RetentionStatus::Canceled, Some(at)),
-        Some(_) | None => (RetentionStatus::NotOver, None),
+    let end = last.and_then(decode).and_then(|event| Some((event.data.end()?, event.ts)));
+    let standing = match end {
+        Some((RunStatus::Succeeded, _)) => RetentionStatus::Succeeded,
+        Some((RunStatus::Failed, _)) => RetentionStatus::Failed,
+        Some((RunStatus::Canceled, _)) => RetentionStatus::Canceled,
+        Some((RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser, _)) | None => RetentionStatus::NotOver,
     };
-    Ok(RunEnding { standing, created_at, ended_at })
+    Ok(RunEnding { standing, created_at, ended_at: end.map(|(_, at)| at) })
 }
 
 fn decode(line: &[u8]) -> Option<Event> {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use skillrun_log::{Durability, EventLog, FileLog, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::{RunCanceled, RunCompleted, RunFailed, RunStarted, Versions};
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode};
 use tempfile::TempDir;
@@ -231,7 +231,7 @@ impl World {
         self.log.create(id(number)).expect("a Log");
         let versions = Versions { skillrun: "0".into(), engine: None, profile: 1 };
         let mode = ExecutionMode::Auto;
-        let mut data = vec![Data::RunStarted(RunStarted::new("scripted", mode, versions))];
+        let mut data = vec![ControlData::RunStarted(RunStarted::new("scripted", mode, versions))];
         data.extend(ending_event(standing));
         let events: Vec<Event> =
             data.into_iter().enumerate().map(|(at, data)| event(number, at as u64, data)).collect();
@@ -265,23 +265,23 @@ const EVIDENCE: [&str; 8] = [
 ];
 const KEPT: [&str; 4] = ["host.1.json", "meta.1.json", "claim.1", "blobs/aa"];
 
-fn ending_event(standing: RetentionStatus) -> Option<Data> {
+fn ending_event(standing: RetentionStatus) -> Option<ControlData> {
     let reason_code = Code::EngineFailed;
     match standing {
         RetentionStatus::NotOver => None,
         RetentionStatus::Succeeded => {
-            Some(Data::RunCompleted(RunCompleted { reason_code, warnings: Vec::new(), result: None }))
+            Some(ControlData::RunCompleted(RunCompleted { reason_code, warnings: Vec::new(), result: None }))
         }
         RetentionStatus::Failed => {
             let (category, message) = (ErrorCategory::Engine, "no".to_owned());
             let error = RunError { category, code: reason_code, message, details: vec![], reset_at: None };
-            Some(Data::RunFailed(RunFailed { reason_code, error, next_actions: vec![], retry: None }))
+            Some(ControlData::RunFailed(RunFailed { reason_code, error, next_actions: vec![], retry: None }))
         }
-        RetentionStatus::Canceled => Some(Data::RunCanceled(RunCanceled { reason_code, by: None })),
+        RetentionStatus::Canceled => Some(ControlData::RunCanceled(RunCanceled { reason_code, by: None })),
     }
 }
 
-fn event(number: u8, at: u64, data: Data) -> Event {
+fn event(number: u8, at: u64, data: ControlData) -> Event {
     let (stream, engine) = (SourceStream::Control, EngineName::new("scripted"));
     Event {
         run_id: id(number),
@@ -290,7 +290,7 @@ fn event(number: u8, at: u64, data: Data) -> Event {
         attempt_number: AttemptNumber(0),
         source: Source { engine, stream, parser: None, confidence: 1.0 },
         level: Level::Info,
-        data,
+        data: data.into(),
         correlation: Correlation::default(),
         raw_ref: RawRef::default(),
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use skillrun_model::InteractionId;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_runs::events::read_all;
 use skillrun_runs::inputs;
 
@@ -27,7 +27,7 @@ pub(super) fn check(run: &Run) -> Result<(), String> {
 fn reply_hashes(run: &Run, interaction_id: InteractionId) -> Result<BTreeMap<String, String>, RuntimeError> {
     let mut hashes = BTreeMap::new();
     read_all(run.log(), run.id, |event| {
-        if let Data::InteractionReplied(replied) = event.data
+        if let Data::Control(ControlData::InteractionReplied(replied)) = event.data
             && replied.interaction_id == interaction_id
         {
             hashes = replied.file_hashes;

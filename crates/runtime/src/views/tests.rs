@@ -2,7 +2,7 @@ use std::fs;
 
 use skillrun_log::{Durability, Seq};
 use skillrun_model::rasp::data::{Diagnostic, RunCanceled, RunStarted, RunStatusChange, Versions};
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::{Code, EngineName, ExecutionMode, Timestamp};
 use skillrun_translate::EventBuilder;
 use tempfile::TempDir;
@@ -21,16 +21,16 @@ fn run_id() -> RunId {
     RunId::new(1, [1; 10])
 }
 
-fn started() -> Data {
+fn started() -> ControlData {
     let versions = Versions { skillrun: "test".to_owned(), engine: None, profile: 1 };
-    Data::RunStarted(RunStarted::new("scripted", ExecutionMode::Interactive, versions))
+    ControlData::RunStarted(RunStarted::new("scripted", ExecutionMode::Interactive, versions))
 }
 
-fn waiting() -> Data {
-    Data::RunStatus(RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None })
+fn waiting() -> ControlData {
+    ControlData::RunStatus(RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None })
 }
 
-fn odd() -> Data {
+fn odd() -> ControlData {
     let message = "something is odd".to_owned();
     let diagnostic = Diagnostic {
         code: Code::UnknownEvent,
@@ -40,11 +40,11 @@ fn odd() -> Data {
         sanitized: false,
         spans: Vec::new(),
     };
-    Data::ParserWarning(diagnostic)
+    ControlData::ParserWarning(diagnostic)
 }
 
-fn canceled() -> Data {
-    Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })
+fn canceled() -> ControlData {
+    ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })
 }
 
 impl World {
@@ -57,7 +57,7 @@ impl World {
         Self { _dir: dir, folder, log, builder }
     }
 
-    fn append(&mut self, all: Vec<Data>) {
+    fn append(&mut self, all: Vec<ControlData>) {
         let first = Seq(self.builder.next_seq());
         let event = |data| self.builder.control(Timestamp::EPOCH, Level::Info, data, Correlation::default());
         let events: Vec<_> = all.into_iter().map(event).collect();
@@ -86,7 +86,7 @@ fn what_is_added_at_each_wait_is_what_is_made_at_the_end() {
             grown.add(made_by);
             let (conversation, _) = grown.lines();
             assert!(conversation.starts_with(&before), "no line changes: {conversation:#?}");
-            assert_eq!(is_whole(&grown.folder.fcmp()), matches!(batch.last(), Some(Data::RunCanceled(_))));
+            assert_eq!(is_whole(&grown.folder.fcmp()), matches!(batch.last(), Some(ControlData::RunCanceled(_))));
             grown.add(made_by);
             assert_eq!(grown.lines().0, conversation, "nothing new, nothing added");
             before = conversation;

@@ -8,7 +8,7 @@ use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
 use skillrun_model::rasp::data::RunHeartbeat;
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, IgnoredError, RunStatus};
 use skillrun_runs::record::seconds;
@@ -113,7 +113,7 @@ impl Worker<'_> {
             } else if silent_since.elapsed() >= HEARTBEAT {
                 let elapsed_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let bytes = extent.stdout + extent.stderr;
-                let beat = Data::RunHeartbeat(RunHeartbeat { elapsed_ms, bytes });
+                let beat = ControlData::RunHeartbeat(RunHeartbeat { elapsed_ms, bytes });
                 // It carries no information of its own; on a full disk it is left out.
                 self.run
                     .note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })

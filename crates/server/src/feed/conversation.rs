@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use skillrun_log::Durability;
     use skillrun_model::rasp::data::RunStatusChange;
-    use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+    use skillrun_model::rasp::{ControlData, Correlation, Data, Event, Level, RawRef, Source, SourceStream};
     use skillrun_model::{AttemptNumber, EngineName, RunStatus};
     use skillrun_runs::DataFolder;
 
@@ -361,7 +361,11 @@ mod tests {
             attempt_number: AttemptNumber(1),
             source: Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 },
             level: Level::Info,
-            data: Data::RunStatus(RunStatusChange { status: Some(RunStatus::Running), phase: None, detail: None }),
+            data: Data::Control(ControlData::RunStatus(RunStatusChange {
+                status: Some(RunStatus::Running),
+                phase: None,
+                detail: None,
+            })),
             correlation: Correlation::default(),
             raw_ref: RawRef::default(),
         }

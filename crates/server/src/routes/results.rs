@@ -16,7 +16,7 @@ use skillrun_inspect::bundle::{self, BundleError, Contents};
 use skillrun_inspect::diagnose::{Diagnosis, RunOwner, diagnose};
 use skillrun_inspect::verify::{NotedHead, Verification, verify_against};
 use skillrun_log::EventLog;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{AttemptNumber, IgnoredError, RunId, RunStatus};
 use skillrun_runs::artifacts::{self, NotServed};
 use skillrun_runs::changes::{Changes, WorkspaceChange};
@@ -166,7 +166,7 @@ pub(crate) struct ArtifactList {
 fn artifacts_of(service: &Service, run: RunId) -> HttpResult<Vec<ArtifactEntry>> {
     let mut found = BTreeMap::new();
     each_event(service, run, |event| {
-        if let Data::ArtifactIndexed(made) = event.data {
+        if let Data::Control(ControlData::ArtifactIndexed(made)) = event.data {
             let entry = ArtifactEntry {
                 path: made.path.clone(),
                 size: made.size,

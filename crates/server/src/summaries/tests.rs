@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use skillrun_catalog::{Catalog, Query, Row};
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::rasp::data::{RawText, RunStarted, RunStatusChange, Versions};
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runs::DataFolder;
 use tempfile::TempDir;
@@ -66,7 +66,7 @@ fn event(run: RunId, seq: u64, data: Data) -> Event {
 
 fn first(run: RunId) -> Event {
     let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
-    event(run, 1, Data::RunStarted(RunStarted::new("scripted", ExecutionMode::Auto, versions)))
+    event(run, 1, Data::Control(ControlData::RunStarted(RunStarted::new("scripted", ExecutionMode::Auto, versions))))
 }
 
 /// Creates a run and leaves it open for writing.
@@ -80,11 +80,16 @@ fn say(log: &FileLog, run: RunId, seq: u64, data: Data) {
 }
 
 fn text() -> Data {
-    Data::RawStdout(RawText { text: Some("x".to_owned()), sanitized: false, truncated: false, lines: None })
+    Data::Evidence(EvidenceData::RawStdout(RawText {
+        text: Some("x".to_owned()),
+        sanitized: false,
+        truncated: false,
+        lines: None,
+    }))
 }
 
 fn status(status: RunStatus) -> Data {
-    Data::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+    Data::Control(ControlData::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
 }
 
 fn size(world: &World, run: RunId) -> u64 {

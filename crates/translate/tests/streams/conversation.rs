@@ -3,18 +3,18 @@
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::fcmp::FcmpData;
 use skillrun_model::rasp::data::{RunCanceled, RunCompleted, RunFailed};
-use skillrun_model::rasp::{Correlation, Data, Event, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
 use skillrun_translate::EventBuilder;
 
 use crate::run::{Arrival, builder, conversation, message_of, read, read_with, story};
 
-fn control(builder: &mut EventBuilder, data: Data) -> Event {
+fn control(builder: &mut EventBuilder, data: ControlData) -> Event {
     builder.control(Timestamp::EPOCH, Level::Info, data, Correlation::default())
 }
 
-fn endings() -> [Data; 3] {
+fn endings() -> [ControlData; 3] {
     let error = RunError {
         category: ErrorCategory::Engine,
         code: Code::EngineFailed,
@@ -23,9 +23,14 @@ fn endings() -> [Data; 3] {
         reset_at: None,
     };
     [
-        Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None }),
-        Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new(), retry: None }),
-        Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }),
+        ControlData::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None }),
+        ControlData::RunFailed(RunFailed {
+            reason_code: Code::EngineFailed,
+            error,
+            next_actions: Vec::new(),
+            retry: None,
+        }),
+        ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }),
     ]
 }
 
@@ -103,7 +108,7 @@ fn a_delta_has_the_name_its_message_gets() {
     let told = read(ProfileId::ClaudeStreamJson, &arrivals);
     let mut names = Vec::new();
     for event in &told.events {
-        if let Data::MessageDelta(delta) = &event.data {
+        if let Data::Evidence(EvidenceData::MessageDelta(delta)) = &event.data {
             names.push(delta.message_id.as_str());
         }
         names.extend(message_of(event).map(|message| message.message_id.as_str()));

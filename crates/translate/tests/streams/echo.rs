@@ -2,7 +2,7 @@
 
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::rasp::data::RunCompleted;
-use skillrun_model::rasp::{Correlation, Data, Event, Level, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Event, Level, SourceStream};
 use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
 
 use crate::run::{Arrival, builder, conversation, raw_of, read_with, story};
@@ -24,7 +24,12 @@ fn log(lines: &[(Stream, String)]) -> Vec<Event> {
     let mut builder = builder();
     let mut events = read_with(&mut builder, AttemptNumber(1), ProfileId::CodexNdjson, &arrivals).events;
     let done = RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None };
-    events.push(builder.control(Timestamp::EPOCH, Level::Info, Data::RunCompleted(done), Correlation::default()));
+    events.push(builder.control(
+        Timestamp::EPOCH,
+        Level::Info,
+        ControlData::RunCompleted(done),
+        Correlation::default(),
+    ));
     events
 }
 

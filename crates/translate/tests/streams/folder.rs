@@ -5,7 +5,7 @@ use std::path::Path;
 
 use skillrun_evidence::Folder;
 use skillrun_model::rasp::data::RunCompleted;
-use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::{Code, EngineName, ProfileId, Timestamp};
 use skillrun_translate::{AttemptPipeline, EventBuilder, FcmpTranslator};
 
@@ -29,7 +29,8 @@ fn normalize(dir: &Path) -> (String, String) {
         now = pipeline.now();
         pipeline.finish(&mut builder, |event| events.push(event));
     }
-    let done = Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None });
+    let done =
+        ControlData::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None });
     events.push(builder.control(now, Level::Info, done, Correlation::default()));
     let log = events.iter().map(line).collect();
     let mut conversation = String::new();

@@ -2,7 +2,7 @@
 
 use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, ProfileId, Stream, Timestamp};
 use skillrun_translate::AttemptPipeline;
@@ -48,12 +48,12 @@ fn a_question_is_shown_as_work_and_changes_nothing_else() {
         .events
         .iter()
         .filter_map(|event| {
-            let Data::RunStatus(change) = &event.data else { return None };
-            Some((change.status, change.phase, change.detail.as_deref()))
+            let Data::Evidence(EvidenceData::RunStatus(said)) = &event.data else { return None };
+            Some((said.phase, said.detail.as_deref()))
         })
         .take(2)
         .collect();
-    let working = |detail| (None, Some(Phase::Working), Some(detail));
+    let working = |detail| (Some(Phase::Working), Some(detail));
     assert_eq!(details, [working("asks for permission to use Bash"), working("withdraws a question")]);
     let told_end = |stdout: &str| {
         let facts = read_whole(ProfileId::ClaudeStreamJson, stdout.as_bytes(), b"").facts;
@@ -68,8 +68,8 @@ fn an_elicitation_is_shown_as_such() {
     let asked = r#"{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"Which?"}}"#;
     let told = read_whole(ProfileId::AcpJsonrpc, asked.as_bytes(), b"");
     let details = told.events.iter().filter_map(|event| {
-        let Data::RunStatus(change) = &event.data else { return None };
-        change.detail.as_deref()
+        let Data::Evidence(EvidenceData::RunStatus(said)) = &event.data else { return None };
+        said.detail.as_deref()
     });
     assert_eq!(details.collect::<Vec<_>>(), ["asks the user for information"]);
 }

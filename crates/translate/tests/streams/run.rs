@@ -4,7 +4,7 @@ use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::rasp::data::{Diagnostic, MessageFinal, RawText};
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{Data, Event, EvidenceData, SourceStream};
 use skillrun_model::{AttemptNumber, Code, EngineName, ProfileId, RunId, Stream, Timestamp};
 use skillrun_translate::{AttemptPipeline, EventBuilder, Facts, FcmpTranslator};
 
@@ -74,20 +74,19 @@ pub(crate) fn range(event: &Event) -> Option<(Stream, usize, usize)> {
 }
 
 pub(crate) fn raw_of(event: &Event) -> Option<&RawText> {
-    if let Data::RawStdout(raw) | Data::RawStderr(raw) = &event.data { Some(raw) } else { None }
-}
-
-pub(crate) fn message_of(event: &Event) -> Option<&MessageFinal> {
-    if let Data::MessageFinal(message) = &event.data { Some(message) } else { None }
-}
-
-pub(crate) fn diagnostic_of(event: &Event) -> Option<&Diagnostic> {
-    if let Data::ParserWarning(diagnostic) | Data::ParserError(diagnostic) | Data::EngineError(diagnostic) = &event.data
-    {
-        Some(diagnostic)
+    if let Data::Evidence(EvidenceData::RawStdout(raw)) | Data::Evidence(EvidenceData::RawStderr(raw)) = &event.data {
+        Some(raw)
     } else {
         None
     }
+}
+
+pub(crate) fn message_of(event: &Event) -> Option<&MessageFinal> {
+    if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data { Some(message) } else { None }
+}
+
+pub(crate) fn diagnostic_of(event: &Event) -> Option<&Diagnostic> {
+    event.data.diagnostic()
 }
 
 impl ReadAttempt {

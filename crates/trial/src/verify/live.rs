@@ -11,7 +11,7 @@ use skillrun_base::sync::{into_inner, lock};
 use skillrun_engine::Descriptor;
 use skillrun_log::{Cursor, EventLog, Limits, LogError};
 use skillrun_model::codes::ErrorCategory;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::Runtime;
@@ -197,7 +197,7 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
 
 /// Whether the Log of a run contains a tool call.
 fn has_tool_calls(runtime: &Runtime, run: RunId) -> bool {
-    let is_tool = |data: &Data| matches!(data, Data::ToolCallStarted(_) | Data::ToolCallCompleted(_));
+    let is_tool = |data: &Data| matches!(data, Data::Evidence(EvidenceData::ToolCallStarted(_) | EvidenceData::ToolCallCompleted(_)));
     let mut found = false;
     let read = runtime.log().for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
         found = line.event().is_ok_and(|event| is_tool(&event.data));

@@ -5,7 +5,7 @@ use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, P
 use skillrun_model::rasp::data::{
     InteractionReplied, ResolutionMode, RunCanceled, RunCompleted, RunFailed, RunStarted, RunStatusChange, Versions,
 };
-use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 
@@ -23,7 +23,7 @@ impl Story {
         self.run
     }
 
-    pub(in super::super) fn and(mut self, data: Data) -> Self {
+    pub(in super::super) fn and(mut self, data: ControlData) -> Self {
         let seq = self.events.len() as u64 + 1;
         self.events.push(Event {
             run_id: self.run,
@@ -37,7 +37,7 @@ impl Story {
                 confidence: 1.0,
             },
             level: Level::Info,
-            data,
+            data: Data::Control(data),
             correlation: Correlation::default(),
             raw_ref: RawRef::default(),
         });
@@ -47,20 +47,20 @@ impl Story {
     pub(in super::super) fn started(self) -> Self {
         let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
         let started = RunStarted::new("scripted", ExecutionMode::Interactive, versions);
-        self.and(Data::RunStarted(RunStarted { skill: Some("sample".to_owned()), ..started }))
+        self.and(ControlData::RunStarted(RunStarted { skill: Some("sample".to_owned()), ..started }))
     }
 
     pub(in super::super) fn asked(self, question: Pending) -> Self {
-        self.and(Data::InteractionRequested(question))
+        self.and(ControlData::InteractionRequested(question))
     }
 
     pub(in super::super) fn waits(self) -> Self {
         let change = RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None };
-        self.and(Data::RunStatus(change))
+        self.and(ControlData::RunStatus(change))
     }
 
     pub(in super::super) fn replied(self, id: u32) -> Self {
-        self.and(Data::InteractionReplied(InteractionReplied {
+        self.and(ControlData::InteractionReplied(InteractionReplied {
             interaction_id: InteractionId(id),
             resolution_mode: ResolutionMode::UserReply,
             text: "this".to_owned(),
@@ -70,7 +70,7 @@ impl Story {
     }
 
     pub(in super::super) fn completed(self) -> Self {
-        self.and(Data::RunCompleted(RunCompleted {
+        self.and(ControlData::RunCompleted(RunCompleted {
             reason_code: Code::OutputValid,
             warnings: Vec::new(),
             result: None,
@@ -85,7 +85,7 @@ impl Story {
             details: Vec::new(),
             reset_at: None,
         };
-        self.and(Data::RunFailed(RunFailed {
+        self.and(ControlData::RunFailed(RunFailed {
             reason_code: Code::EngineFailed,
             error,
             next_actions: Vec::new(),
@@ -94,7 +94,7 @@ impl Story {
     }
 
     pub(in super::super) fn canceled(self) -> Self {
-        self.and(Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))
+        self.and(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))
     }
 }
 

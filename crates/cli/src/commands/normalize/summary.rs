@@ -8,7 +8,7 @@ use skillrun_lifecycle::Settled;
 use skillrun_model::codes::NextAction;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{MessageFinal, TurnUsage};
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{Data, Event, EvidenceData};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{
     AttemptNumber, Code, CompletionState, EngineName, ProfileId, RunId, RunStatus, Stream, TurnState,
@@ -95,46 +95,35 @@ impl Observed {
         *self.events.by_type.entry(event.event_type().as_str()).or_default() += 1;
         self.coverage.add(event);
         let tool_id = || event.correlation.tool_call_id.clone();
-        match &event.data {
-            Data::MessageFinal(message) if self.message_bytes + message_cost(message) <= MESSAGES_BUDGET => {
+        if let Some(diagnostic) = event.data.diagnostic() {
+            *self.diagnostics.entry(diagnostic.code).or_default() += 1;
+        }
+        let Data::Evidence(data) = &event.data else { return };
+        match data {
+            EvidenceData::MessageFinal(message) if self.message_bytes + message_cost(message) <= MESSAGES_BUDGET => {
                 self.message_bytes += message_cost(message);
                 let (message_id, text) = (message.message_id.clone(), message.text.clone());
                 self.messages.push(MessageSummary { message_id, text, partial: message.partial });
             }
-            Data::MessageFinal(_) => self.omitted += 1,
-            Data::ToolCallStarted(call) if self.tool_calls.len() < TOOL_CALLS_MAX => {
+            EvidenceData::MessageFinal(_) => self.omitted += 1,
+            EvidenceData::ToolCallStarted(call) if self.tool_calls.len() < TOOL_CALLS_MAX => {
                 if let Some(id) = tool_id() {
                     self.tool_at.insert(id, self.tool_calls.len());
                 }
                 let name = Some(call.name.clone());
                 self.tool_calls.push(ToolCallSummary { id: tool_id(), name, status: "started" });
             }
-            Data::ToolCallCompleted(_) => self.tool_ended(tool_id(), "completed"),
-            Data::ToolCallFailed(_) => self.tool_ended(tool_id(), "failed"),
-            Data::ParserWarning(d) | Data::ParserError(d) | Data::EngineError(d) => {
-                *self.diagnostics.entry(d.code).or_default() += 1;
-            }
-            Data::ToolCallStarted(_)
-            | Data::RunStarted(_)
-            | Data::RunStatus(_)
-            | Data::RunHeartbeat(_)
-            | Data::RunCompleted(_)
-            | Data::RunFailed(_)
-            | Data::RunCanceled(_)
-            | Data::MessageDelta(_)
-            | Data::ReasoningSummary(_)
-            | Data::InteractionRequested(_)
-            | Data::InteractionReplied(_)
-            | Data::InteractionTimeout(_)
-            | Data::AutoDecision(_)
-            | Data::ArtifactCreated(_)
-            | Data::ArtifactIndexed(_)
-            | Data::ArtifactPreviewReady(_)
-            | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::AttemptStarted(_)
-            | Data::AttemptEnded(_)
-            | Data::TurnUsage(_) => {}
+            EvidenceData::ToolCallCompleted(_) => self.tool_ended(tool_id(), "completed"),
+            EvidenceData::ToolCallFailed(_) => self.tool_ended(tool_id(), "failed"),
+            EvidenceData::ToolCallStarted(_)
+            | EvidenceData::RunStatus(_)
+            | EvidenceData::MessageDelta(_)
+            | EvidenceData::ReasoningSummary(_)
+            | EvidenceData::ParserWarning(_)
+            | EvidenceData::ParserError(_)
+            | EvidenceData::EngineError(_)
+            | EvidenceData::RawStdout(_)
+            | EvidenceData::RawStderr(_) => {}
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use skillrun_inspect::attempts::{Attempt, Attempts};
 use skillrun_lifecycle::run::State;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runs::RunRecord;
 use skillrun_runs::result::RunResult;
@@ -96,7 +96,7 @@ fn look(place: &CommandContext, run: RunId) -> Result<Known, Failure> {
         attempts.take(&event);
         created_at.get_or_insert(event.ts);
         updated_at = Some(event.ts);
-        if let Data::RunCanceled(canceled) = event.data {
+        if let Data::Control(ControlData::RunCanceled(canceled)) = event.data {
             canceled_by = canceled.by;
         }
         Ok(())

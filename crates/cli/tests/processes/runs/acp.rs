@@ -8,7 +8,7 @@ use skillrun_engine::Permission;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{InteractionKind, Scope};
 use skillrun_model::rasp::data::ResolutionMode;
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options, Runtime};
@@ -132,13 +132,20 @@ fn over(lab: &Lab, runtime: &Runtime, run: RunId, status: RunStatus) {
 
 fn category(lab: &Lab, run: RunId) -> Option<ErrorCategory> {
     let events = lab.events(run);
-    let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { return None };
+    let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
+        return None;
+    };
     Some(failed.error.category)
 }
 
 fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
-    let replied =
-        |data: &Data| if let Data::InteractionReplied(reply) = data { Some(reply.resolution_mode) } else { None };
+    let replied = |data: &Data| {
+        if let Data::Control(ControlData::InteractionReplied(reply)) = data {
+            Some(reply.resolution_mode)
+        } else {
+            None
+        }
+    };
     lab.events(run).iter().filter_map(|event| replied(&event.data)).collect()
 }
 
@@ -352,7 +359,7 @@ fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
         let lab = agent_lab();
         let (runtime, run) = begin(&lab, interactive(&lab, scenario));
         wait_process_ended(&lab, run);
-        let tells = |data: &Data| matches!(data, Data::RunStatus(it) if it.phase == Some(Phase::ProcessEnded));
+        let tells = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(it)) if it.phase == Some(Phase::ProcessEnded));
         assert_eq!(lab.events(run).iter().filter(|event| tells(&event.data)).count(), 1);
         runtime.reply(run, reply(1, "blue")).expect("answered");
         over(&lab, &runtime, run, RunStatus::Succeeded);
@@ -374,7 +381,13 @@ fn an_old_answer_never_becomes_the_new_turns() {
     let expected: Vec<String> = opened.into_iter().chain(past).chain(rest).collect();
     let messages_sent = |lab: &Lab, run: RunId| {
         let is_second = |event: &&Event| event.attempt_number.0 == 2;
-        let text = |data: &Data| if let Data::MessageFinal(message) = data { Some(message.text.clone()) } else { None };
+        let text = |data: &Data| {
+            if let Data::Evidence(EvidenceData::MessageFinal(message)) = data {
+                Some(message.text.clone())
+            } else {
+                None
+            }
+        };
         lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
     };
     for new in [interactive, |lab: &Lab, scenario: &str| resumable(interactive(lab, scenario))] {
@@ -422,7 +435,9 @@ fn an_agent_without_a_usable_session_fails_the_run() {
         let (runtime, run) = begin(&lab, new(&lab));
         over(&lab, &runtime, run, RunStatus::Failed);
         let events = lab.events(run);
-        let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { panic!("no end") };
+        let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
+            panic!("no end")
+        };
         assert!(failed.error.message.contains(words), "{}", failed.error.message);
         assert_eq!(lab.failure(run), Some(Code::EngineFailed));
         let expected = ["initialize initialize".to_owned(), format!("{name} session/new")];
@@ -618,6 +633,8 @@ fn a_prompt_that_no_message_can_hold_is_refused_with_a_sentence() {
     let (runtime, run) = begin(&lab, new);
     over(&lab, &runtime, run, RunStatus::Failed);
     let events = lab.events(run);
-    let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { panic!("no end") };
+    let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
+        panic!("no end")
+    };
     assert!(failed.error.message.contains("cannot take a prompt of"), "{}", failed.error.message);
 }

@@ -3,8 +3,8 @@
 
 use skillrun_engine::Permission;
 use skillrun_model::interaction::Scope;
-use skillrun_model::rasp::Data;
 use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options};
 
@@ -28,8 +28,13 @@ fn answer(lab: &Lab, run: RunId) -> String {
 }
 
 fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
-    let replied =
-        |data: &Data| if let Data::InteractionReplied(reply) = data { Some(reply.resolution_mode) } else { None };
+    let replied = |data: &Data| {
+        if let Data::Control(ControlData::InteractionReplied(reply)) = data {
+            Some(reply.resolution_mode)
+        } else {
+            None
+        }
+    };
     lab.events(run).iter().filter_map(|event| replied(&event.data)).collect()
 }
 
@@ -77,7 +82,11 @@ fn an_unanswered_permission_is_decided() {
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
     assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
     let decided = lab.events(run).into_iter().find_map(|event| {
-        if let Data::AutoDecision(decision) = event.data { Some(decision.instruction) } else { None }
+        if let Data::Control(ControlData::AutoDecision(decision)) = event.data {
+            Some(decision.instruction)
+        } else {
+            None
+        }
     });
     assert_eq!(decided.as_deref(), Some("No answer came in time. The default was taken: deny"), "and it chose deny");
     assert!(answer(&lab, run).starts_with("deny"), "{}", answer(&lab, run));
@@ -96,8 +105,7 @@ fn in_auto_mode_what_it_may_do_decides_at_once() {
         assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
         assert_eq!(resolutions(&lab, run), [ResolutionMode::PermissionPolicy]);
         assert_eq!(state.auto_decisions, 0, "outside of the limit");
-        let waited =
-            |data: &Data| matches!(data, Data::RunStatus(change) if change.status == Some(RunStatus::WaitingUser));
+        let waited = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(change)) if change.status == Some(RunStatus::WaitingUser));
         assert!(!lab.events(run).iter().any(|event| waited(&event.data)), "no answer was waited for");
         assert!(answer(&lab, run).starts_with(expected), "{}", answer(&lab, run));
         assert!(runtime.wait_idle(TEST_TIMEOUT));
@@ -132,7 +140,9 @@ fn a_cancel_ends_a_turn_that_waits() {
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Canceled));
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     let events = lab.events(run);
-    let Some(Data::RunCanceled(canceled)) = events.last().map(|event| &event.data) else { panic!("no end") };
+    let Some(Data::Control(ControlData::RunCanceled(canceled))) = events.last().map(|event| &event.data) else {
+        panic!("no end")
+    };
     assert_eq!(canceled.by.as_deref(), Some("test"));
     lab.check_whole(run);
 }

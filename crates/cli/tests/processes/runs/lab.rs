@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use skillrun_engine::Engines;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
@@ -214,7 +214,9 @@ impl Lab {
     /// Waits until the Log has a message of the assistant's with these words.
     pub(crate) fn wait_said(&self, run: RunId, words: &str) {
         self.wait_until(words, || {
-            self.events(run).iter().any(|event| matches!(&event.data, Data::MessageFinal(m) if m.text.contains(words)))
+            self.events(run).iter().any(
+                |event| matches!(&event.data, Data::Evidence(EvidenceData::MessageFinal(m)) if m.text.contains(words)),
+            )
         });
     }
 
@@ -233,7 +235,7 @@ impl Lab {
     /// What was decided about each attempt.
     pub(crate) fn verdicts(&self, run: RunId) -> Vec<Verdict> {
         let verdict = |event: Event| {
-            let Data::AttemptEnded(ended) = event.data else { return None };
+            let Data::Control(ControlData::AttemptEnded(ended)) = event.data else { return None };
             Some(ended.verdict)
         };
         self.events(run).into_iter().filter_map(verdict).collect()
@@ -242,7 +244,7 @@ impl Lab {
     /// The host of each attempt.
     pub(crate) fn hosts(&self, run: RunId) -> Vec<u32> {
         let host = |event: Event| {
-            let Data::AttemptStarted(started) = event.data else { return None };
+            let Data::Control(ControlData::AttemptStarted(started)) = event.data else { return None };
             started.host_pid
         };
         self.events(run).into_iter().filter_map(host).collect()
@@ -262,15 +264,16 @@ impl Lab {
     /// The code a run failed with.
     pub(crate) fn failure(&self, run: RunId) -> Option<Code> {
         let events = self.events(run);
-        let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { return None };
+        let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
+            return None;
+        };
         Some(failed.error.code)
     }
 
     /// Nothing of a run is left behind when it is over.
     pub(crate) fn check_whole(&self, run: RunId) {
         let events = self.events(run);
-        let is_end =
-            |event: &&Event| matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
+        let is_end = |event: &&Event| event.data.end().is_some();
         assert_eq!(events.iter().filter(is_end).count(), 1, "one end: {:?}", self.types(run));
         assert!(events.last().as_ref().is_some_and(is_end), "and it is the last: {:?}", self.types(run));
         assert!(events.iter().enumerate().all(|(at, event)| event.seq == at as u64 + 1), "no gap");

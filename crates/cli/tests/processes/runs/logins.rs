@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::NewRun;
@@ -53,7 +53,7 @@ fn interactive(lab: &Lab) -> NewRun {
 
 fn warnings(lab: &Lab, run: RunId) -> Vec<String> {
     let told = |data: Data| {
-        let Data::ParserWarning(warning) = data else { return None };
+        let Data::Control(ControlData::ParserWarning(warning)) = data else { return None };
         (warning.code == Code::LoginNotKept).then_some(warning.message)
     };
     lab.events(run).into_iter().filter_map(|event| told(event.data)).collect()
@@ -150,7 +150,9 @@ fn a_run_reports_whether_its_login_was_copied_back() {
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
         assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert!(users_text(&lab).contains(users_has), "{}", users_text(&lab));
-        let is_told = |data: &Data| if let Data::ParserWarning(told) = data { told.code == code } else { false };
+        let is_told = |data: &Data| {
+            if let Data::Control(ControlData::ParserWarning(told)) = data { told.code == code } else { false }
+        };
         assert!(lab.events(run).iter().any(|event| is_told(&event.data)), "{code}");
     }
 }

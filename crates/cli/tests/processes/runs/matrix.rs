@@ -3,8 +3,8 @@
 use serde_json::json;
 use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, PolicySource};
-use skillrun_model::rasp::Data;
 use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Runtime, SlotLimits};
 
@@ -44,7 +44,7 @@ fn finish(lab: &Lab, runtime: &Runtime, run: RunId) -> State {
 fn on_deadline(lab: &Lab, run: RunId) -> (OnDeadline, bool) {
     let events = lab.events(run);
     let asked = events.iter().find_map(|event| {
-        let Data::InteractionRequested(question) = &event.data else { return None };
+        let Data::Control(ControlData::InteractionRequested(question)) = &event.data else { return None };
         Some((question.on_deadline, question.deadline.is_some()))
     });
     asked.expect("a question")
@@ -53,12 +53,12 @@ fn on_deadline(lab: &Lab, run: RunId) -> (OnDeadline, bool) {
 /// Everything about the first question after it was asked: `timeout`, decisions with their policy, answers.
 fn story(lab: &Lab, run: RunId) -> Vec<String> {
     let tell = |data: &Data| {
-        if let Data::InteractionTimeout(timeout) = data {
+        if let Data::Control(ControlData::InteractionTimeout(timeout)) = data {
             Some(timeout.fails_with.map_or("timeout".to_owned(), |code| format!("timeout {code}")))
-        } else if let Data::AutoDecision(decision) = data {
+        } else if let Data::Control(ControlData::AutoDecision(decision)) = data {
             let (source, reason) = (decision.source.expect("a source"), decision.reason.expect("a reason"));
             Some(format!("decided by {}, {source}, {reason}", decision.policy))
-        } else if let Data::InteractionReplied(reply) = data {
+        } else if let Data::Control(ControlData::InteractionReplied(reply)) = data {
             Some(format!("{}: {}", reply.resolution_mode, reply.text))
         } else {
             None

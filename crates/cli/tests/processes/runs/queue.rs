@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use skillrun_lifecycle::run::State;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
 
@@ -24,9 +24,9 @@ fn intervals(lab: &Lab, run: RunId) -> Vec<(Timestamp, Timestamp)> {
     let mut begun = None;
     let mut intervals = Vec::new();
     for event in lab.events(run) {
-        if matches!(event.data, Data::AttemptStarted(_)) {
+        if matches!(event.data, Data::Control(ControlData::AttemptStarted(_))) {
             begun = Some(event.ts);
-        } else if matches!(event.data, Data::AttemptEnded(_)) {
+        } else if matches!(event.data, Data::Control(ControlData::AttemptEnded(_))) {
             intervals.extend(begun.take().map(|begun| (begun, event.ts)));
         }
     }

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use skillrun_catalog::Catalog;
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::codes::{ErrorCategory, NextActionKind};
-use skillrun_model::rasp::Data;
 use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::status::OnQuota;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
@@ -31,7 +31,7 @@ fn waiting(new: NewRun) -> NewRun {
 
 fn failed(lab: &Lab, run: RunId) -> RunFailed {
     let events = lab.events(run);
-    let Some(Data::RunFailed(failed)) = events.last().map(|event| event.data.clone()) else {
+    let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| event.data.clone()) else {
         panic!("no failure: {:?}", lab.types(run))
     };
     failed
@@ -112,12 +112,16 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.output(again), serde_json::json!({ "answer": "blue" }));
     let events = lab.events(again);
-    let Some(Data::RunStarted(RunStarted { retry_of, not_before: told, .. })) = events.first().map(|event| &event.data)
+    let Some(Data::Control(ControlData::RunStarted(RunStarted { retry_of, not_before: told, .. }))) =
+        events.first().map(|event| &event.data)
     else {
         panic!("{:?}", lab.types(again))
     };
     assert_eq!((*retry_of, *told), (Some(run), Some(not_before)));
-    let begun = events.iter().find(|event| matches!(event.data, Data::AttemptStarted(_))).expect("an attempt");
+    let begun = events
+        .iter()
+        .find(|event| matches!(event.data, Data::Control(ControlData::AttemptStarted(_))))
+        .expect("an attempt");
     assert!(begun.ts >= not_before, "{} is before {not_before}", begun.ts);
     let reset = failed(&lab, run).error.reset_at.expect("a moment");
     assert!(not_before >= reset);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use skillrun_lifecycle::run::Refusal;
-use skillrun_model::rasp::Data;
 use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::status::Phase;
 use skillrun_model::{Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, Reply, Runtime, RuntimeError, SlotLimits, SystemClock};
@@ -27,7 +27,7 @@ fn refusal(said: Result<(), RuntimeError>) -> Refusal {
 fn answers(lab: &Lab, run: RunId) -> Vec<(u32, ResolutionMode)> {
     let events = lab.events(run);
     let answer = |data: &Data| {
-        let Data::InteractionReplied(reply) = data else { return None };
+        let Data::Control(ControlData::InteractionReplied(reply)) = data else { return None };
         Some((reply.interaction_id.0, reply.resolution_mode))
     };
     events.iter().filter_map(|event| answer(&event.data)).collect()
@@ -191,7 +191,8 @@ fn files_come_with_an_answer() {
         let read: Vec<String> = listed.iter().map(|path| fs::read_to_string(path).expect("readable")).collect();
         assert_eq!(read, files, "as sent to the engine");
         let events = lab.events(run);
-        let given = |data: &Data| matches!(data, Data::InteractionReplied(reply) if reply.files == files);
+        let given =
+            |data: &Data| matches!(data, Data::Control(ControlData::InteractionReplied(reply)) if reply.files == files);
         assert!(events.iter().any(|event| given(&event.data)));
         assert!(runtime.wait_idle(TEST_TIMEOUT));
         lab.check_whole(run);
@@ -199,7 +200,7 @@ fn files_come_with_an_answer() {
 }
 
 fn cancels(lab: &Lab, run: RunId) -> usize {
-    let is_cancel = |data: &Data| matches!(data, Data::RunStatus(change) if change.phase == Some(Phase::Canceling));
+    let is_cancel = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(change)) if change.phase == Some(Phase::Canceling));
     lab.events(run).iter().filter(|event| is_cancel(&event.data)).count()
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::Runtime;
 
@@ -217,7 +217,8 @@ fn it_is_left_and_found_again_between_turns_and_within_one() {
     assert_eq!(rows(&lab, run), [WAITING, WAITING, DONE]);
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 3], "one process all along");
-    let said = |data: &Data| matches!(data, Data::MessageFinal(message) if message.text == "I work.");
+    let said =
+        |data: &Data| matches!(data, Data::Evidence(EvidenceData::MessageFinal(message)) if message.text == "I work.");
     assert_eq!(lab.events(run).iter().filter(|event| said(&event.data)).count(), 1, "reported once");
     lab.check_whole(run);
 }

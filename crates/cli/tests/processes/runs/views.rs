@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use skillrun_catalog::Catalog;
 use skillrun_log::FileLog;
-use skillrun_model::rasp::{Data, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, EvidenceData, SourceStream};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Reply};
 
@@ -125,7 +125,7 @@ fn control_events_name_the_request_of_their_run() {
     for event in lab.events(run) {
         let named = event.correlation.request_id.as_deref();
         let is_control = event.source.stream == SourceStream::Control;
-        if matches!(event.data, Data::InteractionReplied(_)) {
+        if matches!(event.data, Data::Control(ControlData::InteractionReplied(_))) {
             replies.push(named.map(str::to_owned));
         } else {
             assert_eq!(named, Some("order-66").filter(|_| is_control), "{}", event.event_type());
@@ -143,12 +143,18 @@ fn the_end_says_where_the_result_is() {
     let run = run.expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
     let events = lab.events(run);
-    let Some(Data::RunCompleted(completed)) = events.last().map(|event| &event.data) else { panic!("no end") };
+    let Some(Data::Control(ControlData::RunCompleted(completed))) = events.last().map(|event| &event.data) else {
+        panic!("no end")
+    };
     let path = lab.data().run(run).root().join(completed.result.as_deref().expect("a path"));
     let result: Value = serde_json::from_slice(&fs::read(path).expect("a result")).expect("JSON");
     assert_eq!(result["status"], "succeeded");
     let payload = events.iter().find_map(|event| {
-        if let Data::MessageFinal(message) = &event.data { message.structured_payload.clone() } else { None }
+        if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data {
+            message.structured_payload.clone()
+        } else {
+            None
+        }
     });
     assert_eq!(payload.map(Value::Object), Some(serde_json::json!({ "answer": "blue" })), "without the marker");
 }

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use serde_json::Value;
 use skillrun_evidence::Recorder;
 use skillrun_model::rasp::data::AttemptStarted;
-use skillrun_model::rasp::{Data, Event, RawRef};
+use skillrun_model::rasp::{ControlData, Event, RawRef};
 use skillrun_model::{AttemptNumber, ProfileId, Stream, Wiring};
 
 use super::*;
@@ -37,7 +37,7 @@ fn started(seq: u64, attempt: u32, at: Timestamp) -> Event {
         host_pid: None,
         started_at: at,
     };
-    control(seq, attempt, at, Data::AttemptStarted(started))
+    control(seq, attempt, at, ControlData::AttemptStarted(started))
 }
 
 fn message(seq: u64, attempt: u32, at: Timestamp) -> Event {

@@ -3,7 +3,7 @@
 use skillrun_log::{Durability, FileLog, MemoryLog, Seq};
 use skillrun_model::EngineName;
 use skillrun_model::rasp::data::{RawText, ToolCallCompleted};
-use skillrun_model::rasp::{Correlation, Data, Event, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{Correlation, Data, Event, EvidenceData, RawRef, Source, SourceStream};
 
 use super::*;
 
@@ -27,14 +27,17 @@ fn event(seq: u64) -> Event {
             confidence: 1.0,
         },
         level: Level::ALL[usize::try_from(seq % 3).unwrap()],
-        data: Data::RawStdout(text),
+        data: Data::Evidence(EvidenceData::RawStdout(text)),
         correlation: Correlation { session_id: Some("s".into()), ..Correlation::default() },
         raw_ref: RawRef::default(),
     };
     match seq % 5 {
         0 => {
-            event.data =
-                Data::ToolCallCompleted(ToolCallCompleted { output: None, sanitized: false, truncated: false });
+            event.data = Data::Evidence(EvidenceData::ToolCallCompleted(ToolCallCompleted {
+                output: None,
+                sanitized: false,
+                truncated: false,
+            }));
             event.correlation.tool_call_id = Some(format!("call \"{}\"", seq / 10));
             event.correlation.interaction_id = Some(InteractionId(1));
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use skillrun_engine::input::CallQuestion;
 use skillrun_lifecycle::ProcessExit;
 use skillrun_model::interaction::InteractionKind;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::verdict::Rule;
 use skillrun_model::{Code, ProfileId, RunStatus};
 use skillrun_parse::record::EndKind;
@@ -93,7 +93,13 @@ fn thoughts_are_shown_where_the_engine_shows_them() {
             .auto()
             .events
             .into_iter()
-            .filter_map(|data| if let Data::ReasoningSummary(thought) = data { Some(thought.text) } else { None })
+            .filter_map(|data| {
+                if let Data::Evidence(EvidenceData::ReasoningSummary(thought)) = data {
+                    Some(thought.text)
+                } else {
+                    None
+                }
+            })
             .collect();
         let shown = EVENTS.contains(&profile) && profile != ProfileId::GeminiStreamJson;
         assert_eq!(thoughts, vec!["step one"; usize::from(shown)], "{profile}");
@@ -104,12 +110,12 @@ fn thoughts_are_shown_where_the_engine_shows_them() {
 fn calls(played: &Played) -> Vec<String> {
     let mut calls = Vec::new();
     for data in played.auto().events {
-        if let Data::ToolCallStarted(call) = data {
+        if let Data::Evidence(EvidenceData::ToolCallStarted(call)) = data {
             let input = serde_json::to_value(&call.input).expect("JSON");
             calls.push(format!("{} {input}", call.name));
-        } else if let Data::ToolCallCompleted(call) = data {
+        } else if let Data::Evidence(EvidenceData::ToolCallCompleted(call)) = data {
             calls.push(format!("completed {}", call.output.unwrap_or_default()));
-        } else if let Data::ToolCallFailed(call) = data {
+        } else if let Data::Evidence(EvidenceData::ToolCallFailed(call)) = data {
             calls.push(if call.synthetic { "left open".to_owned() } else { "failed".to_owned() });
         }
     }

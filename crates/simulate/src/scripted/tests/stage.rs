@@ -3,7 +3,7 @@
 use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_lifecycle::{Control, ProcessExit, Settled, settle};
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{Data, EventType};
 use skillrun_model::{
     AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, Stream, Timestamp,
 };
@@ -143,10 +143,8 @@ impl Judged {
 
     /// Codes of what was noticed while reading.
     pub(super) fn noticed(&self) -> Vec<Code> {
-        let code = |data: &Data| {
-            let (Data::ParserWarning(told) | Data::ParserError(told)) = data else { return None };
-            Some(told.code)
-        };
-        self.events.iter().filter_map(code).collect()
+        let is_of_parser = |data: &&Data| data.event_type() != EventType::EngineError;
+        let code = |data: &Data| data.diagnostic().map(|noticed| noticed.code);
+        self.events.iter().filter(is_of_parser).filter_map(code).collect()
     }
 }

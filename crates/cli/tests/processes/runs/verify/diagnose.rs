@@ -6,7 +6,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use skillrun_inspect::diagnose::{Diagnosis, FindingKind, Resolution, RunOwner, diagnose};
 use skillrun_log::FileLog;
-use skillrun_model::rasp::Data;
+use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, NewRun, Options, SystemClock};
 
@@ -489,7 +489,7 @@ fn a_lost_host() {
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
     let host = lab.events(run).into_iter().find_map(|event| {
-        let Data::AttemptStarted(started) = event.data else { return None };
+        let Data::Control(ControlData::AttemptStarted(started)) = event.data else { return None };
         started.host_pid
     });
     let killed = Command::new("kill").arg("-9").arg(host.expect("a host").to_string()).status().expect("a command");

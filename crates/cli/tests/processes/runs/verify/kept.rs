@@ -5,7 +5,7 @@ use std::path::Path;
 
 use skillrun_inspect::verify::{NotedHead, verify_against};
 use skillrun_log::{EventLog, LineHash};
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::{Reply, reply_files};
 
@@ -107,7 +107,7 @@ fn a_rewritten_reply_is_found_and_its_place_is_named() {
     let lab = Lab::new();
     let run = full(&lab);
     let path = lab.data().run(run).events();
-    let is_reply = |event: &&Event| matches!(event.data, Data::InteractionReplied(_));
+    let is_reply = |event: &&Event| matches!(event.data, Data::Control(ControlData::InteractionReplied(_)));
     let seq = lab.events(run).iter().find(is_reply).expect("an answer").seq;
     change(&path, |bytes| replaced(&bytes, "blue as the sea", "red as the rose"));
     let words = first_break(&check(&lab, run), CheckKind::Chain);
@@ -143,9 +143,9 @@ fn the_folder_of_one_run_under_the_id_of_another_is_found() {
 /// The events of a version before the chain.
 fn old(events: &mut [Event]) {
     for event in events {
-        if let Data::RunStarted(started) = &mut event.data {
+        if let Data::Control(ControlData::RunStarted(started)) = &mut event.data {
             started.record_hash = None;
-        } else if let Data::AttemptEnded(ended) = &mut event.data {
+        } else if let Data::Control(ControlData::AttemptEnded(ended)) = &mut event.data {
             ended.host_hash = None;
         }
     }
