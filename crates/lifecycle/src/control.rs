@@ -3,9 +3,8 @@
 use skillrun_evidence::Meta;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::Continuation;
+use skillrun_model::verdict::OutputValidator;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, InteractionId};
-
-use crate::output::OutputValidator;
 
 /// How the process exited.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,6 +21,6 @@ pub mod run;
 pub mod settle;
 
 pub use control::{Control, ProcessExit};
-pub use output::OutputValidator;
 pub use reading::GateNotice;
 pub use settle::{Settled, settle};
+pub use skillrun_model::verdict::OutputValidator;

@@ -1,15 +1,10 @@
 //! Which object of a message is the output.
 
 use serde_json::{Map, Value};
+use skillrun_model::verdict::OutputValidator;
 use skillrun_parse::text::fences::{Fence, find_fences};
 use skillrun_parse::text::marker::{DONE_KEY, MarkerForm, Scan, ScannedObject, scan};
 use skillrun_translate::facts::FinalMessage;
-
-/// Checks whether an output matches the skill's schema. Implemented where schemas are known.
-pub trait OutputValidator: std::fmt::Debug {
-    /// Empty, or the errors, one sentence each.
-    fn errors(&self, output: &Map<String, Value>) -> Vec<String>;
-}
 
 /// The output of a turn.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@
 //! - `codes`: every code the program can report; each has a page in `codes/`.
 //! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
-//! - `verdict`: what the gate decided, and from which evidence.
+//! - `verdict`: what the gate decided, and from which evidence; what checks an output for it.
 //! - `ignored`: errors that are ignored on purpose, with a log line.
 //! - `wire`: JSON lines as the program writes them.
 //! - `rasp`, `fcmp`: the two event protocols, with JSON Schemas made from the types.

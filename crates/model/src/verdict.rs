@@ -51,6 +51,12 @@ pub struct RunError {
     pub reset_at: Option<Timestamp>,
 }
 
+/// Checks whether an output matches the skill's schema. Implemented where schemas are known.
+pub trait OutputValidator: std::fmt::Debug {
+    /// Empty, or the errors, one sentence each.
+    fn errors(&self, output: &Map<String, Value>) -> Vec<String>;
+}
+
 /// The byte ranges that support a verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictEvidence {

@@ -19,7 +19,7 @@ use jsonschema::PatternOptions;
 use parts::{IntoValue, counted};
 use rates::Rates;
 use serde_json::{Map, Value};
-use skillrun_lifecycle::OutputValidator;
+use skillrun_model::verdict::OutputValidator;
 use skillrun_model::{Classified, ErrorClass};
 use steps::{Budget, CountedJson, OutOfBudget};
 
