@@ -8,7 +8,7 @@
 //!         cancel, next attempt  .audit/
 //! ```
 //!
-//! - [`plan`]: what to run and how, as sent by the starter. [`environment`]: which variables an engine gets.
+//! - [`plan`], [`environment`], [`signals`]: what to run and how, as sent by the starter; from the crate `skillrun-plan`.
 //! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: their messages.
 //! - [`host`]: the host itself, one thread, one loop. Its record outlives every process. [`withdraw()`]: releases an
 //!   attempt that was claimed and never begun. [`put_aside()`]: moves the files of a process aside that exited between
@@ -24,19 +24,15 @@
 
 mod aside;
 mod claim;
-pub mod environment;
 pub mod error;
 mod given;
 pub mod host;
 mod lines;
 pub mod memory;
 pub mod owner;
-pub mod plan;
 mod process;
-pub mod protocol;
 mod recover;
 mod secrets;
-pub mod signals;
 mod snapshot;
 mod spawn;
 pub mod start;
@@ -51,8 +47,8 @@ pub use claim::host_is_alive;
 pub use error::CollectError;
 pub use given::{InputGiven, input_given};
 pub use owner::{Attached, HostConnection, HostResponse, attach, attach_within, host_responds};
-pub use plan::HostPlan;
 pub use secrets::Secrets;
+pub use skillrun_plan::{self as plan, HostPlan, environment, protocol, signals};
 pub use start::start;
 pub use unresponsive::end_host;
 pub use withdraw::withdraw;

@@ -32,6 +32,8 @@ use memchr::memchr;
 use memchr::memmem::Finder;
 use pieces::{Patterns, Pieces};
 
+use crate::plan::{HostPlan, VariableKind};
+
 /// Values with fewer bytes are not searched.
 pub(crate) const SHORTEST: usize = 8;
 
@@ -50,6 +52,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
+    /// What a plan says must be masked.
+    pub(crate) fn of(plan: &HostPlan) -> Self {
+        let marked = plan.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
+        let keys = plan.keys.iter().map(|key| key.0.as_bytes());
+        Self::new(marked.map(|variable| variable.value.as_bytes()).chain(keys))
+    }
+
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let values: BTreeSet<&[u8]> = values.into_iter().filter(|value| value.len() >= SHORTEST).collect();
         let mut spellings = BTreeSet::new();

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skillrun_collect::plan::Rung;
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 pub use skillrun_model::status::{Permission, Posture};
 use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring};
+use skillrun_plan::Rung;
 
 use crate::template::{ArgvPart, Placeholder, Template};
 

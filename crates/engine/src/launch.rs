@@ -8,13 +8,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
-use skillrun_collect::environment;
-use skillrun_collect::plan::{Rung, StdinPlan, Variable, VariableKind};
-use skillrun_collect::protocol::INPUT_MAX;
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, ExecutionMode, ProfileId, StdinKind, Wiring};
+use skillrun_plan::environment;
+use skillrun_plan::protocol::INPUT_MAX;
+use skillrun_plan::{Rung, StdinPlan, Variable, VariableKind};
 
 use crate::acp::{self, Opening, Session};
 use crate::descriptor::{Command, Descriptor, FileBase, Permission, Posture, Protocol};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use skillrun_collect::plan::{GRACE, Rung, ladder};
-use skillrun_collect::signals::SignalName;
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ProfileId, StdinKind, Wiring};
+use skillrun_plan::signals::SignalName;
+use skillrun_plan::{GRACE, Rung, ladder};
 
 use crate::descriptor::{
     Calls, Descriptor, DescriptorOrigin, Environment, Login, Network, Permission, PermissionRule, Permissions, Posture,

@@ -6,12 +6,12 @@ mod support;
 use std::fs;
 
 use serde_json::Value;
-use skillrun_collect::plan::StdinPlan;
 use skillrun_engine::acp::{Opening, Session};
 use skillrun_engine::descriptor::Calls;
 use skillrun_engine::{Engines, LaunchError, Permission, StartRequest, resume, start};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, ProfileId};
+use skillrun_plan::StdinPlan;
 
 use support::{request, variables, words};
 

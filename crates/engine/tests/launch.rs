@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use skillrun_collect::plan::{StdinPlan, Variable, VariableKind};
 use skillrun_engine::files::{Existing, FileToWrite};
 use skillrun_engine::launch::MAX_ARGUMENT;
 use skillrun_engine::template::Placeholder;
 use skillrun_engine::{Descriptor, Engines, Launch, StartRequest, resume, start};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, ProfileId};
+use skillrun_plan::{StdinPlan, Variable, VariableKind};
 
 mod support;
 use support::{request, variables, words};

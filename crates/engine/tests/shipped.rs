@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use skillrun_collect::plan::StdinPlan;
-use skillrun_collect::signals::SignalName;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Engines, Home, LoginFound, Permission, Posture, StartRequest, login, resume, start};
 use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ExecutionMode, ProfileId};
+use skillrun_plan::StdinPlan;
+use skillrun_plan::signals::SignalName;
 
 mod support;
 use support::{request, variables, words};

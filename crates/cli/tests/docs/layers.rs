@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "skillrun-model",
     "skillrun-base",
     "skillrun-evidence",
+    "skillrun-plan",
     "skillrun-collect",
     "skillrun-parse",
     "skillrun-translate",

@@ -19,6 +19,7 @@ use super::run::Host;
 use crate::claim::{Claim, Claimed, temporary_name};
 use crate::environment::{TAG, TEMPORARY};
 use crate::plan::{HostPlan, SnapshotPlan, StartWhen, Variable, VariableKind};
+use crate::secrets::Secrets;
 use crate::snapshot::{Limits, Rules, Snapshots};
 use crate::start::{self, Ready};
 use skillrun_model::IgnoredError;
@@ -118,7 +119,7 @@ fn begin(mut plan: HostPlan) -> Result<Begun, NotBegun> {
         SnapshotPlan::On { ignore } => {
             let rules = Rules::new(ignore).map_err(|error| error.to_string())?;
             let snapshots = Snapshots::new(plan.workspace.as_path(), &audit, rules, Limits::default());
-            Some(snapshots.without(plan.secrets()))
+            Some(snapshots.without(Secrets::of(&plan)))
         }
     };
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))

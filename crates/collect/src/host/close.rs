@@ -15,6 +15,7 @@ use super::record;
 use super::run::{Host, Running, progress};
 use crate::process::{tree, usage};
 use crate::protocol::Notice;
+use crate::secrets::Secrets;
 use crate::snapshot::{SnapshotError, Taken};
 use crate::temporary;
 
@@ -187,7 +188,7 @@ impl Host {
     pub(super) fn snapshot_after(&mut self, breathe: &mut dyn FnMut(&mut Self)) {
         let Some(snapshots) = self.snapshots.take() else { return };
         let attempt = self.record.attempt_number;
-        let secrets = self.plan.secrets();
+        let secrets = Secrets::of(&self.plan);
         let mask = |bytes: &mut Vec<u8>| secrets.mask(bytes);
         let taken = snapshots.after(attempt, wall_ns(), &mask, &mut || breathe(self));
         self.snapshots = Some(snapshots);

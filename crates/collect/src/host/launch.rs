@@ -13,7 +13,7 @@ use super::run::{Host, Running};
 use super::streams::Streams;
 use crate::plan::{StdinPlan, Variable, VariableKind};
 use crate::process::tree::Left;
-use crate::secrets::SHORTEST;
+use crate::secrets::{SHORTEST, Secrets};
 use crate::spawn::{NOT_FOUND, NotStarted, spawn};
 use crate::wiring::{HostEnds, Wires, open_input_file, recorded_streams};
 
@@ -48,7 +48,7 @@ impl Host {
             self.record.ended_by = Some(EndedBy::Canceled);
             return Launched::Refused(Some(Box::new(part)));
         }
-        let secrets = self.plan.secrets();
+        let secrets = Secrets::of(&self.plan);
         self.warn_of_short_secrets();
         match self.start_process() {
             Ok((main, wires)) => {
@@ -85,7 +85,7 @@ impl Host {
         let NotStarted { exit_code, message } = why;
         // It contains the command, and users put secrets there too.
         let mut message = message.into_bytes();
-        self.plan.secrets().mask(&mut message);
+        Secrets::of(&self.plan).mask(&mut message);
         let message = String::from_utf8_lossy(&message).into_owned();
         let code = match exit_code {
             Some(NOT_FOUND) => Code::EngineNotFound,

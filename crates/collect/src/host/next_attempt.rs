@@ -14,6 +14,7 @@ use super::record;
 use super::run::{Host, Running, progress};
 use crate::process::tree;
 use crate::protocol::{HostRequest, Notice, RecordedSizes};
+use crate::secrets::Secrets;
 use crate::wiring::recorded_streams;
 
 /// Time limit for streams to reach a line end.
@@ -60,7 +61,7 @@ impl Host {
         let sizes = progress(&old);
         let number = AttemptNumber(self.record.attempt_number.0.saturating_add(1));
         self.snapshot_after(&mut |host| host.breathe(running));
-        let mut next = record::opening(&self.plan, &self.plan.secrets(), number, self.record.pid);
+        let mut next = record::opening(&self.plan, &Secrets::of(&self.plan), number, self.record.pid);
         next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));
         let mut before = std::mem::replace(&mut self.record, next);
         before.process_continues = true;

@@ -27,6 +27,7 @@ use crate::plan::{HostPlan, Rung, StartWhen};
 use crate::process::cgroup::Cgroup;
 use crate::process::tree::{self, Exit, Left};
 use crate::protocol::{HostRequest, Notice, ProcessState, RecordedSizes};
+use crate::secrets::Secrets;
 use crate::snapshot::Snapshots;
 
 /// A process that lives this long gets a control group; moving it costs too much for a short-lived one.
@@ -105,7 +106,7 @@ impl Clock {
 impl Host {
     pub(super) fn new(begun: Begun) -> Self {
         let Begun { plan, audit, claim, owner_socket, signals, snapshots, temporary } = begun;
-        let record = record::opening(&plan, &plan.secrets(), plan.attempt, None);
+        let record = record::opening(&plan, &Secrets::of(&plan), plan.attempt, None);
         let clock = Clock(Instant::now());
         let (early, last_breath) = (Vec::new(), 0);
         let process = match plan.start {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use skillrun_collect::environment::{TAG, TEMPORARY};
+use skillrun_plan::environment::{TAG, TEMPORARY};
 
 use super::argv::{Place, template};
 use crate::descriptor::{Environment, Executable, FileBase, FileTemplate, InstalledProgram, Network, SkillFolders};

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use skillrun_collect::plan::VariableKind;
 use skillrun_engine::launch::Launch;
 use skillrun_engine::{Home, LoginFound, Permission, StartRequest};
 use skillrun_model::{AttemptNumber, ExecutionMode};
+use skillrun_plan::VariableKind;
 
 pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> {
     StartRequest {

@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use skillrun_model::{AttemptNumber, EndedBy, RunId};
 
-use crate::plan::Rung;
+use crate::Rung;
 
 pub const VERSION: u32 = 1;
 

@@ -1,5 +1,15 @@
-//! What to run and how. The starter writes it to the host's standard input as one JSON document, because it contains
-//! the values of variables, which belong neither on a command line nor on a disk.
+//! What to run and how: [`HostPlan`]. The starter writes it to the host's standard input as one JSON document, because
+//! it contains the values of variables, which belong neither on a command line nor on a disk.
+//!
+//! - [`protocol`]: the messages between an owner and a host.
+//! - [`environment`]: which variables an engine gets by default, and the names of those that the host sets.
+//! - [`signals`]: signals by name.
+//!
+//! Types alone: the crate `collect` carries a plan out, and exports all of this again.
+
+pub mod environment;
+pub mod protocol;
+pub mod signals;
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +19,6 @@ use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::{AttemptNumber, RunId, StdinKind, Wiring};
 
-use crate::secrets::Secrets;
 use crate::signals::SignalName;
 
 /// Everything a host needs to know.
@@ -50,15 +59,6 @@ pub enum StartWhen {
     /// When the owner sends [`crate::protocol::HostRequest::Start`], so that it can first record that it will. If no owner
     /// sends it in time, counted from the claim, the host withdraws: nothing was begun, and nothing is left.
     Told { within: Duration },
-}
-
-impl HostPlan {
-    /// What must be masked.
-    pub(crate) fn secrets(&self) -> Secrets {
-        let marked = self.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
-        let keys = self.keys.iter().map(|key| key.0.as_bytes());
-        Secrets::new(marked.map(|variable| variable.value.as_bytes()).chain(keys))
-    }
 }
 
 /// A value that is masked wherever the process writes it. Never shown by `Debug`.
