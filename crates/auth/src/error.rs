@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_base::files::FileProblem;
 use skillrun_model::{Classified, ErrorClass};
 
 use super::token::TokenName;
@@ -16,12 +17,14 @@ pub enum AuthError {
         #[source]
         error: io::Error,
     },
-    #[error("{}: is not an ordinary file", path.display())]
-    NotAFile { path: PathBuf },
+    #[error("{}: {problem}", path.display())]
+    Unusable {
+        path: PathBuf,
+        #[source]
+        problem: FileProblem,
+    },
     #[error("{}: other users may read or change it (mode {mode:03o}); run `chmod {wanted:o}` on it", path.display())]
     NotPrivate { path: PathBuf, mode: u32, wanted: u32 },
-    #[error("{}: is larger than {limit} bytes", path.display())]
-    TooLarge { path: PathBuf, limit: u64 },
     #[error("{}: {problem}", path.display())]
     Content {
         path: PathBuf,
@@ -49,11 +52,9 @@ impl Classified for AuthError {
             Self::NameTaken(_) | Self::TooManyTokens { .. } => ErrorClass::Conflict,
             Self::Busy { .. } | Self::TooManyLinks { .. } => ErrorClass::Busy,
             Self::File { error, .. } => ErrorClass::of_io(error),
-            Self::NotAFile { .. }
-            | Self::NotPrivate { .. }
-            | Self::TooLarge { .. }
-            | Self::Content { .. }
-            | Self::NoRandom(_) => ErrorClass::Internal,
+            Self::Unusable { .. } | Self::NotPrivate { .. } | Self::Content { .. } | Self::NoRandom(_) => {
+                ErrorClass::Internal
+            }
         }
     }
 }

@@ -1,43 +1,31 @@
 //! Files that only their owner may access: written atomically, and not used when other users may read or change them.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use skillrun_base::files::{self, FileReadError, SymbolicLinks};
 use skillrun_base::whole_file;
 
 use super::error::AuthError;
 
-pub(super) const FILE_MODE: u32 = 0o600;
-pub(super) const FOLDER_MODE: u32 = 0o700;
+pub(super) use skillrun_base::files::{PRIVATE_FILE as FILE_MODE, PRIVATE_FOLDER as FOLDER_MODE};
 
 /// The bytes of a file and its metadata when they were read. None: there is no such file.
 ///
 /// A link is followed: operators keep secrets elsewhere and link them.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Metadata)>, AuthError> {
-    // Non-blocking: the path may be a pipe.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(AuthError::file(path, "read")(error)),
+    let failed = |error| match error {
+        FileReadError::Io(error) => AuthError::file(path, "read")(error),
+        FileReadError::Problem(problem) => AuthError::Unusable { path: path.to_owned(), problem },
     };
-    read_open(&file, path, limit).map(Some)
-}
-
-fn read_open(file: &File, path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), AuthError> {
+    let Some(file) = files::if_exists(files::open(path, SymbolicLinks::Followed)).map_err(failed)? else {
+        return Ok(None);
+    };
     let metadata = file.metadata().map_err(AuthError::file(path, "read"))?;
-    if !metadata.is_file() {
-        return Err(AuthError::NotAFile { path: path.to_owned() });
-    }
     check_mode(&metadata, path, FILE_MODE)?;
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(AuthError::file(path, "read"))?;
-    if bytes.len() as u64 > limit {
-        return Err(AuthError::TooLarge { path: path.to_owned(), limit });
-    }
-    Ok((bytes, metadata))
+    Ok(Some((files::read_open(&file, limit).map_err(failed)?, metadata)))
 }
 
 pub(super) fn check_mode(metadata: &Metadata, path: &Path, wanted: u32) -> Result<(), AuthError> {
@@ -75,21 +63,19 @@ pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), AuthError> {
 
 /// Creates a folder and its parents. An existing one is left unchanged.
 pub(super) fn make_folder(path: &Path) -> Result<(), AuthError> {
-    let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
-    made.map_err(AuthError::file(path, "created"))
+    files::create_private_folder(path).map_err(AuthError::file(path, "created"))
 }
 
 /// Removes a file; a missing one is not an error.
 pub(super) fn remove(path: &Path) -> Result<(), AuthError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AuthError::file(path, "removed")(error)),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    files::remove_if_exists(path).map_err(AuthError::file(path, "removed"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skillrun_base::files::FileProblem;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -114,11 +100,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        assert!(matches!(read(&pipe, 100), Err(AuthError::NotAFile { .. })));
-        assert!(matches!(read(dir.path(), 100), Err(AuthError::NotAFile { .. })));
+        assert!(matches!(read(&pipe, 100), Err(AuthError::Unusable { problem: FileProblem::NotAFile, .. })));
+        assert!(matches!(read(dir.path(), 100), Err(AuthError::Unusable { problem: FileProblem::NotAFile, .. })));
         let path = dir.path().join("file");
         make(&path, &[b'x'; 100]).unwrap();
-        assert!(matches!(read(&path, 99), Err(AuthError::TooLarge { limit: 99, .. })));
+        assert!(matches!(read(&path, 99), Err(AuthError::Unusable { problem: FileProblem::TooLarge(99), .. })));
         assert_eq!(read(&path, 100).unwrap().unwrap().0.len(), 100);
         assert!(read(&dir.path().join("none"), 100).unwrap().is_none());
     }

@@ -1,14 +1,15 @@
 //! The file of the catalog: opened, created, rebuilt, or kept in memory if it cannot be written.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
+use skillrun_base::files;
 
 use super::fold::FOLD_VERSION;
 use super::trouble::{CatalogError, CatalogProblem, is_damage, is_misfit};
@@ -236,9 +237,9 @@ impl Store {
 /// opened here: closing it would release the locks that SQLite has on it in this process.
 fn make_private(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        files::create_private_folder(folder)?;
     }
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match files::create_private(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         // SQLite may still be able to read it.

@@ -2,12 +2,12 @@
 //! a living host from a dead one, and find what a dead one left.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skillrun_base::files;
 use skillrun_evidence::{OsText, names};
 use skillrun_model::{AttemptNumber, IgnoredError, RunId};
 
@@ -89,7 +89,7 @@ impl Claim {
     /// half-written.
     pub(crate) fn take(&self, audit: &Path) -> io::Result<()> {
         let beside = self.beside(audit);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let mut file = files::create_private(&beside)?;
         let taken = file
             .write_all(&serde_json::to_vec(self)?)
             .and_then(|()| fs::hard_link(&beside, audit.join(names::claim(self.attempt))));

@@ -2,11 +2,10 @@
 //! at any moment, also between writing an answer and recording it. Without the mark, nothing was written; with it,
 //! something may have been.
 
-use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use skillrun_base::files;
 use skillrun_base::whole_file;
 use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
@@ -24,7 +23,7 @@ pub enum InputGiven {
 
 /// Creates the mark; it is on the disk when this returns.
 pub(crate) fn mark(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(audit.join(names::given(attempt)));
+    let made = files::create_private(&audit.join(names::given(attempt)));
     match made {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Ok(_) | Err(_) => whole_file::sync_folder(audit),

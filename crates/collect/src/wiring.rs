@@ -19,6 +19,7 @@ use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, Winsize, tcgetattr, tcsetattr, tcsetwinsize,
 };
+use skillrun_base::files::{self, SymbolicLinks};
 use skillrun_model::{Stream, Wiring};
 
 use crate::plan::StdinPlan;
@@ -214,10 +215,5 @@ pub(crate) fn end_of_input(begun: usize) -> &'static [u8] {
 
 /// A file whose content is sent to the engine. Only a regular file: anything else could block the host.
 pub(crate) fn open_input_file(path: &Path) -> std::io::Result<File> {
-    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
-    let file = File::from(file);
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not an ordinary file"));
-    }
-    Ok(file)
+    Ok(files::open(path, SymbolicLinks::Followed)?)
 }

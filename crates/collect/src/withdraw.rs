@@ -3,11 +3,12 @@
 //! The claim is removed last. A process that is killed on the way leaves a claim without a record, which is the initial
 //! state; and while the claim exists no other host can begin the attempt and create files under these names.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
+use skillrun_base::files;
 use skillrun_evidence::{Stream, names};
 use skillrun_model::AttemptNumber;
 
@@ -69,28 +70,21 @@ pub(crate) fn give_up(audit: &Path, attempt: AttemptNumber, claim: Option<&Claim
         recover::remove_temporary(claim);
         // Left if a host was killed while it created them. A forged claim cannot point elsewhere.
         if claim.nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            remove(&claim.beside(audit))?;
-            remove(&audit.join(names::socket_draft(&claim.nonce)))?;
+            files::remove_if_exists(&claim.beside(audit))?;
+            files::remove_if_exists(&audit.join(names::socket_draft(&claim.nonce)))?;
         }
     }
     // The view may exist if a process has noted that the host is gone.
     for name in [names::reserve(attempt), names::meta(attempt), names::claim(attempt)] {
-        remove(&audit.join(name))?;
+        files::remove_if_exists(&audit.join(name))?;
     }
     Ok(())
-}
-
-/// Removes a file, if there is one.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const TWO: AttemptNumber = AttemptNumber(2);
 

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use skillrun_base::files::{FileProblem, FileReadError};
 use skillrun_model::{Classified, ErrorClass};
 
 use crate::descriptor::DescriptorOrigin;
@@ -51,12 +52,8 @@ impl Error for LoadError {
 pub enum LoadErrorKind {
     #[error("cannot be read ({0})")]
     Io(String),
-    #[error("is not an ordinary file")]
-    NotAFile,
-    #[error("is larger than {0} bytes")]
-    TooLarge(u64),
-    #[error("is not UTF-8 text")]
-    NotUtf8,
+    #[error(transparent)]
+    File(FileProblem),
     #[error("is not TOML: {0}")]
     Syntax(String),
     #[error("there is no such key{}", hint(suggestion, known))]
@@ -77,6 +74,15 @@ pub enum LoadErrorKind {
     Lacks(&'static str),
     #[error("{0}")]
     Unusable(String),
+}
+
+impl From<FileReadError> for LoadErrorKind {
+    fn from(error: FileReadError) -> Self {
+        match error {
+            FileReadError::Io(error) => Self::Io(error.to_string()),
+            FileReadError::Problem(problem) => Self::File(problem),
+        }
+    }
 }
 
 fn hint(suggestion: &Option<String>, known: &[String]) -> String {

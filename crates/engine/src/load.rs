@@ -1,14 +1,16 @@
 //! All engines: those in the binary, and those of the operator.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::Path;
+
+use skillrun_base::files;
+use skillrun_base::suggest::closest;
 
 use crate::descriptor::{Descriptor, DescriptorOrigin};
 use crate::error::{GetError, LoadError, LoadErrorKind};
 use crate::read::{is_engine_name, read};
-use skillrun_base::suggest::closest;
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
@@ -115,20 +117,6 @@ fn whole_file(path: &Path, kind: LoadErrorKind) -> LoadError {
 }
 
 fn read_file(path: &Path, name: &str) -> Result<Descriptor, Box<LoadError>> {
-    let text = read_text(path).map_err(|kind| Box::new(whole_file(path, kind)))?;
+    let text = files::read_text(path, MAX_FILE).map_err(|error| Box::new(whole_file(path, error.into())))?;
     read(&text, name, &DescriptorOrigin::File(path.to_owned()))
-}
-
-fn read_text(path: &Path) -> Result<String, LoadErrorKind> {
-    let failed = |error: io::Error| LoadErrorKind::Io(error.to_string());
-    // Checked before it is opened: opening a pipe of that name would block.
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(LoadErrorKind::NotAFile);
-    }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(LoadErrorKind::TooLarge(MAX_FILE));
-    }
-    String::from_utf8(bytes).map_err(|_| LoadErrorKind::NotUtf8)
 }

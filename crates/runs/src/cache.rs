@@ -12,12 +12,12 @@
 mod tests;
 
 use std::fmt;
-use std::fs::DirBuilder;
 use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use skillrun_base::files;
 use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_model::{ExecutionMode, RunId, RunStatus};
 
@@ -187,7 +187,7 @@ pub fn lookup(data: &DataFolder, key: &CacheKey) -> Option<RunId> {
 
 /// Records that a run has the result of this request. It is a view: losing it costs only time.
 pub fn remember(data: &DataFolder, key: &CacheKey, run: RunId) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(data.cache())?;
+    files::create_private_folder(&data.cache())?;
     whole_file::replace_with(&data.cache().join(key.to_string()), format!("{run}\n").as_bytes(), SyncLevel::Nothing)
 }
 

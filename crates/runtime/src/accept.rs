@@ -7,10 +7,10 @@ mod version;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use skillrun_base::files;
 use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Disk, EngineProgram, Posture, find};
@@ -367,7 +367,7 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
 /// A copy that only the owner can read.
 pub(crate) fn copy_file(source: &Path, target: &Path) -> std::io::Result<u64> {
     let mut from = fs::File::open(source)?;
-    let mut to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
+    let mut to = files::create_private(target)?;
     std::io::copy(&mut from, &mut to)
 }
 

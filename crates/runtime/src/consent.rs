@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use rustix::fs::{FlockOperation, flock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_base::files;
 use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Permission, Posture};
@@ -34,15 +35,10 @@ struct ConsentFile {
 
 /// The consents that were given by name, and when.
 pub fn given(data: &DataFolder) -> io::Result<BTreeMap<String, Timestamp>> {
-    let path = data.consent();
-    let found = match fs::metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        other => other?,
+    let Some(bytes) = files::if_exists(files::read(&data.consent(), MAX_BYTES))? else {
+        return Ok(BTreeMap::new());
     };
-    if found.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    let file: ConsentFile = serde_json::from_slice(&fs::read(&path)?)?;
+    let file: ConsentFile = serde_json::from_slice(&bytes)?;
     Ok(file.engines)
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate};
+use skillrun_base::files;
 use skillrun_base::whole_file;
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::closing::ControlEvent;
@@ -219,12 +220,7 @@ impl Run {
     pub(crate) fn end_without_log(&mut self) -> Result<(), RuntimeError> {
         // They belong to a Log that no longer exists.
         for path in [self.folder.result(), self.folder.fcmp(), self.folder.diagnostics()] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(RuntimeError::file(&path, "removed")(error));
-                }
-                Ok(()) | Err(_) => {}
-            }
+            files::remove_if_exists(&path).map_err(RuntimeError::file(&path, "removed"))?;
         }
         let record_hash = whole_file::hash(&self.folder.record()).ok().map(|(hash, _)| hash);
         self.apply(Input::Accepted(accept::started(&self.record, record_hash)))?;

@@ -14,6 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use skillrun_base::files;
 use skillrun_log::{Epoch, EventLog, FileLog};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::data::Category;
@@ -85,10 +86,7 @@ fn is_lacking(path: &Path) -> bool {
 /// until then readers make them from the Log.
 pub fn forget(folder: &RunFolder) -> io::Result<()> {
     for path in [folder.fcmp(), folder.diagnostics()] {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        files::remove_if_exists(path)?;
     }
     Ok(())
 }

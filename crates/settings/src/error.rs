@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_base::files::FileProblem;
 use skillrun_evidence::PatternError;
 use skillrun_model::error_class::{Classified, ErrorClass, file_error_reason as reason};
 
@@ -66,16 +67,6 @@ impl Classified for SettingsError {
             | Self::Value(_) => ErrorClass::Usage,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FileProblem {
-    #[error("is not an ordinary file")]
-    NotAFile,
-    #[error("is larger than {0} bytes")]
-    TooLarge(u64),
-    #[error("is not UTF-8 text")]
-    NotUtf8,
 }
 
 /// What is wrong with a value or with a key.

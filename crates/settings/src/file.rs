@@ -1,12 +1,11 @@
 //! The settings file: where it is, and reading it key by key, so that every error names a line.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use skillrun_base::files::{self, FileProblem, FileReadError};
 use toml_edit::{Document, Item, TableLike};
 
-use super::error::{FileProblem, SettingProblem, SettingsError};
+use super::error::{SettingProblem, SettingsError};
 use super::given::{Base, Given, Located, wrong};
 use super::key::{Key, UnknownKey};
 use super::surroundings::ProcessContext;
@@ -55,21 +54,13 @@ impl ConfigFile {
     }
 
     fn text_if_there(&self) -> Result<Option<String>, SettingsError> {
-        let failed = |error| SettingsError::Read { path: self.path.clone(), error };
-        let unusable = |kind| SettingsError::Unusable { path: self.path.clone(), kind };
-        // Checked before it is opened: opening a named pipe would block.
-        match fs::metadata(&self.path) {
-            Ok(metadata) if metadata.is_file() || self.path == Path::new(NOTHING) => {}
-            Ok(_) => return Err(unusable(FileProblem::NotAFile)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(error)),
+        if self.path == Path::new(NOTHING) {
+            return Ok(Some(String::new()));
         }
-        let mut bytes = Vec::new();
-        File::open(&self.path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(unusable(FileProblem::TooLarge(MAX_BYTES)));
-        }
-        String::from_utf8(bytes).map(Some).map_err(|_| unusable(FileProblem::NotUtf8))
+        files::if_exists(files::read_text(&self.path, MAX_BYTES)).map_err(|error| match error {
+            FileReadError::Io(error) => SettingsError::Read { path: self.path.clone(), error },
+            FileReadError::Problem(kind) => SettingsError::Unusable { path: self.path.clone(), kind },
+        })
     }
 
     pub(super) fn folder(&self) -> &Path {

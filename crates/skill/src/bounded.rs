@@ -1,16 +1,21 @@
 //! Reading untrusted text: regular files only, up to a size limit, and optionally only inside a folder.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
+
+use skillrun_base::files::{self, FileProblem, FileReadError};
 
 use crate::error::{SkillError, SkillErrorKind};
 
 /// The text of a file, without a byte order mark.
 pub(crate) fn read_text(path: &Path, max: u64) -> Result<String, SkillError> {
     let failed = |kind: SkillErrorKind| SkillError::new(path, kind);
-    let bytes = read(path, max).map_err(failed)?;
-    let mut text = String::from_utf8(bytes).map_err(|_| failed(SkillErrorKind::NotUtf8))?;
+    let mut text = files::read_text(path, max).map_err(|error| {
+        failed(match error {
+            FileReadError::Io(error) => or_missing(error),
+            FileReadError::Problem(problem) => problem.into(),
+        })
+    })?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }
@@ -34,20 +39,9 @@ pub(crate) fn check_inside(root: &Path, relative: &Path) -> Result<(), SkillErro
     }
     // Before it is opened: opening a pipe without a writer would block forever.
     if !real.metadata().map_err(|e| failed(e.into()))?.is_file() {
-        return Err(failed(SkillErrorKind::NotAFile));
+        return Err(failed(FileProblem::NotAFile.into()));
     }
     Ok(())
-}
-
-fn read(path: &Path, max: u64) -> Result<Vec<u8>, SkillErrorKind> {
-    let about = path.metadata().map_err(or_missing)?;
-    if !about.is_file() {
-        return Err(SkillErrorKind::NotAFile);
-    }
-    let mut bytes = Vec::new();
-    // Not by the size in `about`: the file may be growing.
-    File::open(path)?.take(max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max { Err(SkillErrorKind::TooLarge(max)) } else { Ok(bytes) }
 }
 
 fn or_missing(error: std::io::Error) -> SkillErrorKind {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use skillrun_base::files::FileProblem;
 use skillrun_model::{Classified, ErrorClass};
 
 use crate::package::name::NameProblem;
@@ -26,12 +27,8 @@ pub enum SkillErrorKind {
     NoSkillFile,
     #[error("there is no such file")]
     Missing,
-    #[error("is not an ordinary file")]
-    NotAFile,
-    #[error("is not UTF-8 text")]
-    NotUtf8,
-    #[error("is larger than {0} bytes")]
-    TooLarge(u64),
+    #[error(transparent)]
+    File(#[from] FileProblem),
     #[error("is empty")]
     Empty,
     #[error("is outside of the skill's folder")]
@@ -75,9 +72,7 @@ impl Classified for SkillError {
             | SkillErrorKind::NoFolder
             | SkillErrorKind::NoSkillFile
             | SkillErrorKind::Missing
-            | SkillErrorKind::NotAFile
-            | SkillErrorKind::NotUtf8
-            | SkillErrorKind::TooLarge(_)
+            | SkillErrorKind::File(_)
             | SkillErrorKind::Empty
             | SkillErrorKind::Outside
             | SkillErrorKind::BadRunner(_)

@@ -1,12 +1,13 @@
 //! The files: `<data>/webhooks/<run_id>.json` while messages are pending, `webhooks.json` in the folder of the run
 //! afterwards. Each is one record as JSON, written atomically, and on the disk before it is acted upon.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use skillrun_base::files::{self, FileReadError};
 use skillrun_base::whole_file;
 use skillrun_model::RunId;
 use skillrun_runs::DataFolder;
@@ -51,7 +52,7 @@ pub(super) struct Held {
 impl Outbox {
     pub(super) fn open(data: DataFolder) -> Result<(Self, Held), OutboxError> {
         let folder = data.root().join("webhooks");
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed(&folder))?;
+        files::create_private_folder(&folder).map_err(failed(&folder))?;
         let path = folder.join("lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let lock = lock.map_err(failed(&path))?;
@@ -115,10 +116,7 @@ impl Outbox {
 
     pub(super) fn remove(&self, run: RunId) -> Result<(), OutboxError> {
         let path = self.path(run);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path)(error)),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        files::remove_if_exists(&path).map_err(failed(&path))
     }
 
     pub(super) fn has_run(&self, run: RunId) -> bool {
@@ -134,16 +132,11 @@ fn text(record: &Record) -> io::Result<Vec<u8>> {
 
 fn read(path: &Path, run: RunId) -> Result<Option<Record>, OutboxError> {
     let unreadable = |why: String| OutboxError::Unreadable { path: path.to_owned(), why };
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(path)(error)),
-    };
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed(path))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
-    }
+    let bytes = files::if_exists(files::read(path, MAX_BYTES)).map_err(|error| match error {
+        FileReadError::Io(error) => failed(path)(error),
+        FileReadError::Problem(problem) => unreadable(format!("it {problem}")),
+    })?;
+    let Some(bytes) = bytes else { return Ok(None) };
     #[derive(Deserialize)]
     struct Version {
         format: u64,

@@ -3,8 +3,7 @@
 use std::ffi::CStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use std::sync::Arc;
 
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use skillrun_base::files;
 use skillrun_evidence::{OsText, names};
 
 use super::owner_socket::OwnerSocket;
@@ -192,7 +192,7 @@ fn already_begun(plan: &HostPlan) -> NotBegun {
 }
 
 fn reserve(path: &Path) -> io::Result<()> {
-    let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let file = files::create_private(path)?;
     let made = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE);
     // Not every file system can reserve space; then there is none to release.
     match made {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use skillrun_base::files;
 use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
 
@@ -25,10 +26,7 @@ pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<
     forget_texts(audit, attempt);
     let listing = before_path(audit, attempt);
     for path in [draft_path(&listing), listing] {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        files::remove_if_exists(&path)?;
     }
     Ok(())
 }

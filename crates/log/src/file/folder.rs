@@ -1,16 +1,14 @@
 //! The folder of one run: names, paths, and how files are opened.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use skillrun_base::files::{self, PRIVATE_FILE};
 use skillrun_model::RunId;
 
 use crate::error::LogErrorKind;
-
-/// Logs contain text of engines and users, so only the owner may read them.
-const PRIVATE: u32 = 0o600;
 
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
@@ -44,7 +42,7 @@ impl Folder {
 
     /// Creates the folder if it is missing; the runtime may have created it before.
     pub(super) fn make(&self) -> Result<(), LogErrorKind> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
+        let made = files::create_private_folder(&self.path);
         made.map_err(|error| failed(&self.path, error))
     }
 
@@ -81,7 +79,8 @@ pub(super) fn open(path: &Path, purpose: For) -> io::Result<File> {
         For::Adding => options.append(true),
         For::Making => options.write(true).create_new(true),
     };
-    options.mode(PRIVATE).open(path)
+    // Logs contain text of engines and users, so only the owner may read them.
+    options.mode(PRIVATE_FILE).open(path)
 }
 
 pub(super) fn failed(path: &Path, error: io::Error) -> LogErrorKind {

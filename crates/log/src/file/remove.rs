@@ -1,11 +1,12 @@
 //! Removed Logs. `removed.jsonl` distinguishes them from those that never existed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use skillrun_base::files;
 use skillrun_model::{RunId, Timestamp};
 
 use super::folder::{Folder, failed};
@@ -59,11 +60,7 @@ pub(super) fn remove(runs: &Path, folder: &Folder, run: RunId, at: Timestamp) ->
     files.extend((1..).map(|number| folder.torn(number)).take_while(|path| path.exists()));
     files.push(folder.events());
     for path in files {
-        match fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(&path, error)),
-        }
+        files::remove_if_exists(&path).map_err(|error| failed(&path, error))?;
     }
     Ok(())
 }

@@ -1,23 +1,20 @@
 //! Files of a login, in a HOME that an engine has used: nothing there can be trusted.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use skillrun_base::files::{self, SymbolicLinks};
 
 /// A login is a page of text.
 const LOGIN_MAX: u64 = 1 << 20;
 
 /// An ordinary file, whole. None if it does not exist.
 pub(super) fn read_users(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    // Opening a pipe of that name would block.
-    let flags = OFlags::NONBLOCK.bits();
-    match OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path) {
-        Ok(file) => read(file).map(Some),
+    match files::read(path, LOGIN_MAX).map_err(io::Error::from) {
         Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(error),
+        other => other.map(Some),
     }
 }
 
@@ -31,25 +28,8 @@ pub(super) fn read_ours(home: &Path, path: &Path) -> io::Result<Option<Vec<u8>>>
     if folders(home, path, Missing::Left)? == Folders::Missing {
         return Ok(None);
     }
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(home.join(path));
-    match opened {
-        Ok(file) => read(file).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn read(mut file: File) -> io::Result<Vec<u8>> {
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("is not an ordinary file"));
-    }
-    let mut bytes = Vec::new();
-    (&mut file).take(LOGIN_MAX + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 <= LOGIN_MAX {
-        true => Ok(bytes),
-        false => Err(io::Error::other(format!("is larger than {LOGIN_MAX} bytes"))),
-    }
+    let opened = files::open(&home.join(path), SymbolicLinks::Refused);
+    Ok(files::if_exists(opened.and_then(|file| files::read_open(&file, LOGIN_MAX)))?)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,16 +66,12 @@ fn folders(home: &Path, path: &Path, missing: Missing) -> io::Result<Folders> {
 pub(super) fn clear(home: &Path, path: &Path) -> io::Result<PathBuf> {
     folders(home, path, Missing::Made)?;
     let target = home.join(path);
-    match fs::remove_file(&target) {
-        Ok(()) => Ok(target),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(target),
-        Err(error) => Err(error),
-    }
+    files::remove_if_exists(&target).map(|()| target)
 }
 
 pub(super) fn copy(home: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = clear(home, path)?;
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?.write_all(bytes)
+    files::create_private(&target)?.write_all(bytes)
 }
 
 pub(super) fn link(home: &Path, path: &Path, users: &Path) -> io::Result<()> {
@@ -106,9 +82,6 @@ pub(super) fn link(home: &Path, path: &Path, users: &Path) -> io::Result<()> {
 pub(super) fn remove(home: &Path, path: &Path) -> io::Result<()> {
     match folders(home, path, Missing::Left)? {
         Folders::Missing => Ok(()),
-        Folders::There => match fs::remove_file(home.join(path)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        },
+        Folders::There => files::remove_if_exists(&home.join(path)),
     }
 }

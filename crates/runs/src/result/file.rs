@@ -1,9 +1,10 @@
 //! The file itself.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 
+use skillrun_base::files;
 use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_log::{FileLog, LogError};
 use skillrun_model::RunId;
@@ -23,17 +24,10 @@ pub fn write(folder: &RunFolder, result: &RunResult) -> io::Result<()> {
 
 /// Reads it; none where it does not exist.
 pub fn read(folder: &RunFolder) -> io::Result<Option<RunResult>> {
-    let file = match File::open(folder.result()) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {MAX_BYTES} bytes")));
+    match files::if_exists(files::read(&folder.result(), MAX_BYTES))? {
+        Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        None => Ok(None),
     }
-    Ok(Some(serde_json::from_slice(&bytes)?))
 }
 
 /// Reads it or, where it is missing or damaged, regenerates it from the Log and writes it again. None where the run is

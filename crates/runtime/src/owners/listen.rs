@@ -1,6 +1,6 @@
 //! The owner's side.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,6 +15,7 @@ use skillrun_runs::owner_sockets::{connect, through};
 use super::message::{Envelope, LINE_MAX, OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest, VERSION};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
+use skillrun_base::files;
 use skillrun_model::IgnoredError;
 
 /// Conversations at the same time; more clients wait in the system's backlog.
@@ -41,7 +42,7 @@ impl Listening {
         let name = format!("{}.sock", std::process::id());
         let socket = folder.join(&name);
         let failed = |error| RuntimeError::file(&socket, "created")(error);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
+        files::create_private_folder(&folder).map_err(failed)?;
         let listener = bind(&folder, &name).map_err(failed)?;
         let is_over = Arc::new(AtomicBool::new(false));
         let (runtime, over) = (Arc::downgrade(runtime), is_over.clone());

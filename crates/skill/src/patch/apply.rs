@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use skillrun_base::files;
 use skillrun_model::ExecutionMode;
 
 use super::block;
@@ -71,10 +72,7 @@ fn filled_layer(layer: &str, patch: &Patch<'_>) -> String {
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_file_name("SKILL.md.skillrun");
     // What a process left that was killed here.
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
+    files::remove_if_exists(&beside)?;
     let written = write_new(&beside, false, &mut text.as_bytes()).and_then(|_| fs::rename(&beside, path));
     if written.is_err() {
         fs::remove_file(&beside).ok();

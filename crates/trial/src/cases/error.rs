@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use skillrun_base::files::FileProblem;
+
 #[derive(Debug, thiserror::Error)]
 #[error("{}{place}: {problem}", path.display())]
 pub struct CasesError {
@@ -41,12 +43,8 @@ impl fmt::Display for CasePlace {
 pub enum CasesProblem {
     #[error("cannot be read ({0})")]
     Io(std::io::Error),
-    #[error("is not a file")]
-    NotAFile,
-    #[error("has more than {0} bytes")]
-    TooLarge(u64),
-    #[error("is not UTF-8")]
-    NotUtf8,
+    #[error(transparent)]
+    File(FileProblem),
     #[error("is not YAML: {0}")]
     NotYaml(String),
     #[error("is not JSON: {0}")]

@@ -1,14 +1,13 @@
 //! Reads the cases of a file. By hand and not by derive, so that every error names its case and key.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
 use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+use skillrun_base::files::{self, FileReadError};
 use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::{Case, CaseAnswer, CasePlace, CasesError, CasesProblem, Expect};
@@ -35,7 +34,15 @@ const STATUSES: &[RunStatus] = &[RunStatus::Succeeded, RunStatus::Failed, RunSta
 
 /// The cases of a file. Files that they name are looked for beside it.
 pub fn read(path: &Path) -> Result<Vec<Case>, CasesError> {
-    let text = text(path).map_err(|problem| whole(path, problem))?;
+    let text = files::read_text(path, BYTES_MAX).map_err(|error| {
+        whole(
+            path,
+            match error {
+                FileReadError::Io(error) => CasesProblem::Io(error),
+                FileReadError::Problem(problem) => CasesProblem::File(problem),
+            },
+        )
+    })?;
     let cases = parse(path, &text)?;
     for (case, number) in cases.iter().zip(1..) {
         let named = case.files.iter().map(|(slot, file)| (format!("files.{slot}"), file));
@@ -52,19 +59,6 @@ pub fn read(path: &Path) -> Result<Vec<Case>, CasesError> {
 
 fn whole(path: &Path, problem: CasesProblem) -> CasesError {
     CasesError { path: path.to_owned(), place: CasePlace::Whole, problem }
-}
-
-fn text(path: &Path) -> Result<String, CasesProblem> {
-    // Looked at before it is opened: a pipe of that name would keep us waiting.
-    if !fs::metadata(path).map_err(CasesProblem::Io)?.is_file() {
-        return Err(CasesProblem::NotAFile);
-    }
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(CasesProblem::Io)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(CasesProblem::TooLarge(BYTES_MAX));
-    }
-    String::from_utf8(bytes).map_err(|_| CasesProblem::NotUtf8)
 }
 
 /// The cases in a text, which is JSON where the path says so. Looks at no other file.

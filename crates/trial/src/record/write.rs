@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use skillrun_base::files::{self, FileProblem, FileReadError};
 use skillrun_evidence::{Folder, Stream, names};
 use skillrun_model::{AttemptNumber, Timestamp};
 use skillrun_runs::RunFolder;
@@ -194,17 +195,12 @@ fn without_processes(value: &mut Value) {
 
 /// None where there is no such file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, RecordingError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(path, "cannot be read")(error)),
-    };
-    let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed(path, "cannot be read"))?;
-    match bytes.len() as u64 > BYTES_MAX {
-        true => Err(RecordingError::TooLarge { path: path.to_owned(), limit: BYTES_MAX }),
-        false => Ok(Some(bytes)),
-    }
+    files::if_exists(files::read(path, BYTES_MAX)).map_err(|error| match error {
+        FileReadError::Problem(FileProblem::TooLarge(limit)) => {
+            RecordingError::TooLarge { path: path.to_owned(), limit }
+        }
+        other @ (FileReadError::Io(_) | FileReadError::Problem(_)) => failed(path, "cannot be read")(other.into()),
+    })
 }
 
 fn failed(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> RecordingError {
