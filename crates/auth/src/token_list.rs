@@ -7,21 +7,18 @@
 //! Without `expires_at` a token is valid until it is revoked. A process that changes the file holds `tokens.lock`
 //! meanwhile, so that no process writes back a token that another has just revoked.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use skillrun_base::file_lock::{self, LockState};
 use skillrun_model::Timestamp;
 use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
-use super::private_file::{self, FILE_MODE};
+use super::private_file;
 use super::scope::Scope;
 use super::token::{TokenHash, TokenName};
 
@@ -109,16 +106,10 @@ impl TokenList {
             private_file::make_folder(folder)?;
         }
         let failed = |error: io::Error| AuthError::file(&path, "locked")(error);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path);
-        let file = file.map_err(failed)?;
-        let begun = Instant::now();
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < LOCK_TIMEOUT => thread::sleep(PAUSE),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(AuthError::Busy { path: self.path.clone() }),
-                Err(error) => return Err(failed(error.into())),
-            }
+        let file = file_lock::open(&path).map_err(failed)?;
+        match file_lock::lock_within(&file, LOCK_TIMEOUT, PAUSE).map_err(failed)? {
+            LockState::Acquired => Ok(file),
+            LockState::Held => Err(AuthError::Busy { path: self.path.clone() }),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use skillrun_base::file_lock;
 use skillrun_base::whole_file;
 use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
@@ -26,8 +26,7 @@ const TIMES: usize = 100;
 pub fn put_aside(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
     let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
     let folder = File::open(audit).map_err(failed("failed to open the folder"))?;
-    flock(&folder, FlockOperation::LockExclusive)
-        .map_err(|error| CollectError::file(audit, "failed to lock the folder", error))?;
+    file_lock::lock(&folder).map_err(failed("failed to lock the folder"))?;
     match Claim::read(audit, attempt).map_err(failed("failed to read the claim"))? {
         Claimed::By(claim) if claim.host_is_alive() => {
             return Err(CollectError::Refused(format!("the host of attempt {attempt} is alive")));

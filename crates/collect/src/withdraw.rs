@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use skillrun_base::file_lock;
 use skillrun_base::files;
 use skillrun_evidence::{Stream, names};
 use skillrun_model::AttemptNumber;
@@ -24,8 +24,7 @@ pub fn withdraw(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError
     let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
     // One at a time: a second call would remove what was begun after the first.
     let folder = File::open(audit).map_err(failed("failed to open the folder"))?;
-    flock(&folder, FlockOperation::LockExclusive)
-        .map_err(|error| CollectError::file(audit, "failed to lock the folder", error))?;
+    file_lock::lock(&folder).map_err(failed("failed to lock the folder"))?;
     let claim = match Claim::read(audit, attempt).map_err(failed("failed to read the claim"))? {
         Claimed::By(claim) => Some(claim),
         Claimed::BySomebody => None,

@@ -9,15 +9,15 @@
 //! exists. So of several that arrive at once, in any process, one creates the run; and after a crash at any point, an
 //! entry that names a run without a first event means that nothing was created.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use skillrun_base::file_lock::{self, LockState};
+use skillrun_base::files;
 use skillrun_base::whole_file::sync_folder;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::{Classified, ErrorClass, RunId, Timestamp};
@@ -215,7 +215,7 @@ fn open(path: &Path) -> io::Result<File> {
     match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(Path::new("."));
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            files::create_private_folder(folder)?;
             sync_folder(folder.parent().unwrap_or(Path::new(".")))?;
             open()
         }
@@ -233,18 +233,11 @@ enum Locked {
 }
 
 fn lock(file: &File, path: &Path) -> io::Result<Locked> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(Locked::Held),
-        Err(error) => return Err(error.into()),
-    }
-    let ours = file.metadata()?;
-    match fs::symlink_metadata(path) {
-        Ok(there) if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) => Ok(Locked::Ours),
-        Ok(_) => Ok(Locked::Replaced),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Locked::Replaced),
-        Err(error) => Err(error),
-    }
+    Ok(match file_lock::try_lock(file)? {
+        LockState::Held => Locked::Held,
+        LockState::Acquired if file_lock::is_at(file, path)? => Locked::Ours,
+        LockState::Acquired => Locked::Replaced,
+    })
 }
 
 /// Removes entries that are old and whose run is gone; returns how many. Entries that cannot be removed are retried

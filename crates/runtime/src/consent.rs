@@ -3,13 +3,12 @@
 //! engine, so that agreeing to a second engine never revokes the first.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 
-use rustix::fs::{FlockOperation, flock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skillrun_base::file_lock;
 use skillrun_base::files;
 use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
@@ -71,9 +70,8 @@ fn change(data: &DataFolder, change: impl FnOnce(&mut BTreeMap<String, Timestamp
 }
 
 fn lock(data: &DataFolder) -> io::Result<File> {
-    let path = data.consent().with_extension("lock");
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    flock(&file, FlockOperation::LockExclusive)?;
+    let file = file_lock::open(&data.consent().with_extension("lock"))?;
+    file_lock::lock(&file)?;
     Ok(file)
 }
 

@@ -86,7 +86,7 @@ fn is_lacking(path: &Path) -> bool {
 /// until then readers make them from the Log.
 pub fn forget(folder: &RunFolder) -> io::Result<()> {
     for path in [folder.fcmp(), folder.diagnostics()] {
-        files::remove_if_exists(path)?;
+        files::remove_if_exists(&path)?;
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use skillrun_base::file_lock;
 use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_collect::tree;
 use skillrun_engine::Descriptor;
@@ -257,7 +257,7 @@ pub(crate) fn claim(
     let io = RuntimeError::file;
     fs::create_dir_all(&notes).map_err(io(&notes, "created"))?;
     let lock = fs::File::create(notes.join("lock")).map_err(io(&notes, "locked"))?;
-    flock(&lock, FlockOperation::LockExclusive).map_err(|error| io(&notes, "locked")(error.into()))?;
+    file_lock::lock(&lock).map_err(io(&notes, "locked"))?;
     for entry in fs::read_dir(&notes).map_err(io(&notes, "read"))?.flatten() {
         let file = entry.path();
         if file.extension() != Some(std::ffi::OsStr::new("json")) {

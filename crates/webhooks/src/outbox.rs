@@ -1,12 +1,13 @@
 //! The files: `<data>/webhooks/<run_id>.json` while messages are pending, `webhooks.json` in the folder of the run
 //! afterwards. Each is one record as JSON, written atomically, and on the disk before it is acted upon.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use skillrun_base::file_lock::{self, LockState};
 use skillrun_base::files::{self, FileReadError};
 use skillrun_base::whole_file;
 use skillrun_model::RunId;
@@ -54,14 +55,11 @@ impl Outbox {
         let folder = data.root().join("webhooks");
         files::create_private_folder(&folder).map_err(failed(&folder))?;
         let path = folder.join("lock");
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let lock = lock.map_err(failed(&path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OutboxError::Held { path }),
-            Err(TryLockError::Error(error)) => return Err(failed(&path)(error)),
+        let lock = file_lock::open(&path).map_err(failed(&path))?;
+        match file_lock::try_lock(&lock).map_err(failed(&path))? {
+            LockState::Acquired => Ok((Self { data, folder }, Held { _file: lock })),
+            LockState::Held => Err(OutboxError::Held { path }),
         }
-        Ok((Self { data, folder }, Held { _file: lock }))
     }
 
     fn path(&self, run: RunId) -> PathBuf {

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

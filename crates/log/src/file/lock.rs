@@ -4,14 +4,13 @@
 //! and recreated it could lock another file than the others do.
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{self, Folder, For, failed};
 use crate::error::LogErrorKind;
+use skillrun_base::file_lock::{self, LockState};
 use skillrun_model::IgnoredError;
 
 /// The id of this boot of the machine. None when the system does not provide it; then no two boots count as the same.
@@ -54,19 +53,13 @@ impl Lock {
         loop {
             let file = folder::open(&path, For::Writing).map_err(|error| failed(&path, error))?;
             let note = read(&file);
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(LogErrorKind::Held { pid: note.pid }),
-                Err(error) => return Err(failed(&path, error.into())),
+            match file_lock::try_lock(&file).map_err(|error| failed(&path, error))? {
+                LockState::Acquired => {}
+                LockState::Held => return Err(LogErrorKind::Held { pid: note.pid }),
             }
             // Another process may have removed the run during the system call.
-            let is_there = fs::metadata(&path)
-                .and_then(|there| file.metadata().map(|ours| (there.dev(), there.ino()) == (ours.dev(), ours.ino())));
-            match is_there {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(failed(&path, error)),
+            if !file_lock::is_at(&file, &path).map_err(|error| failed(&path, error))? {
+                continue;
             }
             let is_same_boot = boot.is(note.boot.as_deref());
             // The boot is that of the last writer until its Log is repaired.

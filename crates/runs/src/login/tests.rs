@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use ignore::gitignore::GitignoreBuilder;
-use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use skillrun_engine::{Descriptor, Engines, LoginFound};
 use skillrun_lifecycle::run::ProcessLeft::{Gone, Living};
 use skillrun_log::{EventLog, FileLog};
@@ -386,7 +386,7 @@ fn a_held_lock_is_waited_for_with_a_bound() {
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
     let folder = File::open(lab.users().parent().expect("a parent")).expect("a folder");
-    flock(&folder, FlockOperation::LockExclusive).expect("locked");
+    folder.lock().expect("locked");
     let data = lab.data();
     in_time(move || give_back_left(&data, id(2), |_| true));
     let users = lab.users();

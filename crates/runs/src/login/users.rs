@@ -4,11 +4,9 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use skillrun_base::file_lock::{self, LockState};
 use skillrun_base::whole_file::{FileDraft, SyncLevel};
 
 /// How often the lock is retried.
@@ -17,18 +15,12 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// Two runs must not check and write at the same time. The lock is on the folder, so that no file is created for it.
 pub(super) fn lock(users: &Path, timeout: Duration) -> io::Result<File> {
     let folder = File::open(parent(users))?;
-    let begun = Instant::now();
-    loop {
-        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(folder),
-            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if begun.elapsed() >= timeout {
+    match file_lock::lock_within(&folder, timeout, TRY_AGAIN)? {
+        LockState::Acquired => Ok(folder),
+        LockState::Held => {
             let message = format!("another process has locked {}", parent(users).display());
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, message));
+            Err(io::Error::new(io::ErrorKind::WouldBlock, message))
         }
-        thread::sleep(TRY_AGAIN);
     }
 }
 

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use skillrun_base::file_lock::{self, LockState};
+use skillrun_base::wait;
 use skillrun_base::whole_file;
 use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRule};
 use skillrun_engine::install::{InstallStep, MARK, Mark, NODE, Programs, package_version, plan};
@@ -109,25 +109,21 @@ impl Install<'_> {
     fn lock(&self, tell: &mut dyn FnMut(InstallProgress<'_>)) -> Result<File, InstallError> {
         let path = self.places().lock();
         let file = File::create(&path).map_err(InstallError::file(&path, "locked"))?;
-        let begun = Instant::now();
         let mut is_told = false;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(InstallError::file(&path, "locked")(error.into())),
+        let attempt = || match file_lock::try_lock(&file).map_err(InstallError::file(&path, "locked"))? {
+            LockState::Held if (self.is_stopped)() => Err(InstallError::Stopped),
+            LockState::Held => {
+                if !is_told {
+                    tell(InstallProgress::Waits);
+                    is_told = true;
+                }
+                Ok(LockState::Held)
             }
-            if (self.is_stopped)() {
-                return Err(InstallError::Stopped);
-            }
-            if begun.elapsed() >= self.timeout {
-                return Err(InstallError::Busy(self.timeout));
-            }
-            if !is_told {
-                tell(InstallProgress::Waits);
-                is_told = true;
-            }
-            thread::sleep(TRY_AGAIN);
+            LockState::Acquired => Ok(LockState::Acquired),
+        };
+        match wait::retry(self.timeout, TRY_AGAIN, attempt, |tried| matches!(tried, Ok(LockState::Held)))? {
+            LockState::Acquired => Ok(file),
+            LockState::Held => Err(InstallError::Busy(self.timeout)),
         }
     }
 

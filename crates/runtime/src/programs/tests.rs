@@ -4,7 +4,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRule};
 use skillrun_engine::{Descriptor, Engines};
 use skillrun_model::EngineName;
@@ -243,7 +242,7 @@ fn a_second_one_waits_for_the_first_and_not_for_ever() {
     let lab = Lab::new(None);
     fs::create_dir_all(lab.programs()).expect("a folder");
     let lock = fs::File::create(lab.programs().join("lock")).expect("a lock");
-    flock(&lock, FlockOperation::LockExclusive).expect("locked");
+    lock.lock().expect("locked");
     let (outcome, told) = lab.install_until(Duration::from_millis(300), &|| false);
     assert!(matches!(outcome, Err(InstallError::Busy(_))), "{outcome:?}");
     assert_eq!(told, ["waits"]);
