@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use skillrun_base::wait;
 use skillrun_log::EventLog;
 use skillrun_model::RunId;
 use skillrun_runtime::runtime::{Recovered, TakenUp};
@@ -49,20 +50,16 @@ fn take_all(global: &Global, args: &Own) -> Result<OwnerProcess, Failure> {
 
 fn take(place: &CommandContext, owner: &OwnerProcess, word: &str) -> Result<(), Failure> {
     let run = place.run(word)?;
-    let begin = Instant::now();
-    while owner.runtime.take_up(run)? == TakenUp::OwnedElsewhere {
-        if begin.elapsed() > HANDOVER_TIMEOUT {
-            // The parent process should have released the run. If another process has it, the run makes progress, which
-            // is all that is wanted.
-            let holder = place.log.last_writer(run);
-            return match holder == Some(std::os::unix::process::parent_id()) {
-                true => Err(Failure::Failed(format!("run {run} has another owner"))),
-                false => Ok(()),
-            };
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let attempt = || owner.runtime.take_up(run);
+    let is_elsewhere = |taken: &Result<TakenUp, _>| matches!(taken, Ok(TakenUp::OwnedElsewhere));
+    let taken = wait::retry(HANDOVER_TIMEOUT, Duration::from_millis(5), attempt, is_elsewhere)?;
+    // The parent process should have released the run. If another process has it, the run makes progress, which is all
+    // that is wanted.
+    let parent = Some(std::os::unix::process::parent_id());
+    match taken == TakenUp::OwnedElsewhere && place.log.last_writer(run) == parent {
+        true => Err(Failure::Failed(format!("run {run} has another owner"))),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 fn recover_all(place: &CommandContext, owner: &OwnerProcess) -> Result<Recovered, Failure> {

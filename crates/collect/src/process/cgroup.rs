@@ -7,10 +7,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::geteuid;
 
 use super::list::Process;
+use skillrun_base::wait::wait_until;
 use skillrun_model::IgnoredError;
 
 /// A group of this host; removed when dropped.
@@ -74,12 +76,7 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         // Members that have just exited keep the folder busy for a moment; a group that stays is empty and harmless.
-        for _ in 0..20 {
-            if fs::remove_dir(&self.path).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        wait_until(Duration::from_millis(20), Duration::from_millis(1), || fs::remove_dir(&self.path).is_ok());
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skillrun_runs::owner_sockets::{connect, through};
 
@@ -16,6 +16,7 @@ use super::message::{Envelope, LINE_MAX, OwnerError, OwnerErrorKind, OwnerReply,
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 use skillrun_base::files;
+use skillrun_base::wait::wait_until;
 use skillrun_model::IgnoredError;
 
 /// Conversations at the same time; more clients wait in the system's backlog.
@@ -82,10 +83,7 @@ impl Listening {
         }
         // Wakes the thread that waits for clients.
         connect(&self.socket).ignored();
-        let begin = Instant::now();
-        while self.talking.count() > 0 && begin.elapsed() < CLOSING {
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_until(CLOSING, Duration::from_millis(2), || self.talking.count() == 0);
     }
 
     /// Runs are left without an owner: the socket stays, so that the next owner takes them over.

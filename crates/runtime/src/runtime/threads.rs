@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use skillrun_base::sync::wait_timeout;
+use skillrun_base::wait;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
@@ -134,17 +135,11 @@ impl Inner {
 
     /// Another thread of this process may hold it for a moment.
     pub(super) fn open_with_retry(&self, id: RunId) -> Result<Run, RuntimeError> {
-        let begin = Instant::now();
-        loop {
-            match self.open(id) {
-                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
-                    if pid == Some(std::process::id()) && begin.elapsed() < OWN_THREAD_TIMEOUT =>
-                {
-                    thread::sleep(Duration::from_millis(1));
-                }
-                other => return other,
-            }
-        }
+        let is_held_here = |opened: &Result<Run, RuntimeError>| {
+            matches!(opened, Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
+                if *pid == Some(std::process::id()))
+        };
+        wait::retry(OWN_THREAD_TIMEOUT, Duration::from_millis(1), || self.open(id), is_held_here)
     }
 
     fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {

@@ -4,8 +4,9 @@
 //! Where the session can be loaded, another process gets the attempt and is started with the answer. Where it cannot,
 //! the run fails, and reports that the answer was not delivered.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use skillrun_base::wait::wait_until;
 use skillrun_collect::{InputGiven, input_given, put_aside};
 use skillrun_evidence::host_record::HostRecord;
 use skillrun_evidence::{Stream, names};
@@ -30,14 +31,8 @@ impl Worker<'_> {
         if !is_wanted || !self.received_nothing(attempt) || opening::session_left(&self.run) != SessionLeft::Loadable {
             return false;
         }
-        let (audit, begin) = (self.run.folder.audit(), Instant::now());
-        loop {
-            match put_aside(&audit, attempt) {
-                Ok(()) => return true,
-                Err(_) if begin.elapsed() >= LEAVING => return false,
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
-            }
-        }
+        let audit = self.run.folder.audit();
+        wait_until(LEAVING, Duration::from_millis(10), || put_aside(&audit, attempt).is_ok())
     }
 
     /// A warning that an answer was not delivered, if that is so.

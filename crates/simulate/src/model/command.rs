@@ -11,10 +11,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use skillrun_base::wait::wait_until;
 
 use super::script::Script;
 use super::server::{Options, Server};
@@ -101,10 +102,7 @@ fn serve(words: &Words) -> io::Result<()> {
         Until::StdinCloses => end_with_stdin(&over)?,
     }
     write_all(rustix::stdio::stdout(), format!("listening on {}\n", server.origin()).as_bytes())?;
-    let begin = Instant::now();
-    while !over.load(Ordering::Relaxed) && begin.elapsed() < LIFE {
-        thread::sleep(POLL_INTERVAL);
-    }
+    wait_until(LIFE, POLL_INTERVAL, || over.load(Ordering::Relaxed));
     Ok(())
 }
 

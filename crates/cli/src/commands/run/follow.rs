@@ -1,14 +1,15 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, ReadEnd, Seq};
 use skillrun_model::interaction::Pending;
@@ -156,16 +157,9 @@ pub(crate) fn follow(
 
 /// Whether a planned run exists. Another process may be about to create it.
 fn is_there(owner: &OwnerProcess, run: RunId) -> bool {
-    let begin = Instant::now();
-    loop {
-        if owner.runtime.log().head(run).is_ok_and(|head| head.next_seq > Seq(1)) {
-            return true;
-        }
-        if begin.elapsed() > RETRY_CREATION_TIMEOUT {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(RETRY_CREATION_TIMEOUT, Duration::from_millis(20), || {
+        owner.runtime.log().head(run).is_ok_and(|head| head.next_seq > Seq(1))
+    })
 }
 
 /// Why following stops.
