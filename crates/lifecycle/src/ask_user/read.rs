@@ -1,11 +1,11 @@
 //! Reads the content of an envelope, leniently where that is harmless.
 //!
-//! The YAML comes from a model. Size, depth, count and aliases are bounded, so that the worst text costs little.
+//! The YAML comes from a model. `- no` is an option to show to the user, not `false`.
 
 use super::{Ask, AskNote, ROOT_KEY, Reading};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+use skillrun_base::yaml::{self, YamlSize};
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind};
 use skillrun_parse::text::json::decode_object;
 
@@ -63,32 +63,7 @@ fn read_only_key(mut root: Map<String, Value>) -> Option<Content> {
 }
 
 fn yaml_mapping(text: &str) -> Option<Map<String, Value>> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 20_000,
-            max_nodes: 10_000,
-            max_depth: 32,
-            flow_nesting_limit: 32,
-            max_documents: 1,
-            max_anchors: 16,
-            max_aliases: 16,
-            max_merge_keys: 16,
-            max_recorded_anchor_events: 20_000,
-            max_recorded_anchor_bytes: 4 * MAX_BYTES,
-            max_total_scalar_bytes: 4 * MAX_BYTES,
-        },
-        // One alias may stand for a scalar of almost the whole size, so few replays are already too many.
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 100,
-            max_replay_stack_depth: 4,
-        },
-        // `- no` is an option to show to the user, not `false`.
-        strict_booleans: true,
-        merge_keys: MergeKeyPolicy::AsOrdinary,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(text, options).ok()
+    yaml::parse(text, MAX_BYTES, YamlSize::Page).ok()
 }
 
 /// None when there is neither `kind` nor `prompt`.

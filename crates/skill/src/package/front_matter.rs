@@ -16,7 +16,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+use skillrun_base::yaml::{self, YamlSize};
 
 use super::finding::{FindingKind, Findings};
 use super::name;
@@ -105,10 +105,10 @@ fn read_yaml(yaml: &str, findings: &mut Findings<'_>) -> Option<Map<String, Valu
         findings.add(FindingKind::FrontMatterNotYaml, message);
         return None;
     }
-    match parse_yaml(yaml) {
+    match yaml::parse::<Option<Map<String, Value>>>(yaml, HEAD_MAX, YamlSize::Page) {
         Ok(fields) => Some(fields.unwrap_or_default()),
         Err(error) => {
-            let error = shorten(&error.split_whitespace().collect::<Vec<_>>().join(" "));
+            let error = shorten(&error);
             findings.add(
                 FindingKind::FrontMatterNotYaml,
                 format!("the front matter is not valid YAML ({error}); a value with a colon in it needs quotes"),
@@ -116,34 +116,6 @@ fn read_yaml(yaml: &str, findings: &mut Findings<'_>) -> Option<Map<String, Valu
             Some(read_plain_lines(yaml)).filter(|fields| !fields.is_empty())
         }
     }
-}
-
-fn parse_yaml(yaml: &str) -> Result<Option<Map<String, Value>>, String> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 20_000,
-            max_nodes: 10_000,
-            max_depth: 32,
-            flow_nesting_limit: 32,
-            max_documents: 1,
-            max_anchors: 16,
-            max_aliases: 16,
-            max_merge_keys: 16,
-            max_recorded_anchor_events: 20_000,
-            max_recorded_anchor_bytes: 4 * HEAD_MAX,
-            max_total_scalar_bytes: 4 * HEAD_MAX,
-        },
-        // One alias may stand for a scalar of almost the whole size, so few replays are enough to be too many.
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 100,
-            max_replay_stack_depth: 4,
-        },
-        strict_booleans: true,
-        merge_keys: MergeKeyPolicy::AsOrdinary,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| error.to_string())
 }
 
 /// What can be had from lines `key: value` when YAML cannot be: the usual fault is a colon inside a description.

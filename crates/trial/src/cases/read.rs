@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
-use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
 use skillrun_base::files::{self, FileReadError};
+use skillrun_base::yaml::{self, YamlSize};
 use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::{Case, CaseAnswer, CasePlace, CasesError, CasesProblem, Expect};
@@ -104,31 +104,7 @@ fn json(text: &str) -> Result<Value, CasesProblem> {
 }
 
 fn yaml(text: &str) -> Result<Value, CasesProblem> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 400_000,
-            max_nodes: 200_000,
-            max_depth: 64,
-            flow_nesting_limit: 64,
-            max_documents: 1,
-            max_anchors: 16,
-            max_aliases: 64,
-            max_merge_keys: 16,
-            max_recorded_anchor_events: 10_000,
-            max_recorded_anchor_bytes: 1 << 20,
-            max_total_scalar_bytes: 16 << 20,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 1_000,
-            max_replay_stack_depth: 4,
-        },
-        // An answer `no` is something to say, not `false`.
-        strict_booleans: true,
-        merge_keys: MergeKeyPolicy::AsOrdinary,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| CasesProblem::NotYaml(words(&error.to_string())))
+    yaml::parse(text, BYTES_MAX as usize, YamlSize::List).map_err(CasesProblem::NotYaml)
 }
 
 fn case(value: Value, folder: &Path) -> Result<Case, At> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Map, Value};
-use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
 use signal_hook::consts::FORBIDDEN;
+use skillrun_base::yaml::{self, YamlSize};
 
 use super::{
     Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, Marker, Part, Place, Script, ScriptError, ScriptProblem, Tool,
@@ -14,8 +14,7 @@ use super::{
 };
 use crate::scripted::session;
 
-/// Longest part of the YAML reader's words that is passed on, and of a script's own.
-const WORDS_MAX: usize = 300;
+/// Longest part of a script's own words that is passed on.
 const NAME_MAX: usize = 40;
 
 /// An act that sleeps for longer would outlive the process.
@@ -26,7 +25,8 @@ pub(super) fn script(yaml: &str) -> Result<Script, ScriptError> {
     if yaml.len() > MAX_BYTES {
         return Err(whole(ScriptProblem::TooLarge));
     }
-    let root = parse(yaml).map_err(|words| whole(ScriptProblem::NotYaml(words)))?;
+    let root = yaml::parse(yaml, MAX_BYTES, YamlSize::List);
+    let root = root.map_err(|words| whole(ScriptProblem::NotYaml(words)))?;
     let (session, list) = split(root).map_err(whole)?;
     if list.is_empty() {
         return Err(whole(ScriptProblem::NoTurn));
@@ -47,38 +47,6 @@ pub(super) fn script(yaml: &str) -> Result<Script, ScriptError> {
         turns.push(turn(acts, number)?);
     }
     Ok(Script { session, turns })
-}
-
-fn parse(yaml: &str) -> Result<Value, String> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 400_000,
-            max_nodes: 200_000,
-            max_depth: 64,
-            flow_nesting_limit: 64,
-            max_documents: 1,
-            max_anchors: 16,
-            max_aliases: 64,
-            max_merge_keys: 16,
-            max_recorded_anchor_events: 10_000,
-            max_recorded_anchor_bytes: 2 * MAX_BYTES,
-            max_total_scalar_bytes: 4 * MAX_BYTES,
-        },
-        // Enough to use a turn twice, and far from what a bomb needs.
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 1_000,
-            max_replay_stack_depth: 4,
-        },
-        // `say: no` is something to say, not `false`.
-        strict_booleans: true,
-        merge_keys: MergeKeyPolicy::AsOrdinary,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
-        let words = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        words.chars().take(WORDS_MAX).collect()
-    })
 }
 
 /// The session's name and the list of turns.
