@@ -13,7 +13,6 @@ mod tests;
 
 use std::fmt;
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};

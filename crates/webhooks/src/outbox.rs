@@ -2,8 +2,7 @@
 //! afterwards. Each is one record as JSON, written atomically, and on the disk before it is acted upon.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
