@@ -4,8 +4,10 @@
 //! - [`whole_file`]: replaces files as a whole, with an explicit choice of what is synced.
 //! - [`file_lock`]: locks between processes. [`sync`]: locks between threads.
 //! - [`wait`]: waits for a condition, and retries, with a time limit.
-//! - [`yaml`]: YAML with limits against hostile text. [`suggest`]: "did you mean".
+//! - [`fields`]: reads TOML, JSON and YAML field by field. [`yaml`]: YAML with limits against hostile text.
+//! - [`suggest`]: "did you mean".
 
+pub mod fields;
 pub mod file_lock;
 pub mod files;
 pub mod suggest;

@@ -12,6 +12,14 @@ pub fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     near.filter(|(distance, _)| *distance <= allowed).min().map(|(_, word)| word)
 }
 
+/// The end of a message about a word that is not known: what was probably meant, or all words that are known.
+pub fn hint(suggestion: Option<&str>, known: &[String]) -> String {
+    match suggestion {
+        Some(word) => format!("; did you mean \"{word}\"?"),
+        None => format!("; the known ones are: {}", known.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

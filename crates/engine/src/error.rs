@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+use skillrun_base::fields::FieldProblem;
 use skillrun_base::files::{FileProblem, FileReadError};
+use skillrun_base::suggest::hint;
 use skillrun_model::{Classified, ErrorClass};
 
 use crate::descriptor::DescriptorOrigin;
@@ -54,17 +56,9 @@ pub enum LoadErrorKind {
     Io(String),
     #[error(transparent)]
     File(FileProblem),
-    #[error("is not TOML: {0}")]
-    Syntax(String),
-    #[error("there is no such key{}", hint(suggestion, known))]
-    UnknownKey { suggestion: Option<String>, known: Vec<String> },
-    #[error("must be {expected}, and is {found}")]
-    WrongType { expected: &'static str, found: &'static str },
-    #[error("is missing")]
-    Missing,
-    #[error("\"{given}\" is not known here{}", hint(suggestion, known))]
-    UnknownWord { given: String, suggestion: Option<String>, known: Vec<String> },
-    #[error("there is no placeholder {{{{{given}}}}}{}", hint(suggestion, known))]
+    #[error(transparent)]
+    Field(#[from] FieldProblem),
+    #[error("there is no placeholder {{{{{given}}}}}{}", hint(suggestion.as_deref(), known))]
     UnknownPlaceholder { given: String, suggestion: Option<String>, known: Vec<String> },
     #[error("{{{{ has no }}}} on its line")]
     OpenPlaceholder,
@@ -72,8 +66,6 @@ pub enum LoadErrorKind {
     Misplaced { name: &'static str, reason: &'static str },
     #[error("must have {{{{{0}}}}} in it, once")]
     Lacks(&'static str),
-    #[error("{0}")]
-    Unusable(String),
 }
 
 impl From<FileReadError> for LoadErrorKind {
@@ -85,17 +77,10 @@ impl From<FileReadError> for LoadErrorKind {
     }
 }
 
-fn hint(suggestion: &Option<String>, known: &[String]) -> String {
-    match suggestion {
-        Some(word) => format!("; did you mean \"{word}\"?"),
-        None => format!("; the known ones are: {}", known.join(", ")),
-    }
-}
-
 /// Why there is no engine with a given name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GetError {
-    #[error("there is no engine \"{given}\"{}", hint(suggestion, known))]
+    #[error("there is no engine \"{given}\"{}", hint(suggestion.as_deref(), known))]
     Unknown { given: String, suggestion: Option<String>, known: Vec<String> },
     #[error("the engine \"{name}\" cannot be used: {error}")]
     Broken {
@@ -121,7 +106,7 @@ mod tests {
     /// Found by fuzzing: the message was as long as the faulty text in the file.
     #[test]
     fn an_error_message_has_a_bounded_length() {
-        let kind = LoadErrorKind::UnknownWord { given: "é".repeat(100_000), suggestion: None, known: Vec::new() };
+        let kind = FieldProblem::UnknownWord { given: "é".repeat(100_000), suggestion: None, known: Vec::new() }.into();
         let key = Some("k".repeat(100_000));
         let error = LoadError { origin: DescriptorOrigin::Shipped("x.toml"), line: Some(1), key, kind };
         let words = error.to_string();

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use skillrun_base::fields::FieldProblem;
 use skillrun_base::files;
 use skillrun_base::suggest::closest;
 
@@ -83,7 +84,7 @@ impl Engines {
                 }
                 None => {
                     let message = "a file must be named after its engine, with lower-case letters, digits, - and _";
-                    self.stray.push(whole_file(path, LoadErrorKind::Unusable(message.to_owned())));
+                    self.stray.push(whole_file(path, FieldProblem::Unusable(message.to_owned()).into()));
                 }
             }
         }

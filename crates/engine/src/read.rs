@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use skillrun_base::fields::{line_of, parse_toml};
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ProfileId, StdinKind, Wiring};
@@ -13,7 +14,7 @@ use crate::descriptor::{
     Protocol, SkillFolders, VersionRule,
 };
 use crate::error::LoadError;
-use crate::keys::{self, KeyResult, Section, Value};
+use crate::keys::{KeyResult, Section, Value};
 
 mod account;
 mod argv;
@@ -31,41 +32,38 @@ pub(crate) fn read(
     origin: &DescriptorOrigin,
 ) -> std::result::Result<Descriptor, Box<LoadError>> {
     document(text, name, origin).map_err(|problem| {
-        let line = problem.at.map(|at| keys::line_of(text, at));
-        Box::new(LoadError { origin: origin.clone(), line, key: problem.key, kind: problem.kind })
+        let line = problem.at.map(|at| line_of(text, at));
+        Box::new(LoadError { origin: origin.clone(), line, key: problem.key, kind: problem.problem })
     })
 }
 
 fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult<Descriptor> {
-    let document = keys::parse(text)?;
-    let root = Section::root(
-        document.get_ref(),
-        &[
-            "name",
-            "title",
-            "profile",
-            "continuation",
-            "wiring",
-            "stdin",
-            "notes",
-            "executable",
-            "version",
-            "start",
-            "resume",
-            "prompt",
-            "permission",
-            "environment",
-            "network",
-            "files",
-            "skills",
-            "install",
-            "login",
-            "gateway",
-            "probe",
-            "snapshot",
-            "process",
-        ],
-    )?;
+    let document = parse_toml(text)?;
+    let root = Section::toml(document.get_ref()).with_known(&[
+        "name",
+        "title",
+        "profile",
+        "continuation",
+        "wiring",
+        "stdin",
+        "notes",
+        "executable",
+        "version",
+        "start",
+        "resume",
+        "prompt",
+        "permission",
+        "environment",
+        "network",
+        "files",
+        "skills",
+        "install",
+        "login",
+        "gateway",
+        "probe",
+        "snapshot",
+        "process",
+    ])?;
     let name = name(&root, file_name)?;
     let continuation = continuation(&root.required("continuation")?)?;
     let wiring = match root.get("wiring") {
