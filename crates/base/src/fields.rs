@@ -123,8 +123,10 @@ impl<'a, K: From<FieldProblem>> Section<'a, K> {
         self.fields
     }
 
+    /// None if the field is left out; `null` is how some write that in JSON and YAML.
     pub fn get(&self, name: &str) -> Option<Field<'a, K>> {
-        self.fields.iter().find(|(known, _, _)| *known == name).map(|(_, _, field)| field.clone())
+        let (_, _, field) = self.fields.iter().find(|(known, _, _)| *known == name)?;
+        (!matches!(field.source, Source::Json(Value::Null))).then(|| field.clone())
     }
 
     pub fn required(&self, name: &str) -> Result<Field<'a, K>, FieldError<K>> {
@@ -337,17 +339,22 @@ impl<'a, K: From<FieldProblem>> Field<'a, K> {
 
     pub fn table(&self) -> Result<Section<'a, K>, FieldError<K>> {
         match self.source {
+            Source::Toml(_) => self.table_or("a table"),
+            Source::Json(_) => self.table_or("a mapping"),
+        }
+    }
+
+    pub fn table_or(&self, expected: &'static str) -> Result<Section<'a, K>, FieldError<K>> {
+        match self.source {
             Source::Toml(DeValue::Table(table)) => Ok(Section::of_table(self.key.clone(), self.at, table)),
             Source::Json(Value::Object(map)) => {
                 let field = |(name, value): (&'a String, &'a Value)| {
                     (name.as_str(), None, Self::new(joined(&self.key, name), None, Source::Json(value)))
                 };
-                // `null` is how some write that a field is left out.
-                let fields = map.iter().filter(|(_, value)| !value.is_null()).map(field).collect();
+                let fields = map.iter().map(field).collect();
                 Ok(Section { key: self.key.clone(), at: None, fields })
             }
-            Source::Toml(_) => Err(self.wrong_type("a table")),
-            Source::Json(_) => Err(self.wrong_type("a mapping")),
+            Source::Toml(_) | Source::Json(_) => Err(self.wrong_type(expected)),
         }
     }
 
@@ -399,7 +406,7 @@ mod tests {
             let root = root.with_known(&["name", "slots"]).expect("both are known");
             assert_eq!(root.required("name").expect("it is there").text(), Ok("x".to_owned()));
             let slots = root.required("slots").expect("it is there");
-            let slots = slots.section(&["total", "list", "rate", "is_on", "large"]).expect("all are known");
+            let slots = slots.section(&["total", "list", "rate", "is_on", "large", "none"]).expect("all are known");
             let get = |name: &str| slots.get(name).expect("it is there");
             assert_eq!((get("total").number(), get("total").as_number()), (Ok(3), Some(3.0)));
             assert_eq!((get("rate").as_number(), get("rate").as_integer()), (Some(0.5), None));

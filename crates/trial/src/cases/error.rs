@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use skillrun_base::fields::FieldProblem;
 use skillrun_base::files::FileProblem;
 
 #[derive(Debug, thiserror::Error)]
@@ -45,20 +46,12 @@ pub enum CasesProblem {
     Io(std::io::Error),
     #[error(transparent)]
     File(FileProblem),
-    #[error("is not YAML: {0}")]
-    NotYaml(String),
-    #[error("is not JSON: {0}")]
-    NotJson(String),
-    #[error("must be {0}")]
-    MustBe(&'static str),
+    #[error(transparent)]
+    Field(#[from] FieldProblem),
     #[error("contains no cases")]
     NoCase,
     #[error("has more than {0}")]
     TooMany(&'static str),
-    #[error("is missing")]
-    Missing,
-    #[error("there is no such key; the known keys are {0}")]
-    UnknownKey(String),
     #[error("case {0} has the same name")]
     SameName(usize),
     #[error("there is no code \"{0}\"; `skillrun explain` lists them")]

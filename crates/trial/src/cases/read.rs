@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
+use skillrun_base::fields::{Field, FieldError, FieldProblem};
 use skillrun_base::files::{self, FileReadError};
 use skillrun_base::yaml::{self, YamlSize};
 use skillrun_model::{ExecutionMode, RunStatus};
@@ -64,10 +65,8 @@ fn whole(path: &Path, problem: CasesProblem) -> CasesError {
 /// The cases in a text, which is JSON where the path says so. Looks at no other file.
 pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
     let is_json = path.extension().is_some_and(|extension| extension == "json");
-    let root = if is_json { json(text) } else { yaml(text) }.map_err(|problem| whole(path, problem))?;
-    let Value::Array(list) = root else {
-        return Err(whole(path, CasesProblem::MustBe("a list of cases")));
-    };
+    let root = if is_json { json(text) } else { yaml(text) }.map_err(|problem| whole(path, problem.into()))?;
+    let list = CaseField::json(&root).list_or("a list of cases").map_err(|error| whole(path, error.problem))?;
     if list.is_empty() {
         return Err(whole(path, CasesProblem::NoCase));
     }
@@ -76,171 +75,133 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut cases: Vec<Case> = Vec::with_capacity(list.len());
-    for (value, number) in list.into_iter().zip(1..) {
-        let name = value.get("name").and_then(Value::as_str).filter(|name| is_name(name)).map(str::to_owned);
-        let at = |(key, problem): At| CasesError {
+    for (field, number) in list.into_iter().zip(1..) {
+        let name = field.value().and_then(|value| value["name"].as_str()).filter(|name| is_name(name));
+        let at = |error: CaseFieldError| CasesError {
             path: path.to_owned(),
-            place: CasePlace::Case { number, name: name.clone(), key },
-            problem,
+            place: CasePlace::Case { number, name: name.map(str::to_owned), key: error.key.map(|key| short(&key)) },
+            problem: error.problem,
         };
-        let case = case(value, folder).map_err(at)?;
+        let case = case(&field, folder).map_err(at)?;
         if let Some(before) = cases.iter().position(|other| other.name == case.name) {
-            return Err(at((Some("name".to_owned()), CasesProblem::SameName(before + 1))));
+            return Err(at(field.with_key("name").problem(CasesProblem::SameName(before + 1))));
         }
         cases.push(case);
     }
     Ok(cases)
 }
 
-/// A problem and the key it is at.
-type At = (Option<String>, CasesProblem);
+type CaseField<'a> = Field<'a, CasesProblem>;
+type CaseFieldError = FieldError<CasesProblem>;
 
-fn at(key: &str) -> impl FnOnce(CasesProblem) -> At {
-    move |problem| (Some(key.to_owned()), problem)
+fn json(text: &str) -> Result<Value, FieldProblem> {
+    let syntax = |error: serde_json::Error| FieldProblem::Syntax { format: "JSON", message: words(&error.to_string()) };
+    serde_json::from_str(text).map_err(syntax)
 }
 
-fn json(text: &str) -> Result<Value, CasesProblem> {
-    serde_json::from_str(text).map_err(|error| CasesProblem::NotJson(words(&error.to_string())))
+fn yaml(text: &str) -> Result<Value, FieldProblem> {
+    let syntax = |message| FieldProblem::Syntax { format: "YAML", message };
+    yaml::parse(text, BYTES_MAX as usize, YamlSize::List).map_err(syntax)
 }
 
-fn yaml(text: &str) -> Result<Value, CasesProblem> {
-    yaml::parse(text, BYTES_MAX as usize, YamlSize::List).map_err(CasesProblem::NotYaml)
-}
-
-fn case(value: Value, folder: &Path) -> Result<Case, At> {
-    let mut fields = object(value, "a mapping with a name").map_err(|problem| (None, problem))?;
-    known(&fields, CASE_KEYS, "")?;
-    let mut take = |key: &str| fields.shift_remove(key).filter(|value| !value.is_null());
-    let name = match take("name") {
-        Some(Value::String(name)) if is_name(&name) => name,
-        Some(_) => return Err(at("name")(CasesProblem::MustBe("one line of 1 to 100 characters"))),
-        None => return Err(at("name")(CasesProblem::Missing)),
+fn case(field: &CaseField<'_>, folder: &Path) -> Result<Case, CaseFieldError> {
+    let fields = field.table_or("a mapping with a name")?.with_known(CASE_KEYS)?;
+    let name = fields.required("name")?;
+    let name =
+        name.as_str().filter(|name| is_name(name)).ok_or_else(|| name.wrong("one line of 1 to 100 characters"))?;
+    let mapping = |key: &str| fields.get(key).map_or_else(|| Ok(Map::new()), |field| mapping(&field));
+    let files = fields.get("files").map_or_else(|| Ok(Vec::new()), |files| files.entries())?;
+    let files = files.into_iter().map(|(slot, file)| Ok((slot, relative(&file, folder)?)));
+    let mode = |field: CaseField<'_>| {
+        let mode = field.as_str().and_then(|word| word.parse::<ExecutionMode>().ok());
+        mode.ok_or_else(|| field.wrong("auto or interactive"))
     };
-    let mut mapping = |key: &str| match take(key) {
-        None => Ok(Map::new()),
-        Some(value) => object(value, "a mapping").map_err(at(key)),
-    };
-    let (input, parameter) = (mapping("input")?, mapping("parameter")?);
-    let files = mapping("files")?.into_iter().map(|(slot, file)| {
-        let file = relative(&file, folder).map_err(at(&format!("files.{slot}")))?;
-        Ok((slot, file))
-    });
-    let files = files.collect::<Result<BTreeMap<String, PathBuf>, At>>()?;
-    let mode = match take("mode") {
-        None => None,
-        Some(value) => {
-            let word = value.as_str().and_then(|word| word.parse::<ExecutionMode>().ok());
-            Some(word.ok_or_else(|| at("mode")(CasesProblem::MustBe("auto or interactive")))?)
-        }
-    };
-    let script = take("script").map(|script| relative(&script, folder)).transpose().map_err(at("script"))?;
-    let replies = take("replies").map_or_else(|| Ok(Vec::new()), replies)?;
-    let expect = take("expect").map_or_else(|| Ok(Expect::default()), expect)?;
-    Ok(Case { name, input, parameter, files, mode, replies, expect, script })
+    Ok(Case {
+        name: name.to_owned(),
+        input: mapping("input")?,
+        parameter: mapping("parameter")?,
+        files: files.collect::<Result<BTreeMap<String, PathBuf>, CaseFieldError>>()?,
+        mode: fields.get("mode").map(mode).transpose()?,
+        script: fields.get("script").map(|script| relative(&script, folder)).transpose()?,
+        replies: fields.get("replies").map_or_else(|| Ok(Vec::new()), |field| replies(&field))?,
+        expect: fields.get("expect").map_or_else(|| Ok(Expect::default()), |field| expect(&field))?,
+    })
 }
 
-fn replies(value: Value) -> Result<Vec<CaseAnswer>, At> {
-    let list = list(value, "a list of answers").map_err(at("replies"))?;
+fn replies(field: &CaseField<'_>) -> Result<Vec<CaseAnswer>, CaseFieldError> {
+    let list = field.list_or("a list of answers")?;
     if list.len() > REPLIES_MAX {
-        return Err(at("replies")(CasesProblem::TooMany("100 answers")));
+        return Err(field.problem(CasesProblem::TooMany("100 answers")));
     }
-    list.into_iter().zip(1..).map(|(value, number)| reply(value, &format!("replies, answer {number}"))).collect()
+    list.into_iter()
+        .zip(1..)
+        .map(|(field, number)| reply(&field.with_key(format!("replies, answer {number}"))))
+        .collect()
 }
 
-fn reply(value: Value, place: &str) -> Result<CaseAnswer, At> {
+fn reply(field: &CaseField<'_>) -> Result<CaseAnswer, CaseFieldError> {
     const SHAPE: &str = "a text, or a mapping with to and text";
-    if let Value::String(text) = value {
-        return Ok(CaseAnswer::Next(text));
+    if let Some(text) = field.as_str() {
+        return Ok(CaseAnswer::Next(text.to_owned()));
     }
-    let mut fields = object(value, SHAPE).map_err(at(place))?;
-    known(&fields, REPLY_KEYS, place)?;
-    match (fields.shift_remove("to"), fields.shift_remove("text")) {
-        (Some(Value::String(question)), Some(Value::String(text))) => {
-            let question = RegexBuilder::new(&question).case_insensitive(true).size_limit(REGEX_MAX).build();
-            let not_regex = |error: regex::Error| at(place)(CasesProblem::NotRegex(words(&error.to_string())));
-            Ok(CaseAnswer::To { question: question.map_err(not_regex)?, text })
-        }
-        (_, _) => Err(at(place)(CasesProblem::MustBe(SHAPE))),
-    }
+    let fields = field.table_or(SHAPE)?.with_known(REPLY_KEYS)?;
+    let text = |name: &str| fields.get(name).and_then(|field| field.as_str());
+    let (Some(question), Some(text)) = (text("to"), text("text")) else { return Err(field.wrong(SHAPE)) };
+    let question = RegexBuilder::new(question).case_insensitive(true).size_limit(REGEX_MAX).build();
+    let not_regex = |error: regex::Error| field.problem(CasesProblem::NotRegex(words(&error.to_string())));
+    Ok(CaseAnswer::To { question: question.map_err(not_regex)?, text: text.to_owned() })
 }
 
-fn expect(value: Value) -> Result<Expect, At> {
-    let mut fields = object(value, "a mapping").map_err(at("expect"))?;
-    known(&fields, EXPECT_KEYS, "expect")?;
-    let mut take = |key: &str| fields.shift_remove(key).filter(|value| !value.is_null());
-    let error = match take("error") {
-        None => None,
-        Some(Value::String(word)) => {
-            let unknown = |_| at("expect.error")(CasesProblem::UnknownCode(short(&word, NAME_MAX)));
-            Some(word.parse().map_err(unknown)?)
-        }
-        Some(_) => return Err(at("expect.error")(CasesProblem::MustBe("a code"))),
+fn expect(field: &CaseField<'_>) -> Result<Expect, CaseFieldError> {
+    let fields = field.section(EXPECT_KEYS)?;
+    let error = |field: &CaseField<'_>| {
+        let word = field.as_str().ok_or_else(|| field.wrong("a code"))?;
+        word.parse().map_err(|_| field.problem(CasesProblem::UnknownCode(short(word))))
     };
-    let status = match take("status") {
+    let error = fields.get("error").map(|field| Ok((error(&field)?, field))).transpose()?;
+    let status = match fields.get("status") {
         // Only a failed run has an error.
         None if error.is_some() => RunStatus::Failed,
         None => RunStatus::Succeeded,
-        Some(value) => {
-            let named = |status: &&RunStatus| value.as_str() == Some(status.as_str());
-            let wrong = || at("expect.status")(CasesProblem::MustBe("succeeded, failed or waiting_user"));
-            *STATUSES.iter().find(named).ok_or_else(wrong)?
+        Some(field) => {
+            let named = |status: &&RunStatus| field.as_str() == Some(status.as_str());
+            *STATUSES.iter().find(named).ok_or_else(|| field.wrong("succeeded, failed or waiting_user"))?
         }
     };
-    if error.is_some() && status != RunStatus::Failed {
-        return Err(at("expect.error")(CasesProblem::MustBe("left out where the status is not failed")));
+    if let Some((_, field)) = error.as_ref().filter(|_| status != RunStatus::Failed) {
+        return Err(field.wrong("left out where the status is not failed"));
     }
-    let output = take("output").map(|output| object(output, "a mapping")).transpose().map_err(at("expect.output"))?;
-    let artifacts = take("artifacts").map_or_else(|| Ok(Vec::new()), artifacts).map_err(at("expect.artifacts"))?;
-    let max_duration = match take("max_duration_sec") {
-        None => None,
-        Some(value) => {
-            let duration = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            let wrong = || at("expect.max_duration_sec")(CasesProblem::MustBe("a number of seconds above 0"));
-            Some(duration.filter(|duration| !duration.is_zero()).ok_or_else(wrong)?)
-        }
+    let duration = |field: CaseField<'_>| {
+        let duration = field.as_number().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        duration.filter(|duration| !duration.is_zero()).ok_or_else(|| field.wrong("a number of seconds above 0"))
     };
-    Ok(Expect { status, error, output, artifacts, max_duration })
+    Ok(Expect {
+        status,
+        error: error.map(|(code, _)| code),
+        output: fields.get("output").map(|field| mapping(&field)).transpose()?,
+        artifacts: fields.get("artifacts").map_or_else(|| Ok(Vec::new()), |field| artifacts(&field))?,
+        max_duration: fields.get("max_duration_sec").map(duration).transpose()?,
+    })
 }
 
-fn artifacts(value: Value) -> Result<Vec<String>, CasesProblem> {
+fn artifacts(field: &CaseField<'_>) -> Result<Vec<String>, CaseFieldError> {
     const SHAPE: &str = "a list of paths, as in the result of a run";
-    let list = list(value, SHAPE)?;
+    let list = field.list_or(SHAPE)?;
     if list.len() > ARTIFACTS_MAX {
-        return Err(CasesProblem::TooMany("1000 paths"));
+        return Err(field.problem(CasesProblem::TooMany("1000 paths")));
     }
-    let path = |value: Value| value.as_str().filter(|path| !path.is_empty()).map(str::to_owned);
-    list.into_iter().map(|value| path(value).ok_or(CasesProblem::MustBe(SHAPE))).collect()
+    let path = |field: &CaseField<'_>| field.as_str().filter(|path| !path.is_empty()).map(str::to_owned);
+    list.iter().map(|one| path(one).ok_or_else(|| field.wrong(SHAPE))).collect()
 }
 
-fn known(fields: &Map<String, Value>, keys: &[&str], place: &str) -> Result<(), At> {
-    let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) else { return Ok(()) };
-    let key = short(key, NAME_MAX);
-    let key = if place.is_empty() { key } else { format!("{place}.{key}") };
-    Err((Some(key), CasesProblem::UnknownKey(keys.join(", "))))
-}
-
-fn object(value: Value, shape: &'static str) -> Result<Map<String, Value>, CasesProblem> {
-    match value {
-        Value::Object(fields) => Ok(fields),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(CasesProblem::MustBe(shape))
-        }
-    }
-}
-
-fn list(value: Value, shape: &'static str) -> Result<Vec<Value>, CasesProblem> {
-    match value {
-        Value::Array(list) => Ok(list),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(CasesProblem::MustBe(shape))
-        }
-    }
+fn mapping(field: &CaseField<'_>) -> Result<Map<String, Value>, CaseFieldError> {
+    field.value().and_then(Value::as_object).cloned().ok_or_else(|| field.wrong("a mapping"))
 }
 
 /// A path, relative to the folder of the cases.
-fn relative(value: &Value, folder: &Path) -> Result<PathBuf, CasesProblem> {
-    let path = value.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
-    path.map(|path| folder.join(path)).ok_or(CasesProblem::MustBe("a path"))
+fn relative(field: &CaseField<'_>, folder: &Path) -> Result<PathBuf, CaseFieldError> {
+    let path = field.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
+    path.map(|path| folder.join(path)).ok_or_else(|| field.wrong("a path"))
 }
 
 fn is_name(name: &str) -> bool {
@@ -248,11 +209,11 @@ fn is_name(name: &str) -> bool {
     !name.trim().is_empty() && length <= NAME_MAX && !name.chars().any(char::is_control)
 }
 
-fn short(text: &str, max: usize) -> String {
-    text.chars().take(max).collect()
+fn short(text: &str) -> String {
+    text.chars().take(NAME_MAX).collect()
 }
 
 /// The error message of a library, on one line.
 fn words(text: &str) -> String {
-    short(&text.split_whitespace().collect::<Vec<_>>().join(" "), WORDS_MAX)
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WORDS_MAX).collect()
 }

@@ -64,7 +64,7 @@ fn json_and_yaml_say_the_same() {
 #[test]
 fn errors_name_the_file_and_the_place() {
     let cases = [
-        ("{}", ": must be a list of cases"),
+        ("{}", ": must be a list of cases, and is a mapping"),
         ("[]", ": contains no cases"),
         ("- a: [", ": is not YAML: "),
         ("- text", ": case 1: must be a mapping with a name"),
@@ -72,9 +72,9 @@ fn errors_name_the_file_and_the_place() {
         ("- {name: \"a\\nb\"}", "name: must be one line of 1 to 100 characters"),
         ("- {name: ' '}", "name: must be one line of 1 to 100 characters"),
         ("- {name: a}\n- {name: b}\n- {name: a}", ": case 3 \"a\", name: case 1 has the same name"),
-        ("- {name: a, inputs: {}}", ": case 1 \"a\", inputs: there is no such key; the known keys are name, input, "),
+        ("- {name: a, inputs: {}}", ": case 1 \"a\", inputs: there is no such key; did you mean \"input\"?"),
         ("- {name: a, input: [1]}", ": case 1 \"a\", input: must be a mapping"),
-        ("- {name: a, mode: manual}", ": case 1 \"a\", mode: must be auto or interactive"),
+        ("- {name: a, mode: manual}", ": case 1 \"a\", mode: must be auto or interactive, and is \"manual\""),
         ("- {name: a, files: {t: 3}}", ": case 1 \"a\", files.t: must be a path"),
         ("- {name: a, replies: no}", ": case 1 \"a\", replies: must be a list of answers"),
         ("- {name: a, replies: [x, 3]}", "replies, answer 2: must be a text, or a mapping with to and text"),
@@ -82,11 +82,11 @@ fn errors_name_the_file_and_the_place() {
         ("- {name: a, replies: [{to: '(', text: b}]}", "replies, answer 1: is not a regular expression: "),
         (
             "- {name: a, replies: [{to: a, txt: b}]}",
-            "replies, answer 1.txt: there is no such key; the known keys are to, text",
+            "replies, answer 1.txt: there is no such key; did you mean \"text\"?",
         ),
         (
             "- {name: a, expect: {stat: x}}",
-            ": case 1 \"a\", expect.stat: there is no such key; the known keys are status, ",
+            ": case 1 \"a\", expect.stat: there is no such key; the known ones are: status, ",
         ),
         ("- {name: a, expect: {status: done}}", "expect.status: must be succeeded, failed or waiting_user"),
         ("- {name: a, expect: {status: canceled}}", "expect.status: must be succeeded, failed or waiting_user"),
@@ -128,7 +128,7 @@ fn files_that_a_case_names_are_there() {
     fs::write(folder.path().join("s.yaml"), "").unwrap();
     assert_eq!(read(&path).unwrap().len(), 2);
     let error = read(folder.path()).unwrap_err().to_string();
-    assert!(error.ends_with(": is not a file"), "{error}");
+    assert!(error.ends_with(": is not an ordinary file"), "{error}");
 }
 
 #[test]
