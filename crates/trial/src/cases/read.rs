@@ -158,7 +158,7 @@ fn expect(field: &CaseField<'_>) -> Result<Expect, CaseFieldError> {
         let word = field.as_str().ok_or_else(|| field.wrong("a code"))?;
         word.parse().map_err(|_| field.problem(CasesProblem::UnknownCode(short(word))))
     };
-    let error = fields.get("error").map(|field| Ok((error(&field)?, field))).transpose()?;
+    let error = fields.get("error").map(|field| error(&field).map(|code| (code, field))).transpose()?;
     let status = match fields.get("status") {
         // Only a failed run has an error.
         None if error.is_some() => RunStatus::Failed,
