@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use skillrun_base::fields::{Section, parse_toml};
 use skillrun_base::whole_file;
 use skillrun_engine::GetError;
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
@@ -106,14 +107,18 @@ fn check(
     surroundings: &ProcessContext,
     file: &ConfigFile,
 ) -> Result<(), SettingsError> {
-    let item = Item::Value(match &address.engine {
+    let value = match &address.engine {
         None => value.clone(),
         Some(engine) => Value::InlineTable(InlineTable::from_iter([(engine, value.clone())])),
-    });
+    };
+    let text = Table::from_iter([("value", value)]).to_string();
     let base = Base { folder: file.folder(), home: surroundings.home() };
-    let given = Given { key: address.key.as_str(), item: &item, base };
     let mut scratch = Settings::defaults(surroundings.clone(), file.clone());
-    scratch.set(address.key, &given).map_err(|Located { problem, .. }| SettingsError::Value(problem))
+    let checked = parse_toml(&text).and_then(|table| {
+        let field = Section::toml(table.get_ref()).required("value")?.with_key(address.key.as_str());
+        scratch.set(address.key, &Given { field, base })
+    });
+    checked.map_err(|Located { problem, .. }| SettingsError::Value(problem))
 }
 
 fn value(address: &Address, words: &[String], surroundings: &ProcessContext) -> Result<Value, SettingProblem> {

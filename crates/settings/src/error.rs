@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_base::fields::FieldProblem;
 use skillrun_base::files::FileProblem;
 use skillrun_evidence::PatternError;
 use skillrun_model::error_class::{Classified, ErrorClass, file_error_reason as reason};
@@ -72,8 +73,8 @@ impl Classified for SettingsError {
 /// What is wrong with a value or with a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingProblem {
-    #[error("is not TOML: {0}")]
-    Syntax(String),
+    #[error(transparent)]
+    Field(#[from] FieldProblem),
     #[error(transparent)]
     UnknownKey(#[from] UnknownKey),
     #[error("{key} must be {expected}, and is {found}")]

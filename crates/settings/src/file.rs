@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use skillrun_base::fields::{FieldProblem, Section, line_of, parse_toml};
 use skillrun_base::files::{self, FileProblem, FileReadError};
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::Document;
 
 use super::error::{SettingProblem, SettingsError};
 use super::given::{Base, Given, Located, wrong};
@@ -71,10 +72,8 @@ impl ConfigFile {
         Document::parse(text.to_owned()).map_err(|error| {
             // The parser gives hints of several lines, meant for an editor; one sentence is enough here.
             let message = error.message().lines().next().unwrap_or_default().to_owned();
-            self.in_file(
-                text,
-                Located { at: error.span().map(|span| span.start), problem: SettingProblem::Syntax(message) },
-            )
+            let problem = FieldProblem::Syntax { format: "TOML", message }.into();
+            self.in_file(text, Located { at: error.span().map(|span| span.start), key: None, problem })
         })
     }
 
@@ -84,37 +83,26 @@ impl ConfigFile {
     }
 }
 
-/// The number of the line, from 1, that contains a byte.
-fn line_of(text: &str, at: usize) -> usize {
-    let before = &text.as_bytes()[..at.min(text.len())];
-    before.iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
 impl Settings {
     /// Applies the settings of the file.
     pub(super) fn read(&mut self, text: &str) -> Result<(), SettingsError> {
         let file = self.file.clone();
-        let document = file.parse(text)?;
         let surroundings = self.surroundings.clone();
         let base = Base { folder: file.folder(), home: surroundings.home() };
-        self.read_table(document.as_table(), None, base).map_err(|located| file.in_file(text, located))
+        let document = parse_toml(text).map_err(|located| file.in_file(text, located))?;
+        self.read_table(Section::toml(document.get_ref()), base).map_err(|located| file.in_file(text, located))
     }
 
-    fn read_table(&mut self, table: &dyn TableLike, prefix: Option<&str>, base: Base<'_>) -> Result<(), Located> {
-        // In the order of the text, so that the first mistake is reported first.
-        let mut entries: Vec<(&str, &Item)> = table.iter().collect();
-        let at = |name: &str| table.key(name).and_then(|key| key.span()).map(|span| span.start);
-        entries.sort_by_key(|(name, _)| at(name));
-        for (name, item) in entries {
-            let full = prefix.map_or_else(|| name.to_owned(), |prefix| format!("{prefix}.{name}"));
-            if let Some(key) = Key::named(&full) {
-                self.set(key, &Given { key: &full, item, base })?;
+    fn read_table(&mut self, table: Section<'_, SettingProblem>, base: Base<'_>) -> Result<(), Located> {
+        for (name, at, field) in table.into_fields() {
+            if let Some(key) = Key::named(&field.key) {
+                self.set(key, &Given { field, base })?;
                 self.sources.insert(key, SettingSource::File);
-            } else if prefix.is_none() && Key::is_table(&full) {
-                let inner = item.as_table_like().ok_or_else(|| wrong(&full, item.span(), "a table", "not one"))?;
-                self.read_table(inner, Some(&full), base)?;
+            } else if field.key == name && Key::is_table(name) {
+                let inner = field.table().map_err(|_| wrong(&field, "a table", "not one"))?;
+                self.read_table(inner, base)?;
             } else {
-                return Err(Located { at: at(name), problem: UnknownKey::new(&full).into() });
+                return Err(Located { at, key: None, problem: UnknownKey::new(&field.key).into() });
             }
         }
         Ok(())

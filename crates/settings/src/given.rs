@@ -1,28 +1,21 @@
 //! A TOML value, and the types it can be read as. Every error names the key and what the value must be.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use skillrun_base::fields::{Field, FieldError};
 use skillrun_evidence::Patterns;
-use toml_edit::{Item, Value};
 
 use super::error::SettingProblem;
 
-/// Longest text that an error message quotes.
-const SHOWN_MAX: usize = 40;
 const DAY: f64 = 24.0 * 60.0 * 60.0;
 const GB: f64 = 1e9;
 /// Instead of a number of days.
 pub(super) const FOREVER: &str = "forever";
 
 /// What is wrong, and where in the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Located {
-    pub(super) at: Option<usize>,
-    pub(super) problem: SettingProblem,
-}
+pub(super) type Located = FieldError<SettingProblem>;
 
 type SettingResult<T> = std::result::Result<T, Located>;
 
@@ -34,21 +27,19 @@ pub(super) struct Base<'a> {
     pub(super) home: Option<&'a Path>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Given<'a> {
-    pub(super) key: &'a str,
-    pub(super) item: &'a Item,
+    pub(super) field: Field<'a, SettingProblem>,
     pub(super) base: Base<'a>,
 }
 
 impl Given<'_> {
     pub(super) fn wrong(&self, expected: impl Into<String>) -> Located {
-        let found = self.item.as_value().map_or_else(|| "a table".to_owned(), shown);
-        wrong(self.key, self.item.span(), expected, found)
+        wrong(&self.field, expected, self.field.shown())
     }
 
     pub(super) fn text(&self) -> SettingResult<String> {
-        let text = self.item.as_str().filter(|text| is_text(text)).map(str::to_owned);
+        let text = self.field.as_str().filter(|text| is_text(text)).map(str::to_owned);
         text.ok_or_else(|| self.wrong("a single-line string that is not empty"))
     }
 
@@ -59,14 +50,13 @@ impl Given<'_> {
     /// Regular expressions that compile.
     pub(super) fn patterns(&self) -> SettingResult<Vec<String>> {
         let texts = self.texts()?;
-        let at = self.item.span().map(|span| span.start);
-        let bad = |error| Located { at, problem: SettingProblem::Pattern { key: self.key.to_owned(), error } };
+        let bad = |error| self.field.problem(SettingProblem::Pattern { key: self.field.key.clone(), error });
         Patterns::new(&texts).map_err(bad)?;
         Ok(texts)
     }
 
     pub(super) fn path(&self) -> SettingResult<PathBuf> {
-        let path = self.item.as_str().and_then(|text| self.base.path(text));
+        let path = self.field.as_str().and_then(|text| self.base.path(text));
         path.ok_or_else(|| self.wrong(self.base.expected("a path")))
     }
 
@@ -75,18 +65,16 @@ impl Given<'_> {
     }
 
     pub(super) fn list<T>(&self, expected: &str, read: impl Fn(&str) -> Option<T>) -> SettingResult<Vec<T>> {
-        let array = self.item.as_array().ok_or_else(|| self.wrong(expected))?;
-        let one = |value: &Value| {
-            let read = value.as_str().and_then(&read);
-            read.ok_or_else(|| {
-                wrong(self.key, value.span(), expected, format!("a list that contains {}", shown(value)))
-            })
+        let list = self.field.list().map_err(|_| self.wrong(expected))?;
+        let one = |field: &Field<'_, SettingProblem>| {
+            let read = field.as_str().and_then(&read);
+            read.ok_or_else(|| wrong(field, expected, format!("a list that contains {}", field.shown())))
         };
-        array.iter().map(one).collect()
+        list.iter().map(one).collect()
     }
 
     pub(super) fn word<T: Copy>(&self, all: &[T], word: fn(T) -> &'static str) -> SettingResult<T> {
-        let given = self.item.as_str();
+        let given = self.field.as_str();
         all.iter().copied().find(|choice| Some(word(*choice)) == given).ok_or_else(|| {
             let words: Vec<_> = all.iter().map(|choice| format!("\"{}\"", word(*choice))).collect();
             self.wrong(words.join(" or "))
@@ -94,50 +82,40 @@ impl Given<'_> {
     }
 
     pub(super) fn flag(&self) -> SettingResult<bool> {
-        self.item.as_bool().ok_or_else(|| self.wrong("true or false"))
+        self.field.as_bool().ok_or_else(|| self.wrong("true or false"))
     }
 
     pub(super) fn count(&self, from: u32) -> SettingResult<u32> {
-        let count = self.item.as_integer().and_then(|number| u32::try_from(number).ok());
+        let count = self.field.as_integer().and_then(|number| u32::try_from(number).ok());
         count.filter(|count| *count >= from).ok_or_else(|| self.wrong(format!("a whole number from {from}")))
     }
 
-    fn number(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "no number of seconds, days or gigabytes is beyond 2^53")]
-        let whole = self.item.as_integer().map(|number| number as f64);
-        whole.or_else(|| self.item.as_float())
-    }
-
     pub(super) fn seconds(&self) -> SettingResult<Duration> {
-        let seconds = self.number().and_then(|number| Duration::try_from_secs_f64(number).ok());
+        let seconds = self.field.as_number().and_then(|number| Duration::try_from_secs_f64(number).ok());
         seconds.filter(|time| !time.is_zero()).ok_or_else(|| self.wrong("a number of seconds above 0"))
     }
 
     /// None: forever.
     pub(super) fn days(&self) -> SettingResult<Option<Duration>> {
-        if self.item.as_str() == Some(FOREVER) {
+        if self.field.as_str() == Some(FOREVER) {
             return Ok(None);
         }
-        let days = self.number().and_then(|number| Duration::try_from_secs_f64(number * DAY).ok());
+        let days = self.field.as_number().and_then(|number| Duration::try_from_secs_f64(number * DAY).ok());
         days.map(Some).ok_or_else(|| self.wrong(format!("a number of days from 0, or \"{FOREVER}\"")))
     }
 
     /// As bytes.
     pub(super) fn gigabytes(&self) -> SettingResult<u64> {
-        let bytes = self.number().map(|number| number * GB).filter(|bytes| *bytes >= 1.0 && *bytes < 1e18);
+        let bytes = self.field.as_number().map(|number| number * GB).filter(|bytes| *bytes >= 1.0 && *bytes < 1e18);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked in the line before")]
         let bytes = bytes.map(|bytes| bytes as u64);
         bytes.ok_or_else(|| self.wrong("a number of gigabytes above 0"))
     }
 
     pub(super) fn per_engine(&self) -> SettingResult<BTreeMap<String, usize>> {
-        let table = self.item.as_table_like().ok_or_else(|| self.wrong("a table with one number per engine"))?;
-        let one = |(engine, item): (&str, &Item)| {
-            let key = format!("{}.{engine}", self.key);
-            let count = Given { key: &key, item, base: self.base }.count(1)?;
-            Ok((engine.to_owned(), count as usize))
-        };
-        table.iter().map(one).collect()
+        let entries = self.field.entries().map_err(|_| self.wrong("a table with one number per engine"))?;
+        let count = |field| Given { field, base: self.base }.count(1);
+        entries.into_iter().map(|(engine, field)| Ok((engine, count(field)? as usize))).collect()
     }
 }
 
@@ -168,29 +146,10 @@ pub(super) fn is_text(text: &str) -> bool {
 }
 
 pub(super) fn wrong(
-    key: &str,
-    span: Option<Range<usize>>,
+    field: &Field<'_, SettingProblem>,
     expected: impl Into<String>,
     found: impl Into<String>,
 ) -> Located {
-    let problem = SettingProblem::Wrong { key: key.to_owned(), expected: expected.into(), found: found.into() };
-    Located { at: span.map(|span| span.start), problem }
-}
-
-/// A value as an error message quotes it.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => {
-            let text = text.value();
-            let cut: String = text.chars().take(SHOWN_MAX).collect();
-            let more = if cut.len() < text.len() { "…" } else { "" };
-            format!("\"{}{more}\"", cut.escape_debug())
-        }
-        Value::Integer(number) => number.value().to_string(),
-        Value::Float(number) => number.value().to_string(),
-        Value::Boolean(flag) => flag.value().to_string(),
-        Value::Datetime(_) => "a date".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
-        Value::InlineTable(_) => "a table".to_owned(),
-    }
+    let (expected, found) = (expected.into(), found.into());
+    field.problem(SettingProblem::Wrong { key: field.key.clone(), expected, found })
 }

@@ -44,7 +44,7 @@ impl Default for ServerSettings {
 
 impl Given<'_> {
     pub(super) fn listen(&self) -> Result<SocketAddr, Located> {
-        let address = self.item.as_str().and_then(|text| text.parse().ok());
+        let address = self.field.as_str().and_then(|text| text.parse().ok());
         address.ok_or_else(|| self.wrong(format!("an IP address and a port, such as {DEFAULT_LISTEN}")))
     }
 
@@ -72,9 +72,9 @@ impl Given<'_> {
 
     /// An error message does not quote it: only its last character may be wrong.
     pub(super) fn webhook_secret(&self) -> Result<Secret, Located> {
-        let secret = self.item.as_str().and_then(|text| Secret::parse(text).ok());
+        let secret = self.field.as_str().and_then(|text| Secret::parse(text).ok());
         let expected = "whsec_ and 24 to 64 bytes in base64";
-        secret.ok_or_else(|| wrong(self.key, self.item.span(), expected, "something else, which is not shown"))
+        secret.ok_or_else(|| wrong(&self.field, expected, "something else, which is not shown"))
     }
 }
 
