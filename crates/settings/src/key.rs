@@ -1,47 +1,84 @@
-//! The closed list of settings. `docs/configuration.md` describes each; a test compares the two.
+//! The closed list of settings, each written once: its name, how it is read and shown, and where it is kept.
+//! `docs/configuration.md` describes each; a test compares the two.
 
+use serde_json::Value;
 use skillrun_base::suggest::closest;
 
-/// A setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
-    Data,
-    Engine,
-    Skills,
-    Engines,
-    Programs,
-    Layers,
-    Permission,
-    Home,
-    HardTimeoutSec,
-    StallTimeoutSec,
-    SessionTimeoutSec,
-    InteractiveRequireUserReply,
-    AutoDecisionLimit,
-    RequireMarker,
-    Redact,
-    Consent,
-    SlotsTotal,
-    SlotsPerEngine,
-    SlotsSticky,
-    SlotsQueued,
-    SlotsEngines,
-    RetentionSucceededDays,
-    RetentionFailedDays,
-    RetentionCanceledDays,
-    RetentionSucceededCount,
-    RetentionFailedCount,
-    RetentionCanceledCount,
-    RetentionMaxGb,
-    RetentionEvidenceDays,
-    ServerListen,
-    ServerHosts,
-    ServerOrigins,
-    ServerBodyMb,
-    ServerConnections,
-    ServerWebhooks,
-    ServerWebhookSecret,
-    ServerWebhookPrivate,
+use super::given::{Given, Located};
+use super::{Settings, values};
+
+macro_rules! settings {
+    ($($key:ident = $name:literal: $kind:ident => $($place:ident).+;)+) => {
+        /// A setting.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Key { $($key,)+ }
+
+        impl Key {
+            pub const ALL: &'static [Self] = &[$(Self::$key,)+];
+
+            /// With the table that contains it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$key => $name,)+ }
+            }
+
+            pub fn shape(self) -> Shape {
+                match self { $(Self::$key => values::$kind.shape,)+ }
+            }
+        }
+
+        impl Settings {
+            pub(super) fn set(&mut self, key: Key, given: &Given<'_>) -> Result<(), Located> {
+                match key { $(Key::$key => self.$($place).+ = (values::$kind.read)(given)?,)+ }
+                Ok(())
+            }
+
+            /// As it would be written in the file, except a secret, which is not shown; null if it is not set and has
+            /// no default.
+            pub fn get(&self, key: Key) -> Value {
+                match key { $(Key::$key => (values::$kind.show)(&self.$($place).+),)+ }
+            }
+        }
+    };
+}
+
+settings! {
+    Data = "data": DATA_FOLDER => data;
+    Engine = "engine": TEXT => engine;
+    Skills = "skills": PATHS => skills;
+    Engines = "engines": PATH => engines_folder;
+    Programs = "programs": PATH => programs;
+    Layers = "layers": PATH => layers_folder;
+    Permission = "permission": PERMISSION => permission;
+    Home = "home": HOME => home;
+    HardTimeoutSec = "hard_timeout_sec": SECONDS => hard_timeout;
+    StallTimeoutSec = "stall_timeout_sec": SECONDS => stall_timeout;
+    SessionTimeoutSec = "session_timeout_sec": SECONDS => session_timeout;
+    InteractiveRequireUserReply = "interactive_require_user_reply": FLAG => interactive_require_user_reply;
+    AutoDecisionLimit = "auto_decision_limit": COUNT => auto_decision_limit;
+    RequireMarker = "require_marker": FLAG => require_marker;
+    Redact = "redact": PATTERNS => redact;
+    Consent = "consent": TEXTS => consent;
+    SlotsTotal = "slots.total": SLOTS => slots.total;
+    SlotsPerEngine = "slots.per_engine": SLOTS => slots.per_engine;
+    SlotsSticky = "slots.sticky": SLOTS => slots.sticky;
+    SlotsQueued = "slots.queued": QUEUED => slots.queued;
+    SlotsEngines = "slots.engines": PER_ENGINE => slots.by_engine;
+    RetentionSucceededDays = "retention.succeeded_days": DAYS => retention.succeeded.age;
+    RetentionFailedDays = "retention.failed_days": DAYS => retention.failed.age;
+    RetentionCanceledDays = "retention.canceled_days": DAYS => retention.canceled.age;
+    RetentionSucceededCount = "retention.succeeded_count": RUNS => retention.succeeded.count;
+    RetentionFailedCount = "retention.failed_count": RUNS => retention.failed.count;
+    RetentionCanceledCount = "retention.canceled_count": RUNS => retention.canceled.count;
+    RetentionMaxGb = "retention.max_gb": GIGABYTES => retention.max_bytes;
+    RetentionEvidenceDays = "retention.evidence_days": DAYS => retention.evidence_age;
+    ServerListen = "server.listen": LISTEN => server.listen;
+    ServerHosts = "server.hosts": HOSTS => server.hosts;
+    ServerOrigins = "server.origins": ORIGINS => server.origins;
+    ServerBodyMb = "server.body_mb": COUNT_FROM_1 => server.body_mb;
+    ServerConnections = "server.connections": COUNT_FROM_1 => server.connections;
+    ServerWebhooks = "server.webhooks": WEB_ADDRESSES => server.webhooks;
+    ServerWebhookSecret = "server.webhook_secret": SECRET => server.webhook_secret;
+    ServerWebhookPrivate = "server.webhook_private": FLAG => server.webhook_private;
 }
 
 /// The type of a value, so that words of a command line can be converted to it.
@@ -60,122 +97,6 @@ pub enum Shape {
 }
 
 impl Key {
-    pub const ALL: &'static [Self] = &[
-        Self::Data,
-        Self::Engine,
-        Self::Skills,
-        Self::Engines,
-        Self::Programs,
-        Self::Layers,
-        Self::Permission,
-        Self::Home,
-        Self::HardTimeoutSec,
-        Self::StallTimeoutSec,
-        Self::SessionTimeoutSec,
-        Self::InteractiveRequireUserReply,
-        Self::AutoDecisionLimit,
-        Self::RequireMarker,
-        Self::Redact,
-        Self::Consent,
-        Self::SlotsTotal,
-        Self::SlotsPerEngine,
-        Self::SlotsSticky,
-        Self::SlotsQueued,
-        Self::SlotsEngines,
-        Self::RetentionSucceededDays,
-        Self::RetentionFailedDays,
-        Self::RetentionCanceledDays,
-        Self::RetentionSucceededCount,
-        Self::RetentionFailedCount,
-        Self::RetentionCanceledCount,
-        Self::RetentionMaxGb,
-        Self::RetentionEvidenceDays,
-        Self::ServerListen,
-        Self::ServerHosts,
-        Self::ServerOrigins,
-        Self::ServerBodyMb,
-        Self::ServerConnections,
-        Self::ServerWebhooks,
-        Self::ServerWebhookSecret,
-        Self::ServerWebhookPrivate,
-    ];
-
-    /// With the table that contains it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Engine => "engine",
-            Self::Skills => "skills",
-            Self::Engines => "engines",
-            Self::Programs => "programs",
-            Self::Layers => "layers",
-            Self::Permission => "permission",
-            Self::Home => "home",
-            Self::HardTimeoutSec => "hard_timeout_sec",
-            Self::StallTimeoutSec => "stall_timeout_sec",
-            Self::SessionTimeoutSec => "session_timeout_sec",
-            Self::InteractiveRequireUserReply => "interactive_require_user_reply",
-            Self::AutoDecisionLimit => "auto_decision_limit",
-            Self::RequireMarker => "require_marker",
-            Self::Redact => "redact",
-            Self::Consent => "consent",
-            Self::SlotsTotal => "slots.total",
-            Self::SlotsPerEngine => "slots.per_engine",
-            Self::SlotsSticky => "slots.sticky",
-            Self::SlotsQueued => "slots.queued",
-            Self::SlotsEngines => "slots.engines",
-            Self::RetentionSucceededDays => "retention.succeeded_days",
-            Self::RetentionFailedDays => "retention.failed_days",
-            Self::RetentionCanceledDays => "retention.canceled_days",
-            Self::RetentionSucceededCount => "retention.succeeded_count",
-            Self::RetentionFailedCount => "retention.failed_count",
-            Self::RetentionCanceledCount => "retention.canceled_count",
-            Self::RetentionMaxGb => "retention.max_gb",
-            Self::RetentionEvidenceDays => "retention.evidence_days",
-            Self::ServerListen => "server.listen",
-            Self::ServerHosts => "server.hosts",
-            Self::ServerOrigins => "server.origins",
-            Self::ServerBodyMb => "server.body_mb",
-            Self::ServerConnections => "server.connections",
-            Self::ServerWebhooks => "server.webhooks",
-            Self::ServerWebhookSecret => "server.webhook_secret",
-            Self::ServerWebhookPrivate => "server.webhook_private",
-        }
-    }
-
-    pub fn shape(self) -> Shape {
-        match self {
-            Self::Data | Self::Engines | Self::Programs | Self::Layers => Shape::Path,
-            Self::Engine | Self::Permission | Self::Home | Self::ServerListen | Self::ServerWebhookSecret => {
-                Shape::Text
-            }
-            Self::Skills => Shape::Paths,
-            Self::Redact | Self::Consent | Self::ServerHosts | Self::ServerOrigins | Self::ServerWebhooks => {
-                Shape::Texts
-            }
-            Self::InteractiveRequireUserReply | Self::RequireMarker | Self::ServerWebhookPrivate => Shape::Flag,
-            Self::SlotsEngines => Shape::PerEngine,
-            Self::HardTimeoutSec
-            | Self::StallTimeoutSec
-            | Self::SessionTimeoutSec
-            | Self::AutoDecisionLimit
-            | Self::SlotsTotal
-            | Self::SlotsPerEngine
-            | Self::SlotsSticky
-            | Self::SlotsQueued
-            | Self::RetentionSucceededDays
-            | Self::RetentionFailedDays
-            | Self::RetentionCanceledDays
-            | Self::RetentionSucceededCount
-            | Self::RetentionFailedCount
-            | Self::RetentionCanceledCount
-            | Self::RetentionMaxGb
-            | Self::RetentionEvidenceDays
-            | Self::ServerBodyMb
-            | Self::ServerConnections => Shape::Number,
-        }
-    }
-
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|key| key.as_str() == name)
     }

@@ -1,6 +1,7 @@
 //! Settings: the one place that reads environment, home folder and configuration file.
 //!
-//! - [`key`]: the closed list of settings. `values`: each of them from and to TOML. `given`: a value, checked.
+//! - [`key`]: the closed list of settings, each written once. `values`: the kinds of values, from and to TOML.
+//!   `given`: a value, checked.
 //! - `file`: where the file is, and reading it. [`edit`]: changing it. `surroundings`: the environment of the process.
 //! - `search`: where skills are searched for. `server`: settings of the server.
 //!

@@ -1,19 +1,70 @@
-//! Settings by key: reading one from TOML, and showing one.
+//! The kinds of settings: how the value of a kind is read from TOML, and how it is shown.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Number, Value, json};
 use skillrun_engine::Permission;
 use skillrun_runs::DataFolder;
 use skillrun_runs::record::HomeChoice;
+use skillrun_webhooks::Secret;
 
-use super::Settings;
 use super::given::{FOREVER, Given, Located};
-use super::key::Key;
+use super::key::Shape;
 use super::server::HIDDEN;
 
 const DAY: f64 = 24.0 * 60.0 * 60.0;
 const GB: f64 = 1e9;
+
+pub(super) struct Kind<T> {
+    pub(super) shape: Shape,
+    pub(super) read: fn(&Given<'_>) -> Result<T, Located>,
+    pub(super) show: fn(&T) -> Value,
+}
+
+const fn kind<T>(shape: Shape, read: fn(&Given<'_>) -> Result<T, Located>, show: fn(&T) -> Value) -> Kind<T> {
+    Kind { shape, read, show }
+}
+
+type Texts = Kind<Vec<String>>;
+
+pub(super) const TEXT: Kind<Option<String>> = kind(Shape::Text, |given| given.text().map(Some), |text| json!(text));
+pub(super) const TEXTS: Texts = kind(Shape::Texts, |given| given.texts(), |texts| json!(texts));
+pub(super) const PATTERNS: Texts = kind(Shape::Texts, |given| given.patterns(), |texts| json!(texts));
+pub(super) const HOSTS: Texts = kind(Shape::Texts, |given| given.hosts(), |texts| json!(texts));
+pub(super) const ORIGINS: Texts = kind(Shape::Texts, |given| given.origins(), |texts| json!(texts));
+pub(super) const WEB_ADDRESSES: Texts = kind(Shape::Texts, |given| given.web_addresses(), |texts| json!(texts));
+pub(super) const DATA_FOLDER: Kind<DataFolder> =
+    kind(Shape::Path, |given| given.path().map(DataFolder::new), |data| json!(shown(data.root())));
+pub(super) const PATH: Kind<Option<PathBuf>> =
+    kind(Shape::Path, |given| given.path().map(Some), |path| json!(path.as_deref().map(shown)));
+pub(super) const PATHS: Kind<Vec<PathBuf>> =
+    kind(Shape::Paths, |given| given.paths(), |paths| paths.iter().map(|path| shown(path)).collect());
+pub(super) const FLAG: Kind<bool> = kind(Shape::Flag, |given| given.flag(), |flag| json!(flag));
+pub(super) const COUNT: Kind<u32> = kind(Shape::Number, |given| given.count(0), |count| json!(count));
+pub(super) const COUNT_FROM_1: Kind<u32> = kind(Shape::Number, |given| given.count(1), |count| json!(count));
+pub(super) const SLOTS: Kind<usize> = kind(Shape::Number, |given| Ok(given.count(1)? as usize), |count| json!(count));
+pub(super) const QUEUED: Kind<usize> = kind(Shape::Number, |given| Ok(given.count(0)? as usize), |count| json!(count));
+pub(super) const RUNS: Kind<Option<usize>> =
+    kind(Shape::Number, |given| Ok(Some(given.count(0)? as usize)), |count| json!(count));
+pub(super) const PER_ENGINE: Kind<BTreeMap<String, usize>> =
+    kind(Shape::PerEngine, |given| given.per_engine(), |counts| json!(counts));
+pub(super) const SECONDS: Kind<Duration> =
+    kind(Shape::Number, |given| given.seconds(), |time| number(time.as_secs_f64()));
+pub(super) const DAYS: Kind<Option<Duration>> = kind(Shape::Number, |given| given.days(), |age| days(*age));
+pub(super) const GIGABYTES: Kind<Option<u64>> =
+    kind(Shape::Number, |given| given.gigabytes().map(Some), |bytes| bytes.map_or(Value::Null, gigabytes));
+pub(super) const PERMISSION: Kind<Permission> =
+    kind(Shape::Text, |given| given.word(Permission::ALL, Permission::as_str), |one| json!(one.as_str()));
+pub(super) const HOME: Kind<HomeChoice> =
+    kind(Shape::Text, |given| given.word(HOMES, home_word), |home| json!(home_word(*home)));
+pub(super) const LISTEN: Kind<SocketAddr> =
+    kind(Shape::Text, |given| given.listen(), |address| json!(address.to_string()));
+pub(super) const SECRET: Kind<Option<Secret>> =
+    kind(Shape::Text, |given| given.webhook_secret().map(Some), |secret| json!(secret.as_ref().map(|_| HIDDEN)));
 
 const HOMES: &[HomeChoice] = &[HomeChoice::Run, HomeChoice::User];
 
@@ -24,94 +75,8 @@ fn home_word(home: HomeChoice) -> &'static str {
     }
 }
 
-impl Settings {
-    pub(super) fn set(&mut self, key: Key, given: &Given<'_>) -> Result<(), Located> {
-        let retention = &mut self.retention;
-        match key {
-            Key::Data => self.data = DataFolder::new(given.path()?),
-            Key::Engine => self.engine = Some(given.text()?),
-            Key::Skills => self.skills = given.paths()?,
-            Key::Engines => self.engines_folder = Some(given.path()?),
-            Key::Programs => self.programs = Some(given.path()?),
-            Key::Layers => self.layers_folder = Some(given.path()?),
-            Key::Permission => self.permission = given.word(Permission::ALL, Permission::as_str)?,
-            Key::Home => self.home = given.word(HOMES, home_word)?,
-            Key::HardTimeoutSec => self.hard_timeout = given.seconds()?,
-            Key::StallTimeoutSec => self.stall_timeout = given.seconds()?,
-            Key::SessionTimeoutSec => self.session_timeout = given.seconds()?,
-            Key::InteractiveRequireUserReply => self.interactive_require_user_reply = given.flag()?,
-            Key::AutoDecisionLimit => self.auto_decision_limit = given.count(0)?,
-            Key::RequireMarker => self.require_marker = given.flag()?,
-            Key::Redact => self.redact = given.patterns()?,
-            Key::Consent => self.consent = given.texts()?,
-            Key::SlotsTotal => self.slots.total = given.count(1)? as usize,
-            Key::SlotsPerEngine => self.slots.per_engine = given.count(1)? as usize,
-            Key::SlotsSticky => self.slots.sticky = given.count(1)? as usize,
-            Key::SlotsQueued => self.slots.queued = given.count(0)? as usize,
-            Key::SlotsEngines => self.slots.by_engine = given.per_engine()?,
-            Key::RetentionSucceededDays => retention.succeeded.age = given.days()?,
-            Key::RetentionFailedDays => retention.failed.age = given.days()?,
-            Key::RetentionCanceledDays => retention.canceled.age = given.days()?,
-            Key::RetentionSucceededCount => retention.succeeded.count = Some(given.count(0)? as usize),
-            Key::RetentionFailedCount => retention.failed.count = Some(given.count(0)? as usize),
-            Key::RetentionCanceledCount => retention.canceled.count = Some(given.count(0)? as usize),
-            Key::RetentionMaxGb => retention.max_bytes = Some(given.gigabytes()?),
-            Key::RetentionEvidenceDays => retention.evidence_age = given.days()?,
-            Key::ServerListen => self.server.listen = given.listen()?,
-            Key::ServerHosts => self.server.hosts = given.hosts()?,
-            Key::ServerOrigins => self.server.origins = given.origins()?,
-            Key::ServerBodyMb => self.server.body_mb = given.count(1)?,
-            Key::ServerConnections => self.server.connections = given.count(1)?,
-            Key::ServerWebhooks => self.server.webhooks = given.web_addresses()?,
-            Key::ServerWebhookSecret => self.server.webhook_secret = Some(given.webhook_secret()?),
-            Key::ServerWebhookPrivate => self.server.webhook_private = given.flag()?,
-        }
-        Ok(())
-    }
-
-    /// As it would be written in the file, except a secret, which is not shown; null if it is not set and has no default.
-    pub fn get(&self, key: Key) -> Value {
-        let retention = &self.retention;
-        match key {
-            Key::Data => json!(self.data.root().to_string_lossy()),
-            Key::Engine => json!(self.engine),
-            Key::Skills => self.skills.iter().map(|path| path.to_string_lossy()).collect(),
-            Key::Engines => json!(self.engines_folder.as_ref().map(|path| path.to_string_lossy())),
-            Key::Programs => json!(self.programs.as_ref().map(|path| path.to_string_lossy())),
-            Key::Layers => json!(self.layers_folder.as_ref().map(|path| path.to_string_lossy())),
-            Key::Permission => json!(self.permission.as_str()),
-            Key::Home => json!(home_word(self.home)),
-            Key::HardTimeoutSec => number(self.hard_timeout.as_secs_f64()),
-            Key::StallTimeoutSec => number(self.stall_timeout.as_secs_f64()),
-            Key::SessionTimeoutSec => number(self.session_timeout.as_secs_f64()),
-            Key::InteractiveRequireUserReply => json!(self.interactive_require_user_reply),
-            Key::AutoDecisionLimit => json!(self.auto_decision_limit),
-            Key::RequireMarker => json!(self.require_marker),
-            Key::Redact => json!(self.redact),
-            Key::Consent => json!(self.consent),
-            Key::SlotsTotal => json!(self.slots.total),
-            Key::SlotsPerEngine => json!(self.slots.per_engine),
-            Key::SlotsSticky => json!(self.slots.sticky),
-            Key::SlotsQueued => json!(self.slots.queued),
-            Key::SlotsEngines => json!(self.slots.by_engine),
-            Key::RetentionSucceededDays => days(retention.succeeded.age),
-            Key::RetentionFailedDays => days(retention.failed.age),
-            Key::RetentionCanceledDays => days(retention.canceled.age),
-            Key::RetentionSucceededCount => json!(retention.succeeded.count),
-            Key::RetentionFailedCount => json!(retention.failed.count),
-            Key::RetentionCanceledCount => json!(retention.canceled.count),
-            Key::RetentionMaxGb => retention.max_bytes.map_or(Value::Null, gigabytes),
-            Key::RetentionEvidenceDays => days(retention.evidence_age),
-            Key::ServerListen => json!(self.server.listen.to_string()),
-            Key::ServerHosts => json!(self.server.hosts),
-            Key::ServerOrigins => json!(self.server.origins),
-            Key::ServerBodyMb => json!(self.server.body_mb),
-            Key::ServerConnections => json!(self.server.connections),
-            Key::ServerWebhooks => json!(self.server.webhooks),
-            Key::ServerWebhookSecret => json!(self.server.webhook_secret.as_ref().map(|_| HIDDEN)),
-            Key::ServerWebhookPrivate => json!(self.server.webhook_private),
-        }
-    }
+fn shown(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
 }
 
 fn gigabytes(bytes: u64) -> Value {
