@@ -51,10 +51,10 @@ pub fn lock_within(file: &File, within: Duration, step: Duration) -> io::Result<
 }
 
 /// Whether a path still leads to this open file. A process that locks a file checks it afterwards: another process may
-/// have removed the file in the meantime, and then other processes lock another one. Links are not followed.
+/// have removed the file in the meantime, and then other processes lock another one.
 pub fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let ours = file.metadata()?;
-    match fs::symlink_metadata(path) {
+    match fs::metadata(path) {
         Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
