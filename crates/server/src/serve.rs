@@ -216,7 +216,7 @@ async fn serving(
             log: starting.log().clone(),
             config: webhooks,
             clock: time.clone(),
-            random: webhooks::system_random(),
+            random: webhooks::system_random,
         };
         let webhooks = Arc::new(Webhooks::start(setup)?);
         for run in catalog.not_terminal()? {

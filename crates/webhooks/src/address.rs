@@ -99,10 +99,9 @@ impl Url {
         }
         let (host, port) = split(authority)?;
         let port = port.map_or(Ok(default_port), read_port)?;
-        let (host, standing) = classify_host(host)?;
-        match (standing, private) {
-            (Standing::Private, PrivateAddresses::Refused) => return Err(WhyRefused::Private),
-            (Standing::Private, PrivateAddresses::Allowed) | (Standing::Open, _) => {}
+        let (host, is_private) = canonical_host(host)?;
+        if is_private && private == PrivateAddresses::Refused {
+            return Err(WhyRefused::Private);
         }
         // The address must mean the same to the HTTP client that sends to it.
         let uri: Uri = text.parse().map_err(|_| WhyRefused::NoUrl)?;
@@ -134,14 +133,6 @@ pub(super) fn check(urls: &[String], private: PrivateAddresses) -> Result<Vec<Ur
     Ok(checked)
 }
 
-/// What the text of a host reveals about its network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// Public, or unknown before its name is resolved.
-    Open,
-    Private,
-}
-
 fn split(authority: &str) -> Result<(&str, Option<&str>), WhyRefused> {
     if authority.starts_with('[') {
         let end = authority.find(']').ok_or(WhyRefused::Host)? + 1;
@@ -161,16 +152,16 @@ fn read_port(port: &str) -> Result<u16, WhyRefused> {
     port.ok_or(WhyRefused::Port)
 }
 
-/// A host in its canonical spelling, and its standing.
-fn classify_host(host: &str) -> Result<(String, Standing), WhyRefused> {
+/// A host in its canonical spelling, and whether its text reveals that it is private. The text of a name reveals little.
+fn canonical_host(host: &str) -> Result<(String, bool), WhyRefused> {
     if let Some(inside) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         let address: Ipv6Addr = inside.parse().map_err(|_| WhyRefused::Host)?;
-        return Ok((format!("[{address}]"), standing_of(IpAddr::V6(address))));
+        return Ok((format!("[{address}]"), !is_public(IpAddr::V6(address))));
     }
     let name = host.to_ascii_lowercase();
     let name = name.strip_suffix('.').unwrap_or(&name);
     if let Ok(address) = name.parse::<Ipv4Addr>() {
-        return Ok((address.to_string(), standing_of(IpAddr::V4(address))));
+        return Ok((address.to_string(), !is_public(IpAddr::V4(address))));
     }
     let is_label = |label: &str| {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
@@ -182,17 +173,12 @@ fn classify_host(host: &str) -> Result<(String, Standing), WhyRefused> {
         return Err(WhyRefused::Host);
     }
     let below = |private: &str| name.strip_suffix(private).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    let standing = if PRIVATE_NAMES.iter().any(|private| below(private)) { Standing::Private } else { Standing::Open };
-    Ok((name.to_owned(), standing))
+    Ok((name.to_owned(), PRIVATE_NAMES.iter().any(|private| below(private))))
 }
 
 fn is_number(label: &str) -> bool {
     let hex = label.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
     hex || label.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn standing_of(address: IpAddr) -> Standing {
-    if is_public(address) { Standing::Open } else { Standing::Private }
 }
 
 #[cfg(test)]
@@ -208,72 +194,52 @@ mod tests {
     #[test]
     fn addresses_by_the_dozen() {
         use WhyRefused as No;
-        for (text, expected) in [
-            ("https://example.com", None),
-            ("https://example.com/hook?token=1", None),
-            ("HTTPS://Example.COM:8443/hook", None),
-            ("http://example.com.", None),
-            ("http://8.8.8.8/", None),
-            ("http://[2606:4700::1111]:81/x", None),
-            ("https://my_host.example.com", None),
-            ("https://localhost.example.com", None),
-            ("https://mylocal", None),
-            ("ftp://example.com", Some(No::Scheme)),
-            ("file:///etc/passwd", Some(No::Scheme)),
-            ("gopher://example.com", Some(No::Scheme)),
-            ("unix:///run/docker.sock", Some(No::Scheme)),
-            ("example.com/hook", Some(No::NoUrl)),
-            ("http:/example.com", Some(No::NoUrl)),
-            ("", Some(No::NoUrl)),
-            ("http://", Some(No::Host)),
-            ("http:///path", Some(No::Host)),
-            ("http://.", Some(No::Host)),
-            ("http://a..b", Some(No::Host)),
-            ("https://user:secret@example.com", Some(No::Credentials)),
-            ("https://example.com@127.0.0.1/", Some(No::Credentials)),
-            ("https://@example.com", Some(No::Credentials)),
+        for (texts, expected) in [
+            (
+                "https://example.com https://example.com/hook?token=1 HTTPS://Example.COM:8443/hook
+                 http://example.com. http://8.8.8.8/ http://[2606:4700::1111]:81/x https://my_host.example.com
+                 https://localhost.example.com https://mylocal",
+                None,
+            ),
+            ("ftp://example.com file:///etc/passwd gopher://example.com unix:///run/docker.sock", Some(No::Scheme)),
+            ("example.com/hook http:/example.com", Some(No::NoUrl)),
+            (
+                "http:// http:///path http://. http://a..b http://%31%32%37.0.0.1 http://[fe80::1%25eth0] http://[::1
+                 http://[::1]x http://[v1.x] http://2130706433/ http://0x7f.1 http://0x7f000001 http://127.1
+                 http://127.0.0.01 http://0177.0.0.1 http://0 http://0x http://example.1",
+                Some(No::Host),
+            ),
+            (
+                "https://user:secret@example.com https://example.com@127.0.0.1/ https://@example.com",
+                Some(No::Credentials),
+            ),
             ("https://example.com#@127.0.0.1", Some(No::Fragment)),
-            ("https://example.com\\@127.0.0.1", Some(No::Characters)),
-            ("https://exa mple.com", Some(No::Characters)),
-            ("https://example.com\r\nX: y", Some(No::Characters)),
-            ("https://ex\u{e4}mple.com", Some(No::Characters)),
-            ("http://\u{2460}27.0.0.1", Some(No::Characters)),
-            ("http://%31%32%37.0.0.1", Some(No::Host)),
-            ("https://example.com:0", Some(No::Port)),
-            ("https://example.com:", Some(No::Port)),
-            ("https://example.com:65536", Some(No::Port)),
-            ("https://example.com:+80", Some(No::Port)),
-            ("http://localhost", Some(No::Private)),
-            ("http://LOCALHOST.:8080/", Some(No::Private)),
-            ("http://a.b.localhost", Some(No::Private)),
-            ("http://printer.local", Some(No::Private)),
-            ("http://metadata.google.internal/", Some(No::Private)),
-            ("http://router.home.arpa", Some(No::Private)),
-            ("http://127.0.0.1", Some(No::Private)),
-            ("http://127.0.0.1.", Some(No::Private)),
-            ("http://169.254.169.254/latest/meta-data", Some(No::Private)),
-            ("http://10.0.0.1:80", Some(No::Private)),
-            ("http://[::1]", Some(No::Private)),
-            ("http://[::ffff:127.0.0.1]", Some(No::Private)),
-            ("http://[::ffff:7f00:1]", Some(No::Private)),
-            ("http://[64:ff9b::7f00:1]", Some(No::Private)),
-            ("http://[fd00::1]", Some(No::Private)),
-            ("http://[fe80::1%25eth0]", Some(No::Host)),
-            ("http://[::1", Some(No::Host)),
-            ("http://[::1]x", Some(No::Host)),
-            ("http://[v1.x]", Some(No::Host)),
-            ("http://::1/", Some(No::Port)),
-            ("http://2130706433/", Some(No::Host)),
-            ("http://0x7f.1", Some(No::Host)),
-            ("http://0x7f000001", Some(No::Host)),
-            ("http://127.1", Some(No::Host)),
-            ("http://127.0.0.01", Some(No::Host)),
-            ("http://0177.0.0.1", Some(No::Host)),
-            ("http://0", Some(No::Host)),
-            ("http://0x", Some(No::Host)),
-            ("http://example.1", Some(No::Host)),
+            (
+                "https://example.com:0 https://example.com: https://example.com:65536 https://example.com:+80
+                 http://::1/",
+                Some(No::Port),
+            ),
+            (
+                "http://localhost http://LOCALHOST.:8080/ http://a.b.localhost http://printer.local
+                 http://metadata.google.internal/ http://router.home.arpa http://127.0.0.1 http://127.0.0.1.
+                 http://169.254.169.254/latest/meta-data http://10.0.0.1:80 http://[::1] http://[::ffff:127.0.0.1]
+                 http://[::ffff:7f00:1] http://[64:ff9b::7f00:1] http://[fd00::1]",
+                Some(No::Private),
+            ),
         ] {
-            assert_eq!(refused(text), expected, "{text}");
+            for text in texts.split_whitespace() {
+                assert_eq!(refused(text), expected, "{text}");
+            }
+        }
+        for (text, expected) in [
+            ("", No::NoUrl),
+            ("https://example.com\\@127.0.0.1", No::Characters),
+            ("https://exa mple.com", No::Characters),
+            ("https://example.com\r\nX: y", No::Characters),
+            ("https://ex\u{e4}mple.com", No::Characters),
+            ("http://\u{2460}27.0.0.1", No::Characters),
+        ] {
+            assert_eq!(refused(text), Some(expected), "{text}");
         }
         assert_eq!(refused(&format!("https://example.com/{}", "x".repeat(MAX_BYTES))), Some(No::TooLong));
         for text in ["http://127.0.0.1:9/x", "http://localhost", "http://[::1]:80/"] {

@@ -1,16 +1,15 @@
 //! Notifies addresses of the ends and questions of runs, signed as specified by Standard Webhooks.
 //!
 //! ```text
-//! Log ─▶ follow ─▶ message ─▶ record ─▶ outbox (disk) ─▶ deliver ─▶ send ─▶ receiver
-//!                               ▲                           │
-//!                               └───────── outcome ─────────┘
+//! Log ─▶ message ─▶ record ─▶ outbox (disk) ─▶ queue ─▶ send ─▶ receiver
+//!                     ▲                          │
+//!                     └───────── outcome ────────┘
 //! ```
 //!
-//! - `service`: the interface for the service. `shared`: state that threads share. `deliver`: the delivery thread.
-//! - `message`: from an event to a message. `follow`: reads the Log. `record`: messages of a run and their states.
-//! - `outbox`: the files of records. `schedule`: when to try again.
-//! - `address`, `public_ip`: which addresses are allowed. `send`: one try. `sign`, `secret_file`: signatures and their
-//!   secret.
+//! - `service`: the interface for the service. `queue`: what is due, and the threads that send it.
+//! - `message`: from an event to a message. `record`: messages of a run and their states. `outbox`: the files of
+//!   records.
+//! - `address`, `public_ip`: which addresses are allowed. `send`: one try. `secret`: signatures and their secret.
 //!
 //! # Invariants
 //!
@@ -24,27 +23,21 @@
 //! same host; 9 tries in about 22 hours, then it is given up; 15 seconds for a try.
 
 mod address;
-mod deliver;
-mod follow;
 mod message;
 mod outbox;
 mod public_ip;
+mod queue;
 mod record;
-mod schedule;
-mod secret_file;
+mod secret;
 mod send;
 mod service;
-mod shared;
-mod sign;
 
 #[cfg(test)]
 mod tests;
 
 pub use address::{AddressError, MAX_ADDRESSES, PrivateAddresses, Url, WhyRefused};
 pub use message::{Body, BodyData, MessageType, WebhookQuestion};
-pub use outbox::OutboxError;
+pub use queue::WebhookCounts;
 pub use record::{Delivery, DeliveryState, LastTry};
-pub use secret_file::{Random, SecretFileError, system_random};
+pub use secret::{Random, Secret, SecretError, system_random};
 pub use service::{Config, WebhookError, WebhookSetup, Webhooks};
-pub use shared::Counts;
-pub use sign::{Secret, SecretError};

@@ -9,31 +9,17 @@ use serde::Deserialize;
 use skillrun_base::file_lock::{self, LockState};
 use skillrun_base::files::{self, FileReadError};
 use skillrun_base::whole_file;
-use skillrun_model::RunId;
+use skillrun_model::{IgnoredError, RunId};
 use skillrun_runs::DataFolder;
 
 use super::record::{FORMAT, Record};
-use skillrun_model::IgnoredError;
+use super::service::WebhookError;
 
 /// Maximum size of a file that is read. A thousand messages with all their bodies, every byte escaped, stay below.
 const MAX_BYTES: u64 = 32 << 20;
 
-const ARCHIVED: &str = "webhooks.json";
-
-#[derive(Debug, thiserror::Error)]
-pub enum OutboxError {
-    #[error("{}: another process sends the webhooks of this data folder; stop it first", path.display())]
-    Held { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
-    Newer { path: PathBuf, found: u64 },
-    #[error("{}: cannot be parsed ({why}); move it away to start from scratch", path.display())]
-    Unreadable { path: PathBuf, why: String },
-    #[error("{}: {error}", path.display())]
-    Io { path: PathBuf, error: io::Error },
-}
-
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> OutboxError {
-    move |error| OutboxError::Io { path: path.to_owned(), error }
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> WebhookError {
+    move |error| WebhookError::Io { path: path.to_owned(), error }
 }
 
 #[derive(Debug)]
@@ -42,22 +28,17 @@ pub(super) struct Outbox {
     folder: PathBuf,
 }
 
-/// Held until this is dropped: two processes that send the webhooks of the same run would overwrite each other's
-/// records.
-#[derive(Debug)]
-pub(super) struct Held {
-    _file: File,
-}
-
 impl Outbox {
-    pub(super) fn open(data: DataFolder) -> Result<(Self, Held), OutboxError> {
+    /// The file is a lock, until it is dropped: two processes that send the webhooks of the same run would overwrite
+    /// each other's records.
+    pub(super) fn open(data: DataFolder) -> Result<(Self, File), WebhookError> {
         let folder = data.root().join("webhooks");
         files::create_private_folder(&folder).map_err(failed(&folder))?;
         let path = folder.join("lock");
         let lock = file_lock::open(&path).map_err(failed(&path))?;
         match file_lock::try_lock(&lock).map_err(failed(&path))? {
-            LockState::Acquired => Ok((Self { data, folder }, Held { _file: lock })),
-            LockState::Held => Err(OutboxError::Held { path }),
+            LockState::Acquired => Ok((Self { data, folder }, lock)),
+            LockState::Held => Err(WebhookError::Held { path }),
         }
     }
 
@@ -65,12 +46,12 @@ impl Outbox {
         self.folder.join(format!("{run}.json"))
     }
 
-    fn archived(&self, run: RunId) -> PathBuf {
-        self.data.run(run).root().join(ARCHIVED)
+    fn path_in_run(&self, run: RunId) -> PathBuf {
+        self.data.run(run).root().join("webhooks.json")
     }
 
     /// All unfinished records, and why some could not be read; those are left in place.
-    pub(super) fn load_all(&self) -> Result<(Vec<Record>, Vec<OutboxError>), OutboxError> {
+    pub(super) fn load_all(&self) -> Result<(Vec<Record>, Vec<WebhookError>), WebhookError> {
         let (mut records, mut errors) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(&self.folder).map_err(failed(&self.folder))? {
             let path = entry.map_err(failed(&self.folder))?.path();
@@ -89,29 +70,27 @@ impl Outbox {
     }
 
     /// The record of a run, finished or not.
-    pub(super) fn load(&self, run: RunId) -> Result<Option<Record>, OutboxError> {
+    pub(super) fn load(&self, run: RunId) -> Result<Option<Record>, WebhookError> {
         // In the order in which a record moves, so that it is not missed between the two places.
         match read(&self.path(run), run)? {
             Some(record) => Ok(Some(record)),
-            None => read(&self.archived(run), run),
+            None => read(&self.path_in_run(run), run),
         }
     }
 
-    pub(super) fn save(&self, record: &Record) -> Result<(), OutboxError> {
-        let path = self.path(record.run_id);
-        text(record).and_then(|text| whole_file::replace(&path, &text)).map_err(failed(&path))
-    }
-
-    /// Moves a record into the folder of its run; removes it if the folder is gone.
-    pub(super) fn archive(&self, record: &Record) -> Result<(), OutboxError> {
-        let path = self.archived(record.run_id);
-        match text(record).and_then(|text| whole_file::replace(&path, &text)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path)(error)),
-            Ok(()) | Err(_) => self.remove(record.run_id),
+    /// Writes a record; one with nothing left to do goes into the folder of its run, if the run is still there.
+    pub(super) fn save(&self, record: &Record) -> Result<(), WebhookError> {
+        let run = record.run_id;
+        let path = if record.is_done() { self.path_in_run(run) } else { self.path(run) };
+        let text = serde_json::to_string(record).map_err(io::Error::from).map_err(failed(&path))?;
+        match whole_file::replace(&path, format!("{text}\n").as_bytes()) {
+            Err(error) if !(record.is_done() && error.kind() == io::ErrorKind::NotFound) => Err(failed(&path)(error)),
+            Ok(()) | Err(_) if record.is_done() => self.remove(run),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    pub(super) fn remove(&self, run: RunId) -> Result<(), OutboxError> {
+    pub(super) fn remove(&self, run: RunId) -> Result<(), WebhookError> {
         let path = self.path(run);
         files::remove_if_exists(&path).map_err(failed(&path))
     }
@@ -121,14 +100,8 @@ impl Outbox {
     }
 }
 
-fn text(record: &Record) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(record)?;
-    text.push(b'\n');
-    Ok(text)
-}
-
-fn read(path: &Path, run: RunId) -> Result<Option<Record>, OutboxError> {
-    let unreadable = |why: String| OutboxError::Unreadable { path: path.to_owned(), why };
+fn read(path: &Path, run: RunId) -> Result<Option<Record>, WebhookError> {
+    let unreadable = |why: String| WebhookError::Unreadable { path: path.to_owned(), why };
     let bytes = files::if_exists(files::read(path, MAX_BYTES)).map_err(|error| match error {
         FileReadError::Io(error) => failed(path)(error),
         FileReadError::Problem(problem) => unreadable(format!("it {problem}")),
@@ -140,7 +113,7 @@ fn read(path: &Path, run: RunId) -> Result<Option<Record>, OutboxError> {
     }
     let version: Version = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
     if version.format > u64::from(FORMAT) {
-        return Err(OutboxError::Newer { path: path.to_owned(), found: version.format });
+        return Err(WebhookError::Newer { path: path.to_owned(), found: version.format });
     }
     let record: Record = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
     if record.run_id != run {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{Cursor, Epoch, Seq};
+use skillrun_log::{Cursor, Epoch, LogLine, Page, Seq};
+use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, Timestamp};
 
 use super::address::{MAX_ADDRESSES, Url};
@@ -70,10 +71,30 @@ impl Position {
         Cursor { epoch: self.epoch, after: Seq(self.seq) }
     }
 
-    pub(super) fn moved_to(&mut self, cursor: Cursor) {
-        self.epoch = cursor.epoch;
-        self.seq = cursor.after.0;
+    /// Makes the messages of a page.
+    pub(super) fn read(&mut self, page: &Page) -> Vec<Draft> {
+        let drafts = page.lines().filter_map(|line| self.facts.add(&wanted(line)?)).collect();
+        let Cursor { epoch, after } = page.cursor();
+        (self.epoch, self.seq) = (epoch, after.0);
+        drafts
     }
+}
+
+/// The event of a line, if it matters here. Most events do not, and are not parsed completely.
+fn wanted(line: LogLine<'_>) -> Option<Event> {
+    #[derive(Deserialize)]
+    struct Glance<'a> {
+        #[serde(borrow)]
+        event: Kind<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type")]
+        event_type: &'a str,
+    }
+    let glance: Glance<'_> = serde_json::from_slice(line.json()).ok()?;
+    // An event of a later version that this version does not know cannot be reported.
+    Facts::wants(glance.event.event_type).then(|| line.event().ok()).flatten()
 }
 
 /// A body is kept while it is still to be sent to an address.
@@ -85,17 +106,11 @@ struct KeptBody {
     text: String,
 }
 
-impl KeptBody {
-    fn is_of(&self, seq: u64, message_type: MessageType) -> bool {
-        (self.seq, self.message_type) == (seq, message_type)
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) format: u32,
     pub(super) run_id: RunId,
-    urls: Vec<String>,
+    pub(super) urls: Vec<String>,
     pub(super) position: Position,
     pub(super) messages: Vec<Delivery>,
     bodies: Vec<KeptBody>,
@@ -107,29 +122,15 @@ pub(super) struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Delivered,
-    Again {
-        at: Timestamp,
-    },
-    GivenUp,
+    Failed,
     /// The message was settled meanwhile.
     Nothing,
 }
 
 impl Record {
     pub(super) fn new(run_id: RunId) -> Self {
-        Self {
-            format: FORMAT,
-            run_id,
-            urls: Vec::new(),
-            position: Position::default(),
-            messages: Vec::new(),
-            bodies: Vec::new(),
-            left_out: 0,
-        }
-    }
-
-    pub(super) fn has_addresses(&self) -> bool {
-        !self.urls.is_empty()
+        let position = Position::default();
+        Self { format: FORMAT, run_id, urls: vec![], position, messages: vec![], bodies: vec![], left_out: 0 }
     }
 
     /// Adds addresses up to the limit; returns whether any is new. A new address gets all messages, so the Log is read
@@ -139,20 +140,17 @@ impl Record {
         for url in urls {
             if self.urls.len() < MAX_ADDRESSES && !self.urls.iter().any(|known| known == url.as_str()) {
                 self.urls.push(url.as_str().to_owned());
+                self.position = Position::default();
             }
         }
-        let is_changed = self.urls.len() > before;
-        if is_changed {
-            self.position = Position::default();
-        }
-        is_changed
+        self.urls.len() > before
     }
 
     /// Makes the messages of a draft, one for each address that does not have it.
     pub(super) fn add(&mut self, draft: &Draft, now: Timestamp) {
-        let message_type = draft.body.message_type;
+        let (seq, message_type) = (draft.seq, draft.body.message_type);
         for url in self.urls.clone() {
-            let id = message_id(self.run_id, draft.seq, message_type, &url);
+            let id = message_id(self.run_id, seq, message_type, &url);
             if self.messages.iter().any(|known| known.id == id) {
                 continue;
             }
@@ -160,54 +158,40 @@ impl Record {
                 self.left_out += 1;
                 continue;
             }
-            let (state, next_try_at, last) = if self.is_gone(&url) {
+            let said_gone = |one: &Delivery| one.last.as_ref().is_some_and(|last| last.status == Some(GONE));
+            let (state, next_try_at, last) = if self.messages.iter().any(|one| one.url == url && said_gone(one)) {
                 let error = Some("not tried: the address responded earlier that it is gone".to_owned());
                 (DeliveryState::GivenUp, None, Some(LastTry { at: now, status: None, error }))
             } else {
                 (DeliveryState::Pending, Some(now), None)
             };
-            self.messages.push(Delivery { id, message_type, seq: draft.seq, url, state, tries: 0, next_try_at, last });
+            self.messages.push(Delivery { id, message_type, seq, url, state, tries: 0, next_try_at, last });
         }
-        let is_kept = self.bodies.iter().any(|body| body.is_of(draft.seq, message_type));
+        let is_kept = self.bodies.iter().any(|body| (body.seq, body.message_type) == (seq, message_type));
         if !is_kept && let Ok(text) = serde_json::to_string(&draft.body) {
-            self.bodies.push(KeptBody { seq: draft.seq, message_type, text });
+            self.bodies.push(KeptBody { seq, message_type, text });
         }
-        self.drop_body(draft.seq, message_type);
-    }
-
-    fn is_gone(&self, url: &str) -> bool {
-        let said = |message: &Delivery| message.last.as_ref().is_some_and(|last| last.status == Some(GONE));
-        self.messages.iter().any(|message| message.url == url && said(message))
+        self.drop_body(seq, message_type);
     }
 
     pub(super) fn body(&self, message: &Delivery) -> Option<&str> {
-        let body = self.bodies.iter().find(|body| body.is_of(message.seq, message.message_type));
-        body.map(|body| body.text.as_str())
+        let key = (message.seq, message.message_type);
+        self.bodies.iter().find(|body| (body.seq, body.message_type) == key).map(|body| body.text.as_str())
     }
 
     /// Drops a body that no address needs any more.
     fn drop_body(&mut self, seq: u64, message_type: MessageType) {
-        let needs_it = |one: &Delivery| (one.seq, one.message_type) == (seq, message_type);
-        if !self.pending().any(|(_, message)| needs_it(message)) {
-            self.bodies.retain(|body| !body.is_of(seq, message_type));
+        if !self.pending().any(|(_, one)| (one.seq, one.message_type) == (seq, message_type)) {
+            self.bodies.retain(|body| (body.seq, body.message_type) != (seq, message_type));
         }
     }
 
     /// Whether this message may be sent: an earlier one to the same address goes first, until it has failed once.
     pub(super) fn may_go(&self, index: usize) -> bool {
         let Some(message) = self.messages.get(index) else { return false };
-        let holds_up = |earlier: &Delivery| {
-            earlier.url == message.url && earlier.state == DeliveryState::Pending && earlier.tries == 0
-        };
-        message.state == DeliveryState::Pending && !self.messages[..index].iter().any(holds_up)
-    }
-
-    /// The next message that waited for this one.
-    pub(super) fn next_after(&self, index: usize) -> Option<usize> {
-        let message = self.messages.get(index)?;
-        let is_next =
-            |later: &Delivery| later.url == message.url && later.state == DeliveryState::Pending && later.tries == 0;
-        (index + 1..self.messages.len()).find(|later| is_next(&self.messages[*later]))
+        let is_pending = |one: &Delivery| one.state == DeliveryState::Pending;
+        let mut earlier = self.messages[..index].iter().filter(|one| one.url == message.url);
+        is_pending(message) && !earlier.any(|one| is_pending(one) && one.tries == 0)
     }
 
     /// Records the outcome of a try. `wait` returns how long to wait after the given number of tries.
@@ -224,52 +208,40 @@ impl Record {
             Tried::Failed { error } => (None, Some(error.clone()), None),
         };
         let is_taken = status.is_some_and(|status| (200..300).contains(&status));
-        let is_open = match message.state {
-            DeliveryState::Pending => true,
+        match message.state {
+            DeliveryState::Pending => {}
             // Given up while it was under way; it did arrive.
-            DeliveryState::GivenUp => is_taken,
-            DeliveryState::Delivered => false,
-        };
-        if !is_open {
-            return Meaning::Nothing;
+            DeliveryState::GivenUp if is_taken => {}
+            DeliveryState::GivenUp | DeliveryState::Delivered => return Meaning::Nothing,
         }
-        let (seq, message_type) = (message.seq, message.message_type);
         message.tries = message.tries.saturating_add(1);
         message.last = Some(LastTry { at: now, status, error });
-        message.next_try_at = None;
-        let meaning = if is_taken {
+        let wait = if is_taken || status == Some(GONE) { None } else { wait(message.tries, asked) };
+        message.next_try_at = wait.map(|wait| now.plus_nanos(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)));
+        if is_taken {
             message.state = DeliveryState::Delivered;
-            Meaning::Delivered
-        } else if status == Some(GONE) {
-            let url = message.url.clone();
-            self.give_up(&url);
-            Meaning::GivenUp
-        } else if let Some(wait) = wait(message.tries, asked) {
-            let at = now.plus_nanos(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX));
-            message.next_try_at = Some(at);
-            Meaning::Again { at }
-        } else {
+        } else if wait.is_none() {
             message.state = DeliveryState::GivenUp;
-            Meaning::GivenUp
-        };
-        self.drop_body(seq, message_type);
-        meaning
-    }
-
-    fn give_up(&mut self, url: &str) {
-        let mut given_up = Vec::new();
-        for message in self.messages.iter_mut().filter(|message| message.url == url) {
-            if message.state == DeliveryState::Pending {
-                message.state = DeliveryState::GivenUp;
-                message.next_try_at = None;
-                given_up.push((message.seq, message.message_type));
+        }
+        let mut settled = vec![(message.seq, message.message_type)];
+        if status == Some(GONE) {
+            let url = message.url.clone();
+            let others = self.messages.iter_mut().filter(|one| one.url == url && one.state == DeliveryState::Pending);
+            for other in others {
+                (other.state, other.next_try_at) = (DeliveryState::GivenUp, None);
+                settled.push((other.seq, other.message_type));
             }
         }
-        given_up.into_iter().for_each(|(seq, message_type)| self.drop_body(seq, message_type));
+        settled.into_iter().for_each(|(seq, message_type)| self.drop_body(seq, message_type));
+        if is_taken { Meaning::Delivered } else { Meaning::Failed }
     }
 
     pub(super) fn pending(&self) -> impl Iterator<Item = (usize, &Delivery)> {
         self.messages.iter().enumerate().filter(|(_, message)| message.state == DeliveryState::Pending)
+    }
+
+    pub(super) fn given_up(&self) -> u64 {
+        self.messages.iter().filter(|message| message.state == DeliveryState::GivenUp).count() as u64
     }
 
     /// The run is over and no message is pending.
@@ -319,11 +291,8 @@ mod tests {
         let mut record = record(&["https://a.example", "https://b.example"], &asks(2));
         let may_go = |record: &Record| (0..4).map(|index| record.may_go(index)).collect::<Vec<_>>();
         assert_eq!(may_go(&record), [true, true, false, false]);
-        assert_eq!(record.next_after(0), Some(2));
-        assert_eq!(
-            record.tried(0, NOW, &answered(500), a_second),
-            Meaning::Again { at: NOW.plus_nanos(1_000_000_000) }
-        );
+        assert_eq!(record.tried(0, NOW, &answered(500), a_second), Meaning::Failed);
+        assert_eq!(record.messages[0].next_try_at, Some(NOW.plus_nanos(1_000_000_000)));
         assert_eq!(may_go(&record), [true, true, true, false]);
         assert_eq!(record.tried(1, NOW, &answered(204), a_second), Meaning::Delivered);
         assert_eq!(may_go(&record), [true, false, true, true]);
@@ -336,13 +305,15 @@ mod tests {
             let meaning = record.tried(0, NOW, &answered(status), a_second);
             let is_delivered = (200..300).contains(&status);
             assert_eq!(meaning == Meaning::Delivered, is_delivered, "{status}");
-            assert_eq!(matches!(meaning, Meaning::Again { .. }), !is_delivered, "{status}");
+            assert_eq!(record.messages[0].state == DeliveryState::Pending, !is_delivered, "{status}");
+            assert_eq!(record.messages[0].next_try_at.is_none(), is_delivered, "{status}");
             assert_eq!(record.messages[0].last.as_ref().unwrap().status, Some(status));
             assert_eq!(record.body(&record.messages[0]).is_none(), is_delivered, "a body is kept while it is needed");
         }
         let mut record = record(&["https://a.example"], &asks(1));
         let failed = Tried::Failed { error: "no response in time".to_owned() };
-        assert_eq!(record.tried(0, NOW, &failed, |_, _| None), Meaning::GivenUp);
+        assert_eq!(record.tried(0, NOW, &failed, |_, _| None), Meaning::Failed);
+        assert_eq!((record.messages[0].state, record.given_up()), (DeliveryState::GivenUp, 1));
         assert_eq!(record.messages[0].last.as_ref().unwrap().error.as_deref(), Some("no response in time"));
     }
 
@@ -350,7 +321,7 @@ mod tests {
     fn an_address_that_is_gone_gets_no_more_messages() {
         let story = asks(2);
         let mut record = record(&["https://a.example", "https://b.example"], &story);
-        assert_eq!(record.tried(0, NOW, &answered(410), a_second), Meaning::GivenUp);
+        assert_eq!(record.tried(0, NOW, &answered(410), a_second), Meaning::Failed);
         let states = |record: &Record, url: &str| {
             record.messages.iter().filter(|message| message.url == url).map(|message| message.state).collect::<Vec<_>>()
         };

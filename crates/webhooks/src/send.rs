@@ -15,7 +15,7 @@ use ureq::{Agent, Error};
 
 use super::address::{PrivateAddresses, Url, WhyRefused};
 use super::public_ip::is_public;
-use super::sign::Secret;
+use super::secret::Secret;
 use skillrun_model::IgnoredError;
 
 /// Maximum size of a response that is read before the connection is closed.

@@ -1,7 +1,9 @@
 //! The interface for the service.
 
 use std::io;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,13 +14,11 @@ use skillrun_runs::DataFolder;
 use skillrun_runtime::Clock;
 
 use super::address::{self, AddressError, MAX_ADDRESSES, PrivateAddresses, Url};
-use super::deliver::Deliverer;
-use super::outbox::{Outbox, OutboxError};
-use super::record::{Delivery, Record};
-use super::secret_file::{self, Random, SecretFileError};
+use super::outbox::Outbox;
+use super::queue::{Pace, Queue, Shared, WebhookCounts};
+use super::record::{Delivery, FORMAT, Record};
+use super::secret::{self, Random, Secret, SecretError};
 use super::send::Sender;
-use super::shared::{Counts, Entry, OnDisk, Pace, Parts, Shared, Thread};
-use super::sign::{Secret, SecretError};
 
 /// Time limit for tries under way when the service stops.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -33,6 +33,7 @@ pub struct Config {
     pub private_addresses: PrivateAddresses,
 }
 
+#[derive(Debug)]
 pub struct WebhookSetup {
     pub data: DataFolder,
     pub log: Arc<FileLog>,
@@ -41,22 +42,24 @@ pub struct WebhookSetup {
     pub random: Random,
 }
 
-impl std::fmt::Debug for WebhookSetup {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setup").field("data", &self.data).finish_non_exhaustive()
-    }
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     #[error("invalid webhook settings: {0}")]
     Address(#[from] AddressError),
     #[error("invalid webhook settings: {0}")]
     Secret(#[from] SecretError),
-    #[error(transparent)]
-    SecretFile(#[from] SecretFileError),
-    #[error(transparent)]
-    Outbox(#[from] OutboxError),
+    #[error("{}: {why}; remove the file to create a new secret, which receivers must then be given", path.display())]
+    SecretFile { path: PathBuf, why: SecretError },
+    #[error("{}: {error}; allow this user to read it and to write to its folder", path.display())]
+    SecretAccess { path: PathBuf, error: io::Error },
+    #[error("{}: another process sends the webhooks of this data folder; stop it first", path.display())]
+    Held { path: PathBuf },
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
+    Newer { path: PathBuf, found: u64 },
+    #[error("{}: cannot be parsed ({why}); move it away to start from scratch", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: io::Error },
     #[error("failed to start a thread for webhooks ({0}); raise the limit of threads")]
     Thread(#[source] io::Error),
 }
@@ -67,7 +70,9 @@ pub struct Webhooks {
     shared: Arc<Shared>,
     configured: Vec<Url>,
     private: PrivateAddresses,
-    secret_path: std::path::PathBuf,
+    secret_path: PathBuf,
+    /// Disconnected when the thread has ended.
+    ended: Mutex<Receiver<()>>,
 }
 
 impl Webhooks {
@@ -80,34 +85,41 @@ impl Webhooks {
         let WebhookSetup { data, log, config, clock, random } = setup;
         let private = config.private_addresses;
         let configured = address::check(&config.urls, private)?;
-        let secret = config.secret.as_deref().map(Secret::parse).transpose()?;
         let secret_path = data.root().join("webhook.secret");
-        let (outbox, held) = Outbox::open(data)?;
+        let mut secret = config.secret.as_deref().map(Secret::parse).transpose()?;
+        let (outbox, lock_file) = Outbox::open(data)?;
         let (records, errors) = outbox.load_all()?;
-        let sender = Sender::new(private, pace.timeouts);
-        let shared = Arc::new(Shared::new(Parts { log, clock, random, outbox, sender, pace, secret }));
-        errors.iter().for_each(|error| shared.note_trouble(error));
-        let webhooks = Self { shared: shared.clone(), configured, private, secret_path };
-        if !webhooks.configured.is_empty() || !records.is_empty() {
-            webhooks.secret()?;
+        if secret.is_none() && !(configured.is_empty() && records.is_empty()) {
+            secret = Some(secret::read_or_make(&secret_path, random)?);
         }
+        let (bell, rung) = sync_channel(1);
+        let shared = Arc::new(Shared {
+            log,
+            clock,
+            random,
+            outbox,
+            sender: Sender::new(private, pace.timeouts),
+            pace,
+            secret: secret.map_or_else(OnceLock::new, OnceLock::from),
+            queue: Mutex::new(Queue::new(lock_file)),
+            inbox: Mutex::default(),
+            bell,
+            stop: OnceLock::new(),
+        });
+        let (until_end, ended) = channel::<()>();
+        let webhooks = Self { shared: shared.clone(), configured, private, secret_path, ended: Mutex::new(ended) };
+        let mut queue = lock(&shared.queue);
+        errors.iter().for_each(|error| shared.note_trouble(&mut queue, error));
         for record in records {
-            let run = record.run_id;
-            lock(&shared.records).insert(run, Entry { record, on_disk: OnDisk::Same });
-            shared.update_inbox(|inbox| {
-                inbox.watched.insert(run);
-                inbox.looks.insert(run);
-            });
+            shared.watch(record.run_id);
+            queue.put(record);
         }
-        let deliverer = Deliverer::new(shared.clone(), held);
-        shared.update_inbox(|inbox| inbox.thread = Thread::Running);
-        let started = thread::Builder::new().name("webhooks".to_owned()).spawn(move || deliverer.run());
-        if let Err(error) = started {
-            // There is no thread to wait for.
-            shared.update_inbox(|inbox| inbox.thread = Thread::None);
-            return Err(WebhookError::Thread(error));
-        }
-        Ok(webhooks)
+        drop(queue);
+        let thread = thread::Builder::new().name("webhooks".to_owned()).spawn(move || {
+            shared.run(&rung);
+            drop(until_end);
+        });
+        thread.map(|_| webhooks).map_err(WebhookError::Thread)
     }
 
     /// The addresses of a request, each once.
@@ -121,32 +133,33 @@ impl Webhooks {
     /// returns.
     ///
     /// A run that was watched before keeps its addresses, and these are added; a finished record stays finished.
-    pub fn watch(&self, run: RunId, urls: Vec<Url>) -> Result<(), WebhookError> {
-        let mut records = lock(&self.shared.records);
-        if let Some(entry) = records.get_mut(&run) {
-            let mut record = entry.record.clone();
-            if record.add_addresses(&urls) {
-                self.shared.outbox.save(&record)?;
-                *entry = Entry { record, on_disk: OnDisk::Same };
-            }
-        } else {
-            let mut record = match self.shared.outbox.load(run)? {
-                Some(record) if record.is_done() => return Ok(()),
-                known => known.unwrap_or_else(|| Record::new(run)),
-            };
-            record.add_addresses(&[&urls, self.configured.as_slice()].concat());
-            if !record.has_addresses() {
+    pub fn watch(&self, run: RunId, mut urls: Vec<Url>) -> Result<(), WebhookError> {
+        let mut queue = lock(&self.shared.queue);
+        let mut record = match queue.record(run) {
+            Some(_) if urls.is_empty() => {
+                self.check_log(run);
                 return Ok(());
             }
+            Some(record) => record.clone(),
+            None => {
+                urls.extend_from_slice(&self.configured);
+                match self.shared.outbox.load(run)? {
+                    Some(record) if record.is_done() => return Ok(()),
+                    known => known.unwrap_or_else(|| Record::new(run)),
+                }
+            }
+        };
+        let is_changed = record.add_addresses(&urls);
+        if record.urls.is_empty() {
+            return Ok(());
+        }
+        if is_changed || queue.record(run).is_none() {
             self.secret()?;
             self.shared.outbox.save(&record)?;
-            records.insert(run, Entry { record, on_disk: OnDisk::Same });
+            queue.put(record);
         }
-        drop(records);
-        self.shared.update_inbox(|inbox| {
-            inbox.watched.insert(run);
-            inbox.looks.insert(run);
-        });
+        drop(queue);
+        self.shared.watch(run);
         Ok(())
     }
 
@@ -160,36 +173,29 @@ impl Webhooks {
         Ok(self.shared.outbox.load(run)?.map(|record| record.messages).unwrap_or_default())
     }
 
-    pub fn counts(&self) -> Counts {
-        self.shared.counts()
+    pub fn counts(&self) -> WebhookCounts {
+        lock(&self.shared.queue).counts()
     }
 
     /// The last error that was not caused by a receiver.
     pub fn last_trouble(&self) -> Option<String> {
-        lock(&self.shared.trouble).clone()
+        lock(&self.shared.queue).last_trouble.clone()
     }
 
     /// The secret that messages are signed with; created now if there is none.
     pub fn secret(&self) -> Result<Secret, WebhookError> {
-        let mut known = lock(&self.shared.secret);
-        if let Some(secret) = &*known {
+        if let Some(secret) = self.shared.secret.get() {
             return Ok(secret.clone());
         }
-        let secret = secret_file::read_or_make(&self.secret_path, &self.shared.random)?;
-        Ok(known.insert(secret).clone())
+        let secret = secret::read_or_make(&self.secret_path, self.shared.random)?;
+        Ok(self.shared.secret.get_or_init(|| secret).clone())
     }
 
     /// Starts no more tries and waits briefly for those under way. Undelivered messages stay on the disk.
     pub fn stop(&self) {
-        let until = Instant::now() + STOPPING;
-        self.shared.update_inbox(|inbox| {
-            inbox.stop.get_or_insert(until);
-        });
-        self.shared.wait(
-            |inbox| {
-                if inbox.thread == Thread::None || Instant::now() >= until { Ok(()) } else { Err(until) }
-            },
-        );
+        self.shared.stop.get_or_init(|| Instant::now() + STOPPING);
+        self.shared.ring();
+        let _has_ended = lock(&self.ended).recv_timeout(STOPPING);
     }
 }
 

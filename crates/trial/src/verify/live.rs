@@ -197,7 +197,9 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
 
 /// Whether the Log of a run contains a tool call.
 fn has_tool_calls(runtime: &Runtime, run: RunId) -> bool {
-    let is_tool = |data: &Data| matches!(data, Data::Evidence(EvidenceData::ToolCallStarted(_) | EvidenceData::ToolCallCompleted(_)));
+    let is_tool = |data: &Data| {
+        matches!(data, Data::Evidence(EvidenceData::ToolCallStarted(_) | EvidenceData::ToolCallCompleted(_)))
+    };
     let mut found = false;
     let read = runtime.log().for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
         found = line.event().is_ok_and(|event| is_tool(&event.data));

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
+use super::super::queue::WebhookCounts;
 use super::super::record::DeliveryState;
-use super::super::shared::Counts;
 use super::events::{Story, question};
 use super::receiver::{Answer, Receiver};
 use super::world::{World, until, until_true, watch};
@@ -35,7 +35,7 @@ fn an_end_is_sent_once_and_signed() {
     assert_eq!(webhooks.records(run).unwrap(), told);
     watch(&webhooks, run, &[receiver.url("/hook?a=b")]);
     webhooks.check_log(run);
-    assert_eq!(webhooks.counts(), Counts { delivered: 1, failed_tries: 0, given_up: 0, pending: 0 });
+    assert_eq!(webhooks.counts(), WebhookCounts { delivered: 1, failed_tries: 0, given_up: 0, pending: 0 });
     drop(webhooks);
     assert_eq!(receiver.rest(), 0, "no message is sent twice");
 }

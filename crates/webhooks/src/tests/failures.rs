@@ -4,9 +4,8 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use super::super::address::PrivateAddresses;
+use super::super::queue::WebhookCounts;
 use super::super::record::DeliveryState;
-use super::super::schedule::Schedule;
-use super::super::shared::Counts;
 use super::events::{Story, question};
 use super::receiver::{Answer, Receiver};
 use super::world::{World, until, until_true, watch};
@@ -28,7 +27,7 @@ fn a_failure_is_tried_again_with_the_same_id() {
     let told = until(&webhooks, run, |told| told[0].state == DeliveryState::Delivered);
     assert_eq!((told[0].tries, told[0].last.as_ref().unwrap().status), (4, Some(200)));
     until_true(|| {
-        (webhooks.counts() == Counts { delivered: 1, failed_tries: 3, given_up: 0, pending: 0 }).then_some(())
+        (webhooks.counts() == WebhookCounts { delivered: 1, failed_tries: 3, given_up: 0, pending: 0 }).then_some(())
     });
 }
 
@@ -41,7 +40,7 @@ fn it_is_given_up_after_the_last_wait() {
     let told = until(&webhooks, run, |told| told.first().is_some_and(|one| one.state == DeliveryState::GivenUp));
     assert_eq!((told[0].tries, told[0].next_try_at), (4, None));
     until_true(|| (world.outbox_files() == 0).then_some(()));
-    assert_eq!(webhooks.counts(), Counts { delivered: 0, failed_tries: 4, given_up: 1, pending: 0 });
+    assert_eq!(webhooks.counts(), WebhookCounts { delivered: 0, failed_tries: 4, given_up: 1, pending: 0 });
 }
 
 #[test]
@@ -129,7 +128,7 @@ fn a_silent_receiver_does_not_delay_others() {
     good.next();
     assert!(began.elapsed() < Duration::from_secs(20), "long before the silent one is given up");
     assert_eq!(silent.rest(), 0, "two at a time");
-    let expected = Counts { delivered: 1, failed_tries: 0, given_up: 0, pending: 7 };
+    let expected = WebhookCounts { delivered: 1, failed_tries: 0, given_up: 0, pending: 7 };
     until_true(|| (webhooks.counts() == expected).then_some(()));
     // Ends in time although two tries hang.
     let began = Instant::now();
@@ -173,7 +172,7 @@ fn a_name_that_leads_to_the_loopback_is_refused() {
 #[test]
 fn a_removed_run_gets_no_messages() {
     let (mut world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("500 No")]));
-    world.pace.schedule = Schedule::every(Duration::from_secs(3_600), 3);
+    world.pace.waits = vec![Duration::from_secs(3_600); 3];
     let run = world.write(&finished());
     let webhooks = world.start();
     watch(&webhooks, run, &[receiver.url("/")]);
@@ -188,7 +187,7 @@ fn a_removed_run_gets_no_messages() {
 fn a_later_message_overtakes_one_that_failed() {
     let answers = ["500 No", "200 OK"].map(Answer::Status);
     let (mut world, receiver) = (World::new(), Receiver::answering(&answers));
-    world.pace.schedule = Schedule::every(Duration::from_secs(3_600), 3);
+    world.pace.waits = vec![Duration::from_secs(3_600); 3];
     let run = world.write(&Story::new(1).started().asked(question(1, "Which?")).waits().replied(1).completed());
     let webhooks = world.start();
     watch(&webhooks, run, &[receiver.url("/")]);
@@ -202,7 +201,7 @@ fn a_later_message_overtakes_one_that_failed() {
 #[test]
 fn a_closed_port_is_a_failed_try_and_retried() {
     let mut world = World::new();
-    world.pace.schedule = Schedule::every(Duration::from_millis(20), 1_000);
+    world.pace.waits = vec![Duration::from_millis(20); 1_000];
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

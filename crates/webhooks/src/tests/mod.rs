@@ -1,7 +1,7 @@
 //! Webhooks with a real receiver on the loopback.
 //!
 //! - `events`: Logs for the tests. `receiver`: a webhook receiver. `world`: a data folder and everything in it.
-//! - `telling`: messages that arrive. `trouble`: messages that do not.
+//! - `delivery`: messages that arrive. `failures`: messages that do not.
 
 mod delivery;
 pub(super) mod events;

@@ -9,12 +9,11 @@ use skillrun_runs::DataFolder;
 use skillrun_runtime::SystemClock;
 
 use super::super::address::PrivateAddresses;
+use super::super::queue::Pace;
 use super::super::record::Delivery;
-use super::super::schedule::Schedule;
-use super::super::secret_file::system_random;
+use super::super::secret::system_random;
 use super::super::send::SendTimeouts;
 use super::super::service::{Config, WebhookError, WebhookSetup, Webhooks};
-use super::super::shared::Pace;
 use super::events::Story;
 
 pub(super) struct World {
@@ -32,7 +31,7 @@ impl World {
         let log = Arc::new(FileLog::new(data.runs()));
         let config = Config { private_addresses: PrivateAddresses::Allowed, ..Config::default() };
         let pace = Pace {
-            schedule: Schedule::every(Duration::from_millis(1), 3),
+            waits: vec![Duration::from_millis(1); 3],
             timeouts: SendTimeouts { connect: Duration::from_secs(5), total: Duration::from_secs(10) },
             ..Pace::default()
         };
@@ -49,7 +48,7 @@ impl World {
             log: self.log.clone(),
             config: self.config.clone(),
             clock: Arc::new(SystemClock),
-            random: system_random(),
+            random: system_random,
         };
         Webhooks::start_at(setup, self.pace.clone())
     }

@@ -1,6 +1,6 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;

@@ -1,11 +1,22 @@
-//! Signatures of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, and the secret they are made with.
+//! The secret that messages are signed with, and signatures of Standard Webhooks: HMAC-SHA256 over
+//! `id.timestamp.body`.
+//!
+//! If none is configured it is in `<data>/webhook.secret`, which is created once and readable only by its owner.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+
+use super::service::WebhookError;
+
+/// A file with a secret has at most 94 bytes.
+const FILE_MAX_BYTES: u64 = 1024;
 
 const PREFIX: &str = "whsec_";
 
@@ -67,8 +78,46 @@ impl Secret {
     }
 }
 
+/// Fills a buffer with random bytes.
+pub type Random = fn(&mut [u8]) -> io::Result<()>;
+
+/// The machine's.
+pub fn system_random(bytes: &mut [u8]) -> io::Result<()> {
+    Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()).map(|_| ())?)
+}
+
+/// Reads the secret, or creates it. Two processes that create it at the same time get the same one.
+pub(super) fn read_or_make(path: &Path, random: Random) -> Result<Secret, WebhookError> {
+    let io = |error| WebhookError::SecretAccess { path: path.to_owned(), error };
+    if path.try_exists().map_err(io)? {
+        return read(path);
+    }
+    let mut key = [0; 32];
+    random(&mut key).map_err(io)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Its mode is 0600 from its creation.
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    writeln!(file, "{}", Secret::from_random(key).reveal()).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    match file.persist_noclobber(path) {
+        Ok(_) => skillrun_base::whole_file::sync_folder(folder).map_err(io)?,
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(refused) => return Err(io(refused.error)),
+    }
+    read(path)
+}
+
+fn read(path: &Path) -> Result<Secret, WebhookError> {
+    let io = |error| WebhookError::SecretAccess { path: path.to_owned(), error };
+    let mut text = String::new();
+    File::open(path).map_err(io)?.take(FILE_MAX_BYTES).read_to_string(&mut text).map_err(io)?;
+    Secret::parse(&text).map_err(|why| WebhookError::SecretFile { path: path.to_owned(), why })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -94,5 +143,26 @@ mod tests {
         assert_eq!(Secret::parse("whsec_"), Err(SecretError::Length { bytes: 0 }));
         let long = format!("{PREFIX}{}", STANDARD.encode([0; 65]));
         assert_eq!(Secret::parse(&long), Err(SecretError::Length { bytes: 65 }));
+    }
+
+    #[test]
+    fn is_made_once_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("webhook.secret");
+        let made = read_or_make(&path, system_random).unwrap();
+        assert_eq!(read_or_make(&path, system_random).unwrap(), made);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert_ne!(made, Secret::from_random([0; 32]));
+    }
+
+    #[test]
+    fn a_bad_secret_is_reported_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("webhook.secret");
+        std::fs::write(&path, "whsec_AAAA").unwrap();
+        let error = read_or_make(&path, system_random).unwrap_err();
+        assert!(matches!(error, WebhookError::SecretFile { why: SecretError::Length { bytes: 3 }, .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "whsec_AAAA");
     }
 }
