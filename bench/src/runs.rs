@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use skillrun_engine::Engines;
 use skillrun_runs::DataFolder;
 use skillrun_runtime::{NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
@@ -138,22 +138,7 @@ fn together(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let begin = Instant::now();
     let before = cpu()?;
     for _ in 0..TOGETHER {
-        let new = NewRun {
-            skill: skill.clone(),
-            engine: "quick".to_owned(),
-            mode: None,
-            input: Map::new(),
-            parameter: Map::new(),
-            files: std::collections::BTreeMap::new(),
-            workspace: None,
-            script: None,
-            profile: None,
-            continuation: None,
-            options: Options::default(),
-            retry_of: None,
-            request_id: None,
-        };
-        runtime.submit(new).map_err(|error| Problem(error.to_string()))?;
+        runtime.submit(NewRun::new(skill.clone(), "quick")).map_err(|error| Problem(error.to_string()))?;
     }
     if !runtime.wait_idle(Duration::from_secs(120)) {
         return Err(Problem("runs: 200 together did not finish".to_owned()));

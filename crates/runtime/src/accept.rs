@@ -68,6 +68,27 @@ pub struct NewRun {
     pub request_id: Option<String>,
 }
 
+impl NewRun {
+    /// A run of a skill on an engine; the skill, the engine and the settings decide all else.
+    pub fn new(skill: Skill, engine: impl Into<String>) -> Self {
+        Self {
+            skill,
+            engine: engine.into(),
+            mode: None,
+            input: Map::new(),
+            parameter: Map::new(),
+            files: BTreeMap::new(),
+            workspace: None,
+            script: None,
+            profile: None,
+            continuation: None,
+            options: Options::default(),
+            retry_of: None,
+            request_id: None,
+        }
+    }
+}
+
 /// A request in which no mistake was found.
 #[derive(Debug)]
 pub(crate) struct Checked {

@@ -1,14 +1,12 @@
 //! A real engine with a scripted model: each run has a data folder, a home and variables of its own, and neither the
 //! user's login nor their secrets.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use serde_json::Map;
 use skillrun_engine::Descriptor;
 use skillrun_model::ExecutionMode;
 use skillrun_runs::record::HomeChoice;
@@ -139,19 +137,9 @@ impl<'a> Lab<'a> {
         };
         let runtime = (self.start)(&world).map_err(LabError::Start)?;
         let new = NewRun {
-            skill: Skill::load(&self.skill())?,
-            engine: engine.to_owned(),
             mode: Some(mode),
-            input: Map::new(),
-            parameter: Map::new(),
-            files: BTreeMap::new(),
-            workspace: None,
-            script: None,
-            profile: None,
-            continuation: None,
             options: Options { home: Some(HomeChoice::Run), model: probe.model.clone(), ..Options::default() },
-            retry_of: None,
-            request_id: None,
+            ..NewRun::new(Skill::load(&self.skill())?, engine)
         };
         let ended = drive(&runtime, new, conduct)?;
         Ok(Tried { runtime, ended })

@@ -188,22 +188,16 @@ fn run(
 ) -> TrialEnd {
     let (Some(case), Some(engine)) = (plan.cases.get(case), plan.engines.get(engine)) else { return TrialEnd::NotRun };
     let new = NewRun {
-        skill: plan.skill.clone(),
-        engine: engine.name.clone(),
         mode: case.mode,
         input: case.input.clone(),
         parameter: case.parameter.clone(),
         files: case.files.clone(),
-        workspace: None,
         script: match engine.plays {
             Plays::Scripts => case.script.clone(),
             Plays::Nothing => None,
         },
-        profile: None,
-        continuation: None,
         options: Options { model: engine.model.clone(), ..plan.options.clone() },
-        retry_of: None,
-        request_id: None,
+        ..NewRun::new(plan.skill.clone(), engine.name.clone())
     };
     let conduct = Conduct { answers: &case.replies, cancel: CancelWhen::Never, stop };
     match drive(runtime, new, conduct) {

@@ -9,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
-use serde_json::Map;
 use skillrun_engine::Engines;
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::Timestamp;
@@ -68,21 +67,7 @@ impl World {
     }
 
     fn new_run(&self) -> NewRun {
-        NewRun {
-            skill: Skill::load(&self.root.join("skill")).expect("a skill"),
-            engine: "scripted".to_owned(),
-            mode: None,
-            input: Map::new(),
-            parameter: Map::new(),
-            files: BTreeMap::new(),
-            workspace: None,
-            script: None,
-            profile: None,
-            continuation: None,
-            options: Options::default(),
-            retry_of: None,
-            request_id: None,
-        }
+        NewRun::new(Skill::load(&self.root.join("skill")).expect("a skill"), "scripted")
     }
 
     fn submit(&self, runtime: &Runtime, key: &RequestKey) -> Result<Submitted, SubmitError> {

@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Map;
 use skillrun_engine::Engines;
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::data::AttemptStarted;
@@ -40,21 +38,7 @@ fn queued(root: &Path) -> Run {
         host_command: Box::new(|| Command::new("/nonexistent")),
     };
     let runtime = Runtime::new(setup, SlotLimits { total: 0, queued: 1, ..SlotLimits::default() });
-    let new = NewRun {
-        skill: Skill::load(&skill).expect("a skill"),
-        engine: "scripted".to_owned(),
-        mode: None,
-        input: Map::new(),
-        parameter: Map::new(),
-        files: BTreeMap::new(),
-        workspace: None,
-        script: None,
-        profile: None,
-        continuation: None,
-        options: Options::default(),
-        retry_of: None,
-        request_id: None,
-    };
+    let new = NewRun::new(Skill::load(&skill).expect("a skill"), "scripted");
     let id = runtime.accept(new).expect("accepted");
     drop(runtime);
     let log = Arc::new(FileLog::new(data.runs()));

@@ -261,8 +261,6 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
         return Err(Problem::field("workspace.path", "must be absolute"));
     }
     Ok(NewRun {
-        skill,
-        engine,
         mode: create.mode,
         input: create.input.clone(),
         parameter: create.parameter.clone(),
@@ -272,8 +270,7 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
         profile: create.options.profile,
         continuation: create.options.continuation,
         options: create.options.options(create.model.clone()),
-        retry_of: None,
-        request_id: None,
+        ..NewRun::new(skill, engine)
     })
 }
 

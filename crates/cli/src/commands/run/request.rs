@@ -32,7 +32,6 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Resul
     };
     let absolute = |path: &Path| settings.surroundings.absolute_path(path);
     Ok(NewRun {
-        engine,
         mode: args.mode,
         input: values(&args.input, "--input", settings)?,
         parameter: values(&args.param, "--param", settings)?,
@@ -45,9 +44,7 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Resul
         profile: args.profile,
         continuation: args.continuation,
         options: options(args),
-        retry_of: None,
-        request_id: None,
-        skill,
+        ..NewRun::new(skill, engine)
     })
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use skillrun_model::ExecutionMode;
 use skillrun_runs::request_entries::RequestKey;
 use skillrun_runtime::requests::SubmitError;
-use skillrun_runtime::{NewRun, Options, Runtime};
+use skillrun_runtime::{NewRun, Runtime};
 use skillrun_skill::Skill;
 
 use crate::settings::Settings;
@@ -103,19 +103,11 @@ pub(super) fn begin(settings: &Settings, runtime: &Arc<Runtime>) -> Result<(), D
         let key = RequestKey::new(&format!("skillrun-demo-{}", number + 1))?;
         let script = sample.script.map(|text| written(&settings.data.uploads(), text)).transpose()?;
         let new = NewRun {
-            skill: Skill::load(&folder.join(sample.skill))?,
-            engine: ENGINE.to_owned(),
             mode: Some(sample.mode),
             input: object(sample.input),
-            parameter: Map::new(),
             files: sample.files.iter().map(|(slot, path)| ((*slot).to_owned(), folder.join(path))).collect(),
-            workspace: None,
             script: script.as_ref().map(|script| script.path().to_owned()),
-            profile: None,
-            continuation: None,
-            options: Options::default(),
-            retry_of: None,
-            request_id: None,
+            ..NewRun::new(Skill::load(&folder.join(sample.skill))?, ENGINE)
         };
         runtime.submit_once(&key, blake3_of(number), || Ok::<_, SubmitError>(new))?;
     }

@@ -1,7 +1,6 @@
 //! An owner is killed between the start of a host and the request to start its process. The next owner uses that host,
 //! or another host has the attempt and this one exits; no process waits for it, and no run fails because of it.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use skillrun_collect::HostPlan;
 use skillrun_engine::Engines;
 use skillrun_model::{ExecutionMode, RunId};
@@ -71,21 +70,8 @@ fn owner(lab: &Lab) -> Runtime {
 }
 
 fn new_run(lab: &Lab) -> NewRun {
-    NewRun {
-        skill: Skill::load(&lab.skill("probe", DONE)).expect("a skill"),
-        engine: "scripted".to_owned(),
-        mode: Some(ExecutionMode::Auto),
-        input: Map::new(),
-        parameter: Map::new(),
-        files: BTreeMap::new(),
-        workspace: None,
-        script: None,
-        profile: None,
-        continuation: None,
-        options: Options::default(),
-        retry_of: None,
-        request_id: None,
-    }
+    let skill = Skill::load(&lab.skill("probe", DONE)).expect("a skill");
+    NewRun { mode: Some(ExecutionMode::Auto), ..NewRun::new(skill, "scripted") }
 }
 
 /// The plan of the host that the owner has just started, as another owner would have made it.

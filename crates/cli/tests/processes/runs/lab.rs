@@ -1,6 +1,5 @@
 //! A data folder, skills and scripts for it, and a runtime whose hosts and engines are the real program.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::ops::ControlFlow;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use skillrun_engine::Engines;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
@@ -139,19 +138,10 @@ impl Lab {
     /// A run of a fresh skill that plays `script`.
     pub(crate) fn new_run(&self, mode: ExecutionMode, script: &str) -> NewRun {
         NewRun {
-            skill: self.skill("probe", json!({})),
-            engine: "scripted".to_owned(),
             mode: Some(mode),
-            input: Map::new(),
-            parameter: Map::new(),
-            files: BTreeMap::new(),
-            workspace: None,
             script: Some(self.script(script)),
-            profile: None,
-            continuation: None,
             options: Options { linger_sec: Some(LINGER), ..Options::default() },
-            retry_of: None,
-            request_id: None,
+            ..NewRun::new(self.skill("probe", json!({})), "scripted")
         }
     }
 
