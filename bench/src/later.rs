@@ -3,7 +3,9 @@
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use skillrun_base::sync::lock;
 
 /// Files above this size are emptied at once: their content would take space, and be written to the disk meanwhile.
 const LARGE: u64 = 1 << 20;
@@ -11,7 +13,7 @@ const LARGE: u64 = 1 << 20;
 static WAITING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn waiting() -> MutexGuard<'static, Vec<PathBuf>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&WAITING)
 }
 
 /// Puts a folder aside, so that its name is free.

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
+
+use skillrun_base::sync::{into_inner, lock};
 
 use crate::args::Folders;
 use crate::bounded::Deadline;
@@ -46,12 +48,12 @@ pub(crate) fn try_all(lab: &Lab, engines: &[Engine], scenarios: &[Scenario], fol
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(engine) = crew.engines.get(number) else { return };
                     let one = crew.try_engine(engine);
-                    tried.lock().unwrap_or_else(PoisonError::into_inner).insert(number, one);
+                    lock(&tried).insert(number, one);
                 }
             });
         }
     });
-    tried.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    into_inner(tried).into_values().collect()
 }
 
 impl Crew<'_> {

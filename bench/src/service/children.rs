@@ -4,11 +4,12 @@ use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_base::sync::lock;
 
 use crate::problem::Problem;
 
@@ -16,7 +17,7 @@ use crate::problem::Problem;
 static LIVING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 fn living() -> MutexGuard<'static, Vec<u32>> {
-    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&LIVING)
 }
 
 /// A child that is killed when it is dropped, and when this process receives a signal to end.

@@ -2,9 +2,10 @@
 //! which engine it was.
 
 use std::fs;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
+use skillrun_base::sync::lock;
 use skillrun_model::RunStatus;
 use testkit::paths;
 
@@ -64,7 +65,7 @@ pub(crate) struct Shapes(Mutex<Option<(String, Value)>>);
 
 impl Shapes {
     fn compare(&self, engine: &str, shape: Value) -> Result<(), Miss> {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = lock(&self.0);
         let (other, expected) = first.get_or_insert_with(|| (engine.to_owned(), shape.clone()));
         must(*expected == shape, "shape differs", || {
             format!("result.json of {engine} has another shape than that of {other}: {shape} instead of {expected}")
