@@ -531,18 +531,13 @@ event_types! {
 macro_rules! data_kind {
     ($(#[$meta:meta])* $name:ident { $($variant:ident($data:ty),)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(untagged)]
         pub enum $name { $($variant($data),)+ }
 
         impl $name {
             pub fn event_type(&self) -> EventType {
                 match self { $(Self::$variant(_) => EventType::$variant,)+ }
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$variant(data) => data.serialize(serializer),)+ }
             }
         }
     };
@@ -590,7 +585,8 @@ data_kind! {
 }
 
 /// Payload of an event; its variant is the event's type.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Data {
     Control(ControlData),
     Evidence(EvidenceData),
@@ -606,8 +602,7 @@ impl Data {
 
     /// How the run ended, if this is the last event of a run.
     pub fn end(&self) -> Option<RunStatus> {
-        let Self::Control(data) = self else { return None };
-        data.end()
+        if let Self::Control(data) = self { data.end() } else { None }
     }
 
     /// The diagnostic of a `parser.warning`, of either kind.
@@ -652,17 +647,32 @@ impl From<ControlData> for Data {
     }
 }
 
-impl From<EvidenceData> for Data {
-    fn from(data: EvidenceData) -> Self {
-        Self::Evidence(data)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rasp::Event;
 
-impl Serialize for Data {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Control(data) => data.serialize(serializer),
-            Self::Evidence(data) => data.serialize(serializer),
-        }
+    fn status(stream: SourceStream) -> Event {
+        let line = serde_json::json!({
+            "protocol_version": "rasp/1.0", "run_id": RunId::new(1, [1; 10]), "seq": 1, "ts": Timestamp::EPOCH,
+            "attempt_number": 1,
+            "source": {"engine": "codex", "stream": stream, "parser": null, "confidence": 1.0},
+            "event": {"category": "lifecycle", "type": "run.status", "level": "info"},
+            "data": {"status": "succeeded", "phase": "working"},
+            "correlation": {"interaction_id": null, "tool_call_id": null, "session_id": null, "request_id": null,
+                "artifact_id": null, "parent_run_id": null, "step_id": null},
+            "raw_ref": {"stdout_from": 0, "stdout_to": 0, "stderr_from": 0, "stderr_to": 0},
+        });
+        Event::from_json(&line.to_string()).expect("an event")
+    }
+
+    #[test]
+    fn a_status_in_engine_output_is_not_one_of_the_run() {
+        let (phase, detail) = (Some(Phase::Working), None);
+        let change = RunStatusChange { status: Some(RunStatus::Succeeded), phase, detail: None };
+        assert_eq!(status(SourceStream::Control).data, ControlData::RunStatus(change).into());
+        let said = status(SourceStream::Stdout);
+        assert_eq!(said.data, Data::Evidence(EvidenceData::RunStatus(EnginePhase { phase, detail })));
+        assert!(said.to_json().contains(r#""data":{"phase":"working"}"#), "{}", said.to_json());
     }
 }
