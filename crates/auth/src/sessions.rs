@@ -262,7 +262,7 @@ mod tests {
             assert!(error.to_string().contains("sessions.json: is damaged ("), "{error}");
         }
         fs::write(&path, vec![b' '; FILE_MAX as usize + 1]).unwrap();
-        assert!(matches!(Sessions::load(&data), Err(AuthError::TooLarge { .. })));
+        assert!(matches!(Sessions::load(&data), Err(AuthError::Unusable { .. })));
         fs::write(&path, &good).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(Sessions::load(&data), Err(AuthError::NotPrivate { .. })));

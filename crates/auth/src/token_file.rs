@@ -106,7 +106,7 @@ mod tests {
             }
         }
         fs::write(&path, "x".repeat(10_000)).unwrap();
-        assert!(matches!(TokenFile::load_or_make(&path, [1; 32]), Err(AuthError::TooLarge { .. })));
+        assert!(matches!(TokenFile::load_or_make(&path, [1; 32]), Err(AuthError::Unusable { .. })));
         fs::write(&path, format!(" {}\r\n", "x".repeat(16))).unwrap();
         assert_eq!(TokenFile::load_or_make(&path, [1; 32]).unwrap().hash(), TokenHash::of(&[b'x'; 16]));
     }

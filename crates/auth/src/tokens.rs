@@ -305,7 +305,7 @@ mod tests {
         }
         fs::write(lab.list.path(), vec![b' '; FILE_MAX as usize + 1]).unwrap();
         assert_eq!(lab.scope(&token), None);
-        assert!(matches!(lab.tokens.trouble(), Some(AuthError::TooLarge { .. })));
+        assert!(matches!(lab.tokens.trouble(), Some(AuthError::Unusable { .. })));
         fs::write(lab.list.path(), &good).unwrap();
         assert_eq!(lab.scope(&token), Some(Scope::Admin), "put right");
         fs::set_permissions(lab.list.path(), fs::Permissions::from_mode(0o660)).unwrap();

@@ -267,7 +267,7 @@ pub fn diagnose(
         }
         material.hosts.extend(host.map(|host| (number, host)));
     }
-    Ok(assemble::tell(&material))
+    Ok(assemble::diagnosis(&material))
 }
 
 fn missing(audit: &Path, names: Vec<String>) -> Vec<String> {

@@ -101,8 +101,8 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// The run that had the same request before and succeeded, if its result may be used again.
-    pub(crate) fn cached(&self, surroundings: &RuntimeConfig) -> Result<Option<RunId>, AcceptError> {
-        let data = &surroundings.tools.data;
+    pub(crate) fn cached(&self, config: &RuntimeConfig) -> Result<Option<RunId>, AcceptError> {
+        let data = &config.tools.data;
         // The files are hashed as they will be stored in the run.
         let staged = data.cache().join(format!(".{}", self.record.run_id));
         let failed = |error| AcceptError::Write { path: staged.clone(), error };
@@ -115,10 +115,10 @@ impl Checked {
 }
 
 /// Checks everything, and changes nothing.
-pub(crate) fn check(surroundings: &RuntimeConfig, new: NewRun) -> Result<Checked, AcceptError> {
+pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, AcceptError> {
     let NewRun { skill, engine, .. } = &new;
     skill.check_usable()?;
-    let descriptor = surroundings.engines.get(engine)?;
+    let descriptor = config.engines.get(engine)?;
     match skill.supports(&descriptor.name) {
         EngineSupport::Supported => {}
         EngineSupport::NotListed | EngineSupport::Unsupported => {
@@ -138,23 +138,23 @@ pub(crate) fn check(surroundings: &RuntimeConfig, new: NewRun) -> Result<Checked
     for role in SchemaRole::ALL {
         skill.schema(*role)?;
     }
-    let found = find_program(surroundings, descriptor)?;
-    let version = version::of(surroundings, descriptor, &found);
-    let options = Filled::of(&new.options, &skill.runner.runtime_options, &surroundings.defaults)?;
+    let found = find_program(config, descriptor)?;
+    let version = version::of(config, descriptor, &found);
+    let options = Filled::of(&new.options, &skill.runner.runtime_options, &config.defaults)?;
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
-    if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(surroundings, engine)? {
+    if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
         return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
     }
     // Text that could not be hidden later must not be written now.
-    Patterns::new(&surroundings.redact_patterns)?;
+    Patterns::new(&config.redact_patterns)?;
     let files = named_files(&new.files)?;
     let script = script(&new, &is_ours)?;
-    let now = surroundings.tools.clock.now();
+    let now = config.tools.clock.now();
     let profile = new.profile.unwrap_or(descriptor.profile);
     let record = RunRecord {
         format: FORMAT,
-        run_id: surroundings.new_id(now)?,
+        run_id: config.new_id(now)?,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
         translator: TRANSLATOR,
@@ -164,7 +164,7 @@ pub(crate) fn check(surroundings: &RuntimeConfig, new: NewRun) -> Result<Checked
             version: skill.runner.version.clone(),
             source: OsText::from(skill.root.as_path()),
             hash: skill.hash()?.to_string(),
-            layers_hash: surroundings.layers.hash().to_hex().to_string(),
+            layers_hash: config.layers.hash().to_hex().to_string(),
         },
         engine: EngineRecord {
             name: engine.clone(),
@@ -197,14 +197,10 @@ pub(crate) fn check(surroundings: &RuntimeConfig, new: NewRun) -> Result<Checked
             auto_decision_limit: options.auto_decision_limit,
             default_decision_policy: new.options.default_decision_policy,
             max_attempt: new.options.max_attempt.or(skill.runner.max_attempt.map(Into::into)),
-            require_marker: [
-                new.options.require_marker,
-                skill.runner.require_marker,
-                surroundings.defaults.require_marker,
-            ]
-            .into_iter()
-            .find_map(|said| said)
-            .unwrap_or(false),
+            require_marker: [new.options.require_marker, skill.runner.require_marker, config.defaults.require_marker]
+                .into_iter()
+                .find_map(|said| said)
+                .unwrap_or(false),
             snapshot: options.snapshot,
             env: new.options.env.clone(),
             secrets: new.options.secrets.clone(),
@@ -215,36 +211,36 @@ pub(crate) fn check(surroundings: &RuntimeConfig, new: NewRun) -> Result<Checked
             parameter: new.parameter,
         },
         input_hashes: BTreeMap::new(),
-        redact_patterns: surroundings.redact_patterns.clone(),
+        redact_patterns: config.redact_patterns.clone(),
         retry_of: new.retry_of,
         quota_retry: None,
     };
     let files = files.into_iter().map(|(_, path, name)| (path, name)).chain(script).collect();
     let salt = variables::random_salt().map_err(crate::RuntimeError::file("/dev/urandom", "read"))?;
     let names = variables::names(descriptor, &record.request);
-    let variables = Some(SealedVariables::of(names, &surroundings.tools.variables, salt));
+    let variables = Some(SealedVariables::of(names, &config.tools.variables, salt));
     Ok(Checked { record, variables, files, skill: new.skill.root })
 }
 
 /// Whether the user has agreed to an engine, by name or by the setting.
-fn is_agreed_to(surroundings: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
-    if surroundings.consents.iter().any(|name| name == engine) {
+fn is_agreed_to(config: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
+    if config.consents.iter().any(|name| name == engine) {
         return Ok(true);
     }
-    let data = &surroundings.tools.data;
+    let data = &config.tools.data;
     let given = consent::given(data).map_err(|error| AcceptError::File { path: data.consent(), error })?;
     Ok(given.contains_key(engine))
 }
 
-fn find_program(surroundings: &RuntimeConfig, descriptor: &Descriptor) -> Result<EngineProgram, AcceptError> {
-    let variable = descriptor.executable.variable().and_then(|name| surroundings.variable(name));
+fn find_program(config: &RuntimeConfig, descriptor: &Descriptor) -> Result<EngineProgram, AcceptError> {
+    let variable = descriptor.executable.variable().and_then(|name| config.variable(name));
     let around = skillrun_engine::FindContext {
-        own: &surroundings.own_program,
-        cwd: &surroundings.cwd,
-        path: surroundings.variable("PATH"),
-        user_home: Some(&surroundings.user_home),
+        own: &config.own_program,
+        cwd: &config.cwd,
+        path: config.variable("PATH"),
+        user_home: Some(&config.user_home),
         variable,
-        programs: surroundings.programs.as_deref(),
+        programs: config.programs.as_deref(),
     };
     Ok(find(descriptor, &around, &Disk)?)
 }
@@ -294,14 +290,14 @@ fn workspace_of(new: &NewRun) -> Result<Workspace, AcceptError> {
 }
 
 /// Creates the run. When this returns, the run is accepted and stored on disk, and the caller is its owner.
-pub(crate) fn make(surroundings: &RuntimeConfig, checked: Checked) -> Result<Run, AcceptError> {
-    let tools = &surroundings.tools;
+pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, AcceptError> {
+    let tools = &config.tools;
     let Checked { record, variables, files, skill } = checked;
     let id = record.run_id;
     let claim = match &record.request.workspace {
         Workspace::Own => None,
         Workspace::Folder { path, sharing } => {
-            let is_over = |run: RunId| run_is_over(surroundings, run);
+            let is_over = |run: RunId| run_is_over(config, run);
             match workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over)? {
                 Claim::Of(run) => {
                     let holder = RunRecord::read(&tools.data.run(run).record()).ok();
@@ -313,7 +309,7 @@ pub(crate) fn make(surroundings: &RuntimeConfig, checked: Checked) -> Result<Run
             }
         }
     };
-    let made = write(surroundings, record, variables.as_ref(), &files, &skill);
+    let made = write(config, record, variables.as_ref(), &files, &skill);
     if made.is_err() {
         // Nothing was accepted, so everything written so far is removed.
         tools.log.release(id);
@@ -325,13 +321,13 @@ pub(crate) fn make(surroundings: &RuntimeConfig, checked: Checked) -> Result<Run
 }
 
 fn write(
-    surroundings: &RuntimeConfig,
+    config: &RuntimeConfig,
     mut record: RunRecord,
     variables: Option<&SealedVariables>,
     files: &[(PathBuf, String)],
     skill: &Path,
 ) -> Result<Run, AcceptError> {
-    let tools = &surroundings.tools;
+    let tools = &config.tools;
     let folder = tools.data.run(record.run_id);
     tools.log.create(record.run_id).map_err(crate::RuntimeError::from)?;
     SkillCopy::make(skill, &folder.skill())?;
@@ -393,9 +389,9 @@ pub(crate) fn copy_file(source: &Path, target: &Path) -> std::io::Result<u64> {
 }
 
 /// Whether a run needs its folder no longer.
-pub(crate) fn run_is_over(surroundings: &RuntimeConfig, run: RunId) -> bool {
+pub(crate) fn run_is_over(config: &RuntimeConfig, run: RunId) -> bool {
     let mut state = State::default();
-    let folded = read_all(&surroundings.tools.log, run, |event| {
+    let folded = read_all(&config.tools.log, run, |event| {
         state.evolve(&event);
         Ok(())
     });

@@ -1,17 +1,17 @@
 //! Owns runs: one queue, one worker per run that has a process, timers for those that wait.
 //!
-//! - `surroundings`: what the caller passes in. `desk`: current activity; no state of a run is only here.
-//! - `say`: replies and cancels. `anywhere`: the same, whichever process has the run. `take_up`: runs that another
+//! - `config`: what the caller passes in. `table`: current activity; no state of a run is only here.
+//! - `deliver`: replies and cancels. `anywhere`: the same, whichever process has the run. `take_up`: runs that another
 //!   owner has left.
 //! - `retries`: runs that replace others.
 //! - `stats`: figures.
 
 mod anywhere;
+mod config;
 mod deliver;
-mod desk;
 mod retries;
 mod stats;
-mod surroundings;
+mod table;
 mod take_up;
 mod threads;
 
@@ -28,9 +28,9 @@ use skillrun_runs::request_entries::{self, Entry, RequestEntry, RequestKey};
 use skillrun_skill::Layers;
 
 pub use anywhere::Delivery;
+pub use config::{RuntimeConfig, RuntimeSetup};
 pub(crate) use stats::Counters;
 pub use stats::{EngineStats, ParseTotals, Share, Slots, Stats};
-pub use surroundings::{RuntimeConfig, RuntimeSetup};
 pub use take_up::{Recovered, TakenUp};
 
 use crate::accept::{self, AcceptError, Checked, NewRun, Options};
@@ -38,7 +38,7 @@ use crate::error::RuntimeError;
 use crate::limits::SlotLimits;
 use crate::requests::{SubmitError, Submitted, WasNew};
 use crate::run::{Run, check_variables};
-use desk::{Passes, RunTable};
+use table::{Passes, RunTable};
 
 /// The owner of runs in one process. Dropping it leaves them: their hosts continue, and the next owner adopts them.
 #[derive(Debug)]
@@ -48,51 +48,51 @@ pub struct Runtime {
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(crate) surroundings: RuntimeConfig,
-    desk: Mutex<RunTable>,
+    pub(crate) config: RuntimeConfig,
+    table: Mutex<RunTable>,
     changed: Condvar,
 }
 
 impl Inner {
-    fn desk(&self) -> MutexGuard<'_, RunTable> {
-        lock(&self.desk)
+    fn table(&self) -> MutexGuard<'_, RunTable> {
+        lock(&self.table)
     }
 }
 
 impl Runtime {
     pub fn new(setup: RuntimeSetup, slots: SlotLimits) -> Self {
-        let desk = Mutex::new(RunTable::new(slots));
-        Self { inner: Arc::new(Inner { surroundings: setup.into(), desk, changed: Condvar::new() }) }
+        let table = Mutex::new(RunTable::new(slots));
+        Self { inner: Arc::new(Inner { config: setup.into(), table, changed: Condvar::new() }) }
     }
 
     pub fn data(&self) -> &DataFolder {
-        &self.inner.surroundings.tools.data
+        &self.inner.config.tools.data
     }
 
     /// The defaults for requests.
     pub fn defaults(&self) -> &Options {
-        &self.inner.surroundings.defaults
+        &self.inner.config.defaults
     }
 
     /// Engines that the setting `consent` names.
     pub fn consent_setting(&self) -> &[String] {
-        &self.inner.surroundings.consents
+        &self.inner.config.consents
     }
 
     /// The rules that are added to skills.
     pub fn layers(&self) -> &Layers {
-        &self.inner.surroundings.layers
+        &self.inner.config.layers
     }
 
     /// The parts of a run's request that are not shown.
     pub fn hidden(&self, record: &RunRecord) -> Result<Hidden, RecordError> {
-        let surroundings = &self.inner.surroundings;
-        let path = surroundings.tools.data.run(record.run_id).record();
-        Hidden::of(record, &path, &surroundings.engines, |name| surroundings.variable(name))
+        let config = &self.inner.config;
+        let path = config.tools.data.run(record.run_id).record();
+        Hidden::of(record, &path, &config.engines, |name| config.variable(name))
     }
 
     pub fn log(&self) -> &Arc<FileLog> {
-        &self.inner.surroundings.tools.log
+        &self.inner.config.tools.log
     }
 
     /// Accepts a request, and starts it as soon as there is a slot. When this returns, the run is on disk.
@@ -132,49 +132,49 @@ impl Runtime {
 
     /// The run that had the same request before and succeeded, if its result may be used again.
     pub fn cached(&self, new: &NewRun) -> Result<Option<RunId>, AcceptError> {
-        accept::check(&self.inner.surroundings, new.clone())?.cached(&self.inner.surroundings)
+        accept::check(&self.inner.config, new.clone())?.cached(&self.inner.config)
     }
 
     fn make(&self, new: NewRun) -> Result<Run, AcceptError> {
         self.room()?;
-        let checked = accept::check(&self.inner.surroundings, new)?;
+        let checked = accept::check(&self.inner.config, new)?;
         self.make_checked(checked)
     }
 
     /// Makes a run and names it in the entry of its key.
     fn make_named(&self, new: NewRun, entry: &mut Entry, fingerprint: blake3::Hash) -> Result<Run, AcceptError> {
-        let checked = accept::check(&self.inner.surroundings, new)?;
+        let checked = accept::check(&self.inner.config, new)?;
         entry.name(checked.record.run_id, fingerprint)?;
         self.make_checked(checked)
     }
 
     fn make_checked(&self, checked: Checked) -> Result<Run, AcceptError> {
-        let made = accept::make(&self.inner.surroundings, checked)?;
-        self.inner.surroundings.tools.counters.accepted();
+        let made = accept::make(&self.inner.config, checked)?;
+        self.inner.config.tools.counters.accepted();
         Ok(made)
     }
 
     fn room(&self) -> Result<(), AcceptError> {
-        self.inner.desk().queue.room().map_err(|full| AcceptError::QueueFull { queued: full.queued })
+        self.inner.table().queue.room().map_err(|full| AcceptError::QueueFull { queued: full.queued })
     }
 
     /// Why a run is stuck, if it is.
     pub fn trouble(&self, run: RunId) -> Option<String> {
-        self.inner.desk().troubles.get(&run).map(|trouble| trouble.words.clone())
+        self.inner.table().troubles.get(&run).map(|trouble| trouble.words.clone())
     }
 
     /// The same for a run that is over: what kept this process from working on it no longer matters.
     pub fn trouble_after_end(&self, run: RunId) -> Option<String> {
-        let mut desk = self.inner.desk();
-        if desk.troubles.get(&run).is_some_and(|trouble| trouble.passes == Passes::WithRun) {
-            desk.troubles.remove(&run);
+        let mut table = self.inner.table();
+        if table.troubles.get(&run).is_some_and(|trouble| trouble.passes == Passes::WithRun) {
+            table.troubles.remove(&run);
         }
-        desk.troubles.get(&run).map(|trouble| trouble.words.clone())
+        table.troubles.get(&run).map(|trouble| trouble.words.clone())
     }
 
     /// Whether this process has the variables that an attempt of a run needs. Nothing is written.
     pub fn check_variables(&self, run: RunId) -> Result<(), RuntimeError> {
-        let tools = &self.inner.surroundings.tools;
+        let tools = &self.inner.config.tools;
         check_variables(run, &tools.data.run(run), &tools.variables)
     }
 
@@ -190,19 +190,19 @@ impl Runtime {
 
     /// Whether this process works on a run, or will without another request.
     pub fn has(&self, run: RunId) -> bool {
-        self.inner.desk().has(run)
+        self.inner.table().has(run)
     }
 
     /// Waits until nothing is left to do for a run here: it is over, waits for the user without a deadline, or was
     /// released.
     pub fn wait_for(&self, run: RunId, timeout: Duration) -> bool {
-        self.inner.wait_until(timeout, |desk| !desk.has(run))
+        self.inner.wait_until(timeout, |table| !table.has(run))
     }
 
     /// As [`Self::wait_for`], for a run whose Log has its end. Another process may have answered its question, and then
     /// the deadline that was set here no longer matters.
     pub fn wait_after_end(&self, run: RunId, timeout: Duration) -> bool {
-        self.inner.desk().disarm(run);
+        self.inner.table().disarm(run);
         self.wait_for(run, timeout)
     }
 
@@ -220,14 +220,14 @@ impl Runtime {
     /// without an owner now. The list is only known afterwards: a worker may have finished meanwhile.
     pub fn leave(&self) -> Vec<RunId> {
         let runs = {
-            let mut desk = self.inner.desk();
-            desk.is_leaving = true;
-            desk.active_runs()
+            let mut table = self.inner.table();
+            table.is_leaving = true;
+            table.active_runs()
         };
         runs.into_iter().for_each(|run| self.inner.let_go(run));
         self.inner.changed.notify_all();
-        self.inner.wait_until(Duration::from_secs(30), |desk| desk.active_runs().is_empty());
-        self.inner.desk().unfinished()
+        self.inner.wait_until(Duration::from_secs(30), |table| table.active_runs().is_empty());
+        self.inner.table().unfinished()
     }
 }
 
@@ -240,11 +240,11 @@ impl Drop for Runtime {
 impl Inner {
     fn wait_until(&self, timeout: Duration, is_so: impl Fn(&RunTable) -> bool) -> bool {
         let deadline = Instant::now().checked_add(timeout);
-        wait_while(&self.changed, self.desk(), deadline, |desk| !is_so(desk)).is_some()
+        wait_while(&self.changed, self.table(), deadline, |table| !is_so(table)).is_some()
     }
 
     /// Becomes the owner of a run for a moment.
     fn open(&self, run: RunId) -> Result<Run, RuntimeError> {
-        Run::open(&self.surroundings.tools, run)
+        Run::open(&self.config.tools, run)
     }
 }

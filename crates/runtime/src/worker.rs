@@ -82,7 +82,7 @@ enum WorkerStep {
 }
 
 pub(crate) struct Worker<'a> {
-    surroundings: &'a RuntimeConfig,
+    config: &'a RuntimeConfig,
     mail: &'a Mailbox,
     run: Run,
     rules: Rules,
@@ -93,9 +93,9 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(surroundings: &'a RuntimeConfig, mail: &'a Mailbox, run: Run) -> Self {
+    pub(crate) fn new(config: &'a RuntimeConfig, mail: &'a Mailbox, run: Run) -> Self {
         let rules = Rules::read(&run.folder);
-        Self { surroundings, mail, run, rules, host: None, timer: None, begun: None }
+        Self { config, mail, run, rules, host: None, timer: None, begun: None }
     }
 
     /// Works until there is nothing to do for now.
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
                     match rest {
                         WorkerExit::Over => {
                             self.give_up_login();
-                            views::write(&self.surroundings.tools, self.run.id);
+                            views::write(&self.config.tools, self.run.id);
                         }
                         WorkerExit::Waiting { .. } => self.write_waiting_views(),
                         WorkerExit::LetGo => {}
@@ -137,7 +137,7 @@ impl<'a> Worker<'a> {
 
     /// The run begins to wait, perhaps for days: until then its views are up to date.
     fn write_waiting_views(&self) {
-        views::write_waiting(&self.surroundings.tools, self.run.id);
+        views::write_waiting(&self.config.tools, self.run.id);
     }
 
     /// Finds out what is left of the last attempt.
@@ -315,7 +315,7 @@ impl<'a> Worker<'a> {
 
     /// The process is gone: its login is given back, and the Log records what could not be kept.
     fn give_back_login(&mut self) {
-        for warning in login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone) {
+        for warning in login::give_back(&self.config.tools.data, self.run.id, ProcessLeft::Gone) {
             // On a full disk it is left out.
             self.run.note(warning).ignored();
         }
@@ -324,7 +324,7 @@ impl<'a> Worker<'a> {
     /// The run is over. If its process died while no owner was there, its login is still out.
     fn give_up_login(&self) {
         if matches!(host_is_alive(&self.run.folder.audit()), Ok(false)) {
-            login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
+            login::give_back(&self.config.tools.data, self.run.id, ProcessLeft::Gone);
         }
     }
 
@@ -341,7 +341,7 @@ impl<'a> Worker<'a> {
                 }
                 // The Log has its last event. What was not kept was reported when the turn was settled; a login
                 // refreshed during the exit is in the folder of logins that were not kept.
-                login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
+                login::give_back(&self.config.tools.data, self.run.id, ProcessLeft::Gone);
                 return Ok(WorkerStep::Rest(WorkerExit::Over));
             }
             if let Some(next @ WorkerStep::Rest(WorkerExit::LetGo)) = self.handle_mail()? {

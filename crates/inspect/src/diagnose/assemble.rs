@@ -9,7 +9,7 @@ use super::finding::{FindingKind, findings};
 use super::story::Attempt;
 use super::{AttemptEnding, AttemptStory, Decided, Diagnosis, Material, Moment, MomentKind, words};
 
-pub(super) fn tell(material: &Material) -> Diagnosis {
+pub(super) fn diagnosis(material: &Material) -> Diagnosis {
     let Material { record, story, .. } = material;
     let status = story.status();
     let findings = findings(material);

@@ -28,7 +28,7 @@ struct Known {
 type Memory = BTreeMap<PathBuf, Known>;
 
 /// None when it does not report a version.
-pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &EngineProgram) -> Option<String> {
+pub(super) fn of(config: &RuntimeConfig, descriptor: &Descriptor, found: &EngineProgram) -> Option<String> {
     if let Some(version) = &found.version {
         return Some(version.clone());
     }
@@ -39,7 +39,7 @@ pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &
     let rule = descriptor.version.as_ref()?;
     let file = fs::metadata(program).ok()?;
     let (size, modified) = (file.len(), file.mtime());
-    let file = surroundings.tools.data.versions();
+    let file = config.tools.data.versions();
     let mut memory: Memory =
         fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     if let Some(known) = memory.get(program)
@@ -47,7 +47,7 @@ pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &
     {
         return known.version.clone();
     }
-    let version = ask(surroundings, program, &rule.argv).and_then(|output| parse_version(&output, rule));
+    let version = ask(config, program, &rule.argv).and_then(|output| parse_version(&output, rule));
     memory.insert(program.to_owned(), Known { size, modified, version: version.clone() });
     // A view; if it is lost, the program is asked again.
     if let Ok(text) = serde_json::to_vec(&memory) {
@@ -57,6 +57,6 @@ pub(super) fn of(surroundings: &RuntimeConfig, descriptor: &Descriptor, found: &
 }
 
 /// Its stdout, then its stderr.
-fn ask(surroundings: &RuntimeConfig, program: &Path, argv: &[String]) -> Option<String> {
-    asked(&[program], argv, &surroundings.environment, &surroundings.temporary).ok()
+fn ask(config: &RuntimeConfig, program: &Path, argv: &[String]) -> Option<String> {
+    asked(&[program], argv, &config.environment, &config.temporary).ok()
 }

@@ -26,20 +26,20 @@ const HELD: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Prepares everything an attempt needs, and returns the plan for its host.
 pub(crate) fn plan(
-    surroundings: &RuntimeConfig,
+    config: &RuntimeConfig,
     run: &Run,
     rules: &Rules,
     attempt: AttemptNumber,
 ) -> Result<HostPlan, RunError> {
     let (record, folder) = (&run.record, &run.folder);
     let engine = |message: String| error(ErrorCategory::Engine, Code::EngineNotStarted, message);
-    let descriptor = surroundings
+    let descriptor = config
         .engines
         .get(&record.engine.name)
         .map_err(|broken| error(ErrorCategory::Engine, Code::EngineNotFound, broken.to_string()))?;
     inputs::check(run).map_err(|changed| error(ErrorCategory::Input, Code::InputChanged, changed))?;
-    let places = Places::of(folder, record, descriptor, &surroundings.user_home);
-    places.prepare(folder, record, &surroundings.layers).map_err(place_error)?;
+    let places = Places::of(folder, record, descriptor, &config.user_home);
+    places.prepare(folder, record, &config.layers).map_err(place_error)?;
     let files: BTreeMap<String, PathBuf> =
         record.request.files.iter().map(|(slot, name)| (slot.clone(), folder.inputs().join(name))).collect();
     let Some(skill) = &rules.skill else {
@@ -69,8 +69,8 @@ pub(crate) fn plan(
     let prompt_file = folder.inputs().join(format!("prompt.{attempt}.txt"));
     let script = record.request.script.as_ref().map(|name| folder.inputs().join(name));
     let output_schema = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
-    let variables = variables(surroundings, run);
-    let login = taken_login(surroundings, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
+    let variables = variables(config, run);
+    let login = taken_login(config, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
     let request = StartRequest {
         program: record.engine.program.as_path(),
         interpreter: record.engine.interpreter.as_ref().map(OsText::as_path),
@@ -93,7 +93,7 @@ pub(crate) fn plan(
         script: script.as_deref(),
         profile: Some(record.engine.profile),
         continuation: Some(record.engine.continuation),
-        environment: &surroundings.environment,
+        environment: &config.environment,
         variables: &variables,
     };
     let launch = match (&run.state.reply, run.state.session_id.as_deref()) {
@@ -118,8 +118,8 @@ pub(crate) fn plan(
         ignore.extend(login::rule(inside));
     }
     // Last, so that no earlier rule can undo it.
-    let (data, home) = (&surroundings.tools.data, &surroundings.user_home);
-    ignore.extend(login::rules(data, &surroundings.engines, &places.workspace, home));
+    let (data, home) = (&config.tools.data, &config.user_home);
+    ignore.extend(login::rules(data, &config.engines, &places.workspace, home));
     let timeouts = record.request.timeouts;
     let linger = timeouts.linger_sec.map(seconds).or(launch.linger);
     let defaults = Limits::default();
@@ -147,24 +147,23 @@ pub(crate) fn plan(
             Snapshot::Taken => SnapshotPlan::On { ignore },
             Snapshot::Off => SnapshotPlan::Off,
         },
-        temporary: OsText::from(surroundings.temporary.as_path()),
+        temporary: OsText::from(config.temporary.as_path()),
         start: StartWhen::Told { within: HELD },
     })
 }
 
 /// The user's login, which is in the HOME of the run from here on.
 fn taken_login(
-    surroundings: &RuntimeConfig,
+    config: &RuntimeConfig,
     run: &Run,
     descriptor: &Descriptor,
     places: &Places,
 ) -> std::io::Result<LoginFound> {
-    let user_home = &surroundings.user_home;
-    let found =
-        login::found(descriptor, user_home, |name| surroundings.variable(name).is_some_and(|it| !it.is_empty()));
+    let user_home = &config.user_home;
+    let found = login::found(descriptor, user_home, |name| config.variable(name).is_some_and(|it| !it.is_empty()));
     if run.record.request.home == HomeChoice::Run {
-        let data = &surroundings.tools.data;
-        let is_left = |other| login::is_left(&surroundings.tools.log, data, other);
+        let data = &config.tools.data;
+        let is_left = |other| login::is_left(&config.tools.log, data, other);
         login::take(data, run.id, descriptor, &found, &places.home, user_home, is_left)?;
     }
     Ok(found)
@@ -181,11 +180,11 @@ pub(crate) fn reply_words(run: &Run, text: &str, files: &[String]) -> String {
 }
 
 /// Variables that the request names, with their current values.
-fn variables(surroundings: &RuntimeConfig, run: &Run) -> Vec<Variable> {
+fn variables(config: &RuntimeConfig, run: &Run) -> Vec<Variable> {
     let request = &run.record.request;
     let named = |names: &[String], kind: VariableKind| {
         let found = |name: &String| {
-            let value = surroundings.variable(name)?;
+            let value = config.variable(name)?;
             Some(Variable { name: OsText::from(name.as_str()), value: OsText::from(value), kind })
         };
         names.iter().filter_map(found).collect::<Vec<_>>()

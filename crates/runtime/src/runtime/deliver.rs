@@ -43,7 +43,7 @@ impl Inner {
     fn deliver(self: &Arc<Self>, id: RunId, command: &RunCommand) -> Result<(), RuntimeError> {
         let begin = Instant::now();
         loop {
-            let mailbox = self.desk().mailbox(id);
+            let mailbox = self.table().mailbox(id);
             if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(command.clone()))
                 && let Ok(answer) = heard.recv()
             {
@@ -84,10 +84,10 @@ impl Inner {
             Ok(()) => {}
             // The process that has it may leave the question open.
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => {
-                let again = self.surroundings.tools.clock.running().saturating_add(HELD_PAUSE);
-                self.desk().arm(again, id, interaction_id);
+                let again = self.config.tools.clock.running().saturating_add(HELD_PAUSE);
+                self.table().arm(again, id, interaction_id);
             }
-            Err(error) => self.failed(&mut self.desk(), id, &error),
+            Err(error) => self.failed(&mut self.table(), id, &error),
         }
     }
 
@@ -96,10 +96,10 @@ impl Inner {
         let id = run.id;
         // The remaining work follows from the state.
         run.apply_idle(input, || self.end_left_process(id))?;
-        self.desk().disarm(id);
+        self.table().disarm(id);
         if run.state.is_over() {
-            self.desk().queue.remove(id);
-            views::write(&self.surroundings.tools, id);
+            self.table().queue.remove(id);
+            views::write(&self.config.tools, id);
             drop(run);
             self.schedule_views(id);
         } else {
@@ -112,11 +112,11 @@ impl Inner {
 
     pub(super) fn let_go(&self, id: RunId) {
         let mailbox = {
-            let mut desk = self.desk();
-            desk.queue.remove(id);
-            desk.disarm(id);
-            desk.troubles.remove(&id);
-            desk.mailbox(id)
+            let mut table = self.table();
+            table.queue.remove(id);
+            table.disarm(id);
+            table.troubles.remove(&id);
+            table.mailbox(id)
         };
         if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(RunCommand::LetGo)) {
             heard.recv().ignored();

@@ -26,7 +26,7 @@ const TRIES: u32 = 5;
 impl Inner {
     /// A run is over: creates the run that replaces it, if one was planned and does not exist.
     pub(super) fn retry_if_planned(self: &Arc<Self>, id: RunId) -> Result<(), RuntimeError> {
-        let record = RunRecord::read(&self.surroundings.tools.data.run(id).record())?;
+        let record = RunRecord::read(&self.config.tools.data.run(id).record())?;
         match record.request.retry.quota {
             OnQuota::Fail => Ok(()),
             OnQuota::Wait => self.retry(&self.open_with_retry(id)?).map(drop),
@@ -36,10 +36,10 @@ impl Inner {
     /// The same for a run that this process holds; returns the run that was created.
     pub(super) fn retry(self: &Arc<Self>, failed: &Run) -> Result<Option<RunId>, RuntimeError> {
         let Some(planned) = failed.state.retry else { return Ok(None) };
-        if self.surroundings.tools.clock.now() > made_until(planned) {
+        if self.config.tools.clock.now() > made_until(planned) {
             return Ok(None);
         }
-        let tries = self.desk().troubles.get(&failed.id).map_or(0, |trouble| trouble.tries);
+        let tries = self.table().troubles.get(&failed.id).map_or(0, |trouble| trouble.tries);
         match self.make_retry(failed, planned) {
             Ok(made) => Ok(made),
             Err(error) if tries >= TRIES && !may_get_better(&error) => Ok(None),
@@ -48,18 +48,18 @@ impl Inner {
     }
 
     fn make_retry(self: &Arc<Self>, failed: &Run, planned: PlannedRetry) -> Result<Option<RunId>, AcceptError> {
-        let tools = &self.surroundings.tools;
+        let tools = &self.config.tools;
         if was_made(&tools.log, planned.run_id).map_err(RuntimeError::from)? {
             return Ok(None);
         }
-        self.desk().queue.room_for_later().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;
+        self.table().queue.room_for_later().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;
         // An earlier process may have died while creating it. No other process creates it now: that needs the failed
         // run.
         let folder = tools.data.run(planned.run_id);
         tree::remove(folder.root()).map_err(|error| AcceptError::Write { path: folder.root().to_owned(), error })?;
         // No user is watching, so the skill is the one of the request, whatever has happened to its source.
         let new = the_same(&failed.record, &failed.folder)?;
-        let mut checked = accept::check(&self.surroundings, new)?;
+        let mut checked = accept::check(&self.config, new)?;
         // The process that creates it may have other variables than the one that the user called.
         checked.variables = SealedVariables::read(&failed.folder.variables())
             .map_err(RuntimeError::file(failed.folder.variables(), "read"))?;
@@ -67,7 +67,7 @@ impl Inner {
         checked.record.run_id = planned.run_id;
         checked.record.skill.source = failed.record.skill.source.clone();
         checked.record.quota_retry = Some(QuotaRetry { number, not_before: planned.not_before });
-        let made = accept::make(&self.surroundings, checked)?;
+        let made = accept::make(&self.config, checked)?;
         tools.counters.accepted();
         self.enqueue(made);
         Ok(Some(planned.run_id))

@@ -115,15 +115,15 @@ impl Counters {
 
 impl Runtime {
     pub fn stats(&self) -> Stats {
-        let counters = &self.inner.surroundings.tools.counters;
+        let counters = &self.inner.config.tools.counters;
         let engines = counters.engines();
-        let desk = self.inner.desk();
-        let (slots, queued) = shares(&desk.queue);
+        let table = self.inner.table();
+        let (slots, queued) = shares(&table.queue);
         Stats {
             slots,
             queued,
-            active: desk.active(),
-            in_trouble: desk.troubles.len(),
+            active: table.active(),
+            in_trouble: table.troubles.len(),
             accepted: counters.accepted.load(Ordering::Relaxed),
             events: counters.events.load(Ordering::Relaxed),
             engines,

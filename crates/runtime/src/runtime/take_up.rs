@@ -69,18 +69,18 @@ impl Runtime {
     pub fn recover(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
         let mut recovered = Recovered::default();
         // Questions without a waiting process need at most a timer, and their Logs need not be read for that.
-        let clock = &self.inner.surroundings.tools.clock;
+        let clock = &self.inner.config.tools.clock;
         let (now, running) = (clock.now(), clock.running());
         let unfinished = catalog.unfinished(now)?;
         {
-            let mut desk = self.inner.desk();
+            let mut table = self.inner.table();
             for question in &unfinished.resting {
                 let Resting { run_id, interaction_id, deadline, asked_at } = *question;
-                if let Some(deadline) = deadline.filter(|_| !desk.is_armed(run_id, interaction_id)) {
+                if let Some(deadline) = deadline.filter(|_| !table.is_armed(run_id, interaction_id)) {
                     // For the time before this process there is only the wall clock.
                     let whole = asked_at.map_or(Duration::MAX, |asked_at| until_moment(asked_at, deadline));
                     let at = running.saturating_add(time_left(now, deadline, whole));
-                    desk.arm(at, run_id, interaction_id);
+                    table.arm(at, run_id, interaction_id);
                 }
             }
         }
@@ -137,12 +137,12 @@ impl Runtime {
 impl Runtime {
     /// Runs that must not begin yet, and until when; the earliest first.
     pub fn later(&self) -> Vec<(RunId, Timestamp)> {
-        self.inner.desk().queue.later().collect()
+        self.inner.table().queue.later().collect()
     }
 
     /// Waits until nothing is left to do except for runs that must not begin yet, and for these.
     pub fn wait_only_later(&self, but: &[RunId], timeout: Duration) -> bool {
-        self.inner.wait_until(timeout, |desk| desk.only_later_is_left(but))
+        self.inner.wait_until(timeout, |table| table.only_later_is_left(but))
     }
 }
 
@@ -160,7 +160,7 @@ impl Inner {
                     Ok(None) => taken_up,
                     Ok(Some(made)) => TakenUp::TriedAgain(made),
                     Err(error) => {
-                        self.failed(&mut self.desk(), id, &error);
+                        self.failed(&mut self.table(), id, &error);
                         self.ensure_timer_thread();
                         TakenUp::Stuck
                     }
@@ -176,9 +176,9 @@ impl Inner {
             // A run that was accepted has a first event; this one has lost it.
             self.end_left_process(run.id);
             match run.end_without_log() {
-                Ok(()) => views::write(&self.surroundings.tools, run.id),
+                Ok(()) => views::write(&self.config.tools, run.id),
                 Err(error) => {
-                    self.failed(&mut self.desk(), run.id, &error);
+                    self.failed(&mut self.table(), run.id, &error);
                     self.ensure_timer_thread();
                 }
             }
@@ -190,14 +190,14 @@ impl Inner {
             && let Err(error) = run.recover(HostState::NoClaim, SessionLeft::Lost, || {})
         {
             // The process that wrote its first event got no further, and neither does this one.
-            self.failed(&mut self.desk(), run.id, &error);
+            self.failed(&mut self.table(), run.id, &error);
             self.ensure_timer_thread();
             return TakenUp::Working;
         }
         let (state, id) = (&run.state, run.id);
         if state.is_over() {
             // Another process may have ended it while it waited for a slot here.
-            self.desk().queue.remove(id);
+            self.table().queue.remove(id);
             self.changed.notify_all();
             return TakenUp::Over;
         }
@@ -205,13 +205,13 @@ impl Inner {
             let deadline =
                 state.question.as_ref().and_then(|question| Some((question.deadline?, question.interaction_id)));
             if let Some((deadline, interaction_id)) = deadline {
-                let (at, mut desk) = (run.time_up_at(deadline), self.desk());
-                if !desk.is_armed(id, interaction_id) {
-                    desk.arm(at, id, interaction_id);
+                let (at, mut table) = (run.time_up_at(deadline), self.table());
+                if !table.is_armed(id, interaction_id) {
+                    table.arm(at, id, interaction_id);
                 }
             }
             if views::may_lag(&run.folder) {
-                views::write_waiting(&self.surroundings.tools, id);
+                views::write_waiting(&self.config.tools, id);
             }
             drop(run);
             self.ensure_timer_thread();
@@ -228,7 +228,7 @@ impl Inner {
     /// A run is over, but a process that waited with it may still be running, or a host that was never asked to start
     /// one.
     pub(super) fn end_left_process(&self, id: RunId) {
-        let folder = self.surroundings.tools.data.run(id);
+        let folder = self.config.tools.data.run(id);
         let audit = folder.audit();
         // Nothing was started, and there is no folder.
         let Ok(last) = start::last_number(&audit) else { return };
@@ -240,7 +240,7 @@ impl Inner {
             }
             // The run is over, so there is no Log to report what could not be kept.
             Ok(Attached::Ended(_) | Attached::Lost { .. } | Attached::NotBegun) => {
-                login::give_back(&self.surroundings.tools.data, id, ProcessLeft::Gone);
+                login::give_back(&self.config.tools.data, id, ProcessLeft::Gone);
             }
             Err(CollectError::Silent(_)) => drop(end_host(&audit, last)),
             // Its owner ends it.

@@ -14,7 +14,7 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 use skillrun_runs::record::RunRecord;
 
-use super::desk::{Passes, RunProblem, Wanted};
+use super::table::{Passes, RunProblem, Wanted};
 use super::{Inner, TakenUp};
 use crate::clock::until_moment;
 use crate::error::RuntimeError;
@@ -67,7 +67,7 @@ impl Inner {
             demand.not_before = None;
         }
         let is_for_later = demand.not_before.is_some();
-        self.desk().queue.push(run.id, demand);
+        self.table().queue.push(run.id, demand);
         self.dispatch(Some(run));
         if is_for_later {
             self.ensure_timer_thread();
@@ -80,15 +80,15 @@ impl Inner {
         loop {
             let Some(mailbox) = self.mailbox() else { return };
             // Moved from the queue to active in one step: it must never be seen in neither.
-            let now = self.surroundings.tools.clock.now();
+            let now = self.config.tools.clock.now();
             let (id, slot) = {
-                let mut desk = self.desk();
-                if desk.is_leaving {
+                let mut table = self.table();
+                if table.is_leaving {
                     return;
                 }
-                let Some((id, slot)) = desk.queue.next(now) else { return };
-                if !desk.begins(id, &mailbox) {
-                    desk.queue.give_back(slot);
+                let Some((id, slot)) = table.queue.next(now) else { return };
+                if !table.begins(id, &mailbox) {
+                    table.queue.give_back(slot);
                     continue;
                 }
                 (id, slot)
@@ -102,14 +102,14 @@ impl Inner {
     pub(super) fn work_at_once(self: &Arc<Self>, run: Run) {
         let id = run.id;
         let Some(mailbox) = self.mailbox() else {
-            return self.is_in_trouble(&mut self.desk(), id, "the limit of open files is reached".to_owned());
+            return self.is_in_trouble(&mut self.table(), id, "the limit of open files is reached".to_owned());
         };
         let slot = {
-            let mut desk = self.desk();
-            if !desk.begins(id, &mailbox) {
+            let mut table = self.table();
+            if !table.begins(id, &mailbox) {
                 return;
             }
-            desk.queue.take(demand(&run.record))
+            table.queue.take(demand(&run.record))
         };
         self.spawn(id, slot, Some(run), mailbox);
     }
@@ -126,10 +126,10 @@ impl Inner {
         let kept = slot.clone();
         let spawned = thread::Builder::new().name(name).spawn(move || inner.worker(id, slot, run, &mailbox));
         if let Err(error) = spawned {
-            let mut desk = self.desk();
-            desk.end(id);
-            desk.queue.give_back(kept);
-            self.is_in_trouble(&mut desk, id, error.to_string());
+            let mut table = self.table();
+            table.end(id);
+            table.queue.give_back(kept);
+            self.is_in_trouble(&mut table, id, error.to_string());
         }
     }
 
@@ -146,68 +146,68 @@ impl Inner {
         // A fault in a parser must not take down the slot and the callers that wait for this run.
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let opened = run.map_or_else(|| self.open_with_retry(id), Ok);
-            opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work())
+            opened.and_then(|run| Worker::new(&self.config, mailbox, run).work())
         }));
         let outcome = worked.unwrap_or_else(|_| {
             let error = std::io::Error::other("an internal error in skillrun stopped the work on this run");
-            Err(RuntimeError::file(self.surroundings.tools.data.run(id).root(), "worked on")(error))
+            Err(RuntimeError::file(self.config.tools.data.run(id).root(), "worked on")(error))
         });
         mailbox.close();
         let mut unretried = None;
         if matches!(outcome, Ok(WorkerExit::Over)) {
             self.schedule_views(id);
             // What hindered this run does not affect the next.
-            self.desk().troubles.remove(&id);
+            self.table().troubles.remove(&id);
             // Before a waiting caller finds nothing left to do for the run.
             unretried = self.retry_if_planned(id).err();
         }
         let is_wanted = {
-            let mut desk = self.desk();
-            desk.queue.give_back(slot);
-            let is_wanted = desk.end(id);
+            let mut table = self.table();
+            table.queue.give_back(slot);
+            let is_wanted = table.end(id);
             match outcome {
                 Ok(WorkerExit::Over) => {}
                 Ok(WorkerExit::LetGo) => {
-                    desk.troubles.remove(&id);
-                    desk.was_let_go(id);
+                    table.troubles.remove(&id);
+                    table.was_let_go(id);
                 }
                 Ok(WorkerExit::Waiting { timer }) => {
-                    desk.troubles.remove(&id);
+                    table.troubles.remove(&id);
                     // Another request has advanced it meanwhile.
                     if let Some(timer) = timer.filter(|_| is_wanted == Wanted::No) {
-                        desk.arm(timer.at, id, timer.interaction_id);
+                        table.arm(timer.at, id, timer.interaction_id);
                     }
                 }
-                Err(error) => self.failed(&mut desk, id, &error),
+                Err(error) => self.failed(&mut table, id, &error),
             }
             if let Some(error) = unretried {
-                self.failed(&mut desk, id, &error);
+                self.failed(&mut table, id, &error);
             }
             is_wanted
         };
         if is_wanted == Wanted::Again {
             if let Err(error) = self.take_up(id) {
-                self.failed(&mut self.desk(), id, &error);
+                self.failed(&mut self.table(), id, &error);
             }
-            self.desk().handed_over(id);
+            self.table().handed_over(id);
         }
         self.ensure_timer_thread();
         self.changed.notify_all();
         self.dispatch(None);
     }
 
-    pub(super) fn failed(&self, desk: &mut super::RunTable, id: RunId, error: &RuntimeError) {
+    pub(super) fn failed(&self, table: &mut super::RunTable, id: RunId, error: &RuntimeError) {
         match error {
             // It is removed, or over.
             RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. }) | RuntimeError::Refused { .. } => {}
             // The variables do not change while this process runs, so that it is not retried: another owner has them.
             RuntimeError::OtherVariables { .. } => {
                 let trouble = RunProblem { words: error.to_string(), tries: 0, again: None, passes: Passes::WithRun };
-                desk.troubles.insert(id, trouble);
+                table.troubles.insert(id, trouble);
                 self.changed.notify_all();
             }
             // Another process has it, perhaps only for a moment.
-            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => self.is_held(desk, id),
+            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => self.is_held(table, id),
             RuntimeError::Log(_)
             | RuntimeError::Catalog(_)
             | RuntimeError::Record(_)
@@ -216,36 +216,36 @@ impl Inner {
             | RuntimeError::Owner(_)
             | RuntimeError::OwnerSilent { .. }
             | RuntimeError::ReplyTooLong { .. }
-            | RuntimeError::File { .. } => self.is_in_trouble(desk, id, error.to_string()),
+            | RuntimeError::File { .. } => self.is_in_trouble(table, id, error.to_string()),
         }
     }
 
-    fn is_in_trouble(&self, desk: &mut super::RunTable, id: RunId, words: String) {
-        let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
+    fn is_in_trouble(&self, table: &mut super::RunTable, id: RunId, words: String) {
+        let tries = table.troubles.get(&id).map_or(0, |trouble| trouble.tries);
         // A disk may be full for a day; the run is never given up.
         let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(TIMER_CHECK_INTERVAL);
         let (again, passes) = (Some(Instant::now() + pause), Passes::WhenDone);
-        desk.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
+        table.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
         self.changed.notify_all();
     }
 
     /// Checks again whether the owner of a run releases it; a run that is worked on elsewhere is not this process's.
-    pub(super) fn is_held(&self, desk: &mut super::RunTable, id: RunId) {
-        let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
+    pub(super) fn is_held(&self, table: &mut super::RunTable, id: RunId) {
+        let tries = table.troubles.get(&id).map_or(0, |trouble| trouble.tries);
         if tries >= HELD_TRIES {
-            desk.troubles.remove(&id);
+            table.troubles.remove(&id);
         } else {
             let words = "another process has this run".to_owned();
             let (again, passes) = (Some(Instant::now() + HELD_PAUSE), Passes::WhenDone);
-            desk.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
+            table.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
         }
         self.changed.notify_all();
     }
 
     /// Where the disk was too full for the views of a run that is over, they are written later.
     pub(super) fn schedule_views(&self, id: RunId) {
-        if !views::are_there(&self.surroundings.tools.data.run(id)) {
-            self.desk().lacks_views(id, Instant::now() + VIEWS_PAUSE);
+        if !views::are_there(&self.config.tools.data.run(id)) {
+            self.table().lacks_views(id, Instant::now() + VIEWS_PAUSE);
         }
     }
 
@@ -253,13 +253,13 @@ impl Inner {
     pub(super) fn write_views(&self, id: RunId) {
         match self.open(id) {
             Ok(run) if run.state.is_over() => {
-                views::write(&self.surroundings.tools, id);
+                views::write(&self.config.tools, id);
                 drop(run);
                 self.schedule_views(id);
             }
             Ok(run) => {
                 if run.state.status == Some(RunStatus::WaitingUser) {
-                    views::write_waiting(&self.surroundings.tools, id);
+                    views::write_waiting(&self.config.tools, id);
                 }
                 drop(run);
             }
@@ -270,22 +270,22 @@ impl Inner {
 
     /// Ensures that the timer thread is running.
     pub(super) fn ensure_timer_thread(self: &Arc<Self>) {
-        let mut desk = self.desk();
-        if desk.has_moments() && !desk.has_timer_thread && !desk.is_leaving {
-            desk.has_timer_thread = true;
+        let mut table = self.table();
+        if table.has_moments() && !table.has_timer_thread && !table.is_leaving {
+            table.has_timer_thread = true;
             let inner = self.clone();
             let spawned = thread::Builder::new().name("timer".to_owned()).spawn(move || inner.run_timer_thread());
-            desk.has_timer_thread = spawned.is_ok();
+            table.has_timer_thread = spawned.is_ok();
         }
     }
 
     /// Other processes answer questions too, and then the deadline no longer matters here. Only Logs whose size has
     /// changed are read.
     fn forget_answered(&self, sizes: &mut HashMap<RunId, u64>) {
-        let armed = self.desk().armed(ARMED_CHECKED_MAX);
+        let armed = self.table().armed(ARMED_CHECKED_MAX);
         sizes.retain(|run, _| armed.iter().any(|(armed, _)| armed == run));
         for (id, interaction_id) in armed {
-            let size = fs::metadata(self.surroundings.tools.data.run(id).events()).map_or(0, |log| log.len());
+            let size = fs::metadata(self.config.tools.data.run(id).events()).map_or(0, |log| log.len());
             if sizes.insert(id, size) == Some(size) {
                 continue;
             }
@@ -299,7 +299,7 @@ impl Inner {
                 }
             };
             if !is_open {
-                self.desk().disarm_question(id, interaction_id);
+                self.table().disarm_question(id, interaction_id);
                 self.changed.notify_all();
             }
         }
@@ -309,24 +309,24 @@ impl Inner {
     fn run_timer_thread(self: Arc<Self>) {
         let (mut looked, mut sizes) = (Instant::now(), HashMap::new());
         loop {
-            let (now, running) = (self.surroundings.tools.clock.now(), self.surroundings.tools.clock.running());
-            let mut desk = self.desk();
-            if desk.is_leaving || !desk.has_moments() {
-                desk.has_timer_thread = false;
+            let (now, running) = (self.config.tools.clock.now(), self.config.tools.clock.running());
+            let mut table = self.table();
+            if table.is_leaving || !table.has_moments() {
+                table.has_timer_thread = false;
                 return;
             }
-            let due = desk.take_due(running);
-            let retry = if due.is_none() { desk.take_retry(Instant::now()) } else { None };
-            let lacking = desk.take_lacking(Instant::now());
-            let begins = desk.queue.is_due(now);
+            let due = table.take_due(running);
+            let retry = if due.is_none() { table.take_retry(Instant::now()) } else { None };
+            let lacking = table.take_lacking(Instant::now());
+            let begins = table.queue.is_due(now);
             if due.is_none() && retry.is_none() && lacking.is_none() && !begins {
-                let timer = desk.next_timer().map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_sub(running));
+                let timer = table.next_timer().map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_sub(running));
                 let timer =
-                    timer.min(desk.queue.next_moment().map_or(TIMER_CHECK_INTERVAL, |at| until_moment(now, at)));
-                let retry = [desk.next_retry(), desk.next_lacking()].into_iter().flatten().min();
+                    timer.min(table.queue.next_moment().map_or(TIMER_CHECK_INTERVAL, |at| until_moment(now, at)));
+                let retry = [table.next_retry(), table.next_lacking()].into_iter().flatten().min();
                 let retry = retry.map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_duration_since(Instant::now()));
                 let wait = timer.min(retry).min(TIMER_CHECK_INTERVAL);
-                drop(wait_timeout(&self.changed, desk, wait));
+                drop(wait_timeout(&self.changed, table, wait));
                 if looked.elapsed() >= TIMER_CHECK_INTERVAL {
                     looked = Instant::now();
                     self.forget_answered(&mut sizes);
@@ -334,14 +334,14 @@ impl Inner {
                 continue;
             }
             // A run that is let in waits for a slot, and not for a moment.
-            desk.queue.let_in(now);
-            drop(desk);
+            table.queue.let_in(now);
+            drop(table);
             if begins {
                 self.dispatch(None);
             }
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
-                self.desk().has_expired();
+                self.table().has_expired();
                 self.changed.notify_all();
             }
             if let Some(run) = lacking {
@@ -349,12 +349,12 @@ impl Inner {
             }
             if let Some(run) = retry {
                 match self.take_up(run) {
-                    Ok(TakenUp::OwnedElsewhere) => self.is_held(&mut self.desk(), run),
+                    Ok(TakenUp::OwnedElsewhere) => self.is_held(&mut self.table(), run),
                     Ok(TakenUp::Working | TakenUp::Stuck) => {}
                     Ok(TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_)) => {
-                        drop(self.desk().troubles.remove(&run))
+                        drop(self.table().troubles.remove(&run))
                     }
-                    Err(error) => self.failed(&mut self.desk(), run, &error),
+                    Err(error) => self.failed(&mut self.table(), run, &error),
                 }
             }
             self.changed.notify_all();

@@ -82,7 +82,7 @@ impl Worker<'_> {
     /// a user has is not made up.
     fn decided(&self, call: &CallQuestion) -> CallRule {
         let permission = self.run.record.request.permission;
-        let rule = self.surroundings.engines.get(&self.run.record.engine.name).ok();
+        let rule = self.config.engines.get(&self.run.record.engine.name).ok();
         match (&call.asks, rule.map(|engine| engine.permissions.rule(permission).calls)) {
             (Asks::Permission, Some(calls)) => calls,
             (Asks::Permission, None) | (Asks::Elicitation { .. }, _) => CallRule::Deny,

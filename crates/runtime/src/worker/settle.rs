@@ -46,7 +46,7 @@ impl Worker<'_> {
         let mut beside = noticed(&read);
         beside.extend(self.untested_version());
         beside.extend(self.undelivered_answer(attempt));
-        beside.extend(login::give_back(&self.surroundings.tools.data, self.run.id, process));
+        beside.extend(login::give_back(&self.config.tools.data, self.run.id, process));
         let run = &mut self.run;
         let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
@@ -65,7 +65,7 @@ impl Worker<'_> {
             artifacts: beside,
             process,
         }))?;
-        let counters = &self.surroundings.tools.counters;
+        let counters = &self.config.tools.counters;
         counters.settled(&run.record.engine.name, settled.verdict.turn, &read.facts.parse, read.bytes);
         // A view; its content is in the Log.
         settled_meta::write(&run.folder, attempt, &read.facts, &settled.verdict, run.state.session_id.as_deref())
@@ -85,7 +85,7 @@ impl Worker<'_> {
     fn untested_version(&self) -> Option<ControlEvent> {
         let engine = &self.run.record.engine;
         let version = engine.version.as_deref()?;
-        let descriptor = self.surroundings.engines.get(&engine.name).ok()?;
+        let descriptor = self.config.engines.get(&engine.name).ok()?;
         let is_ours = matches!(descriptor.executable, Executable::Own);
         let is_untested = !is_ours && descriptor.version_is_untested(version);
         let message = format!("{} {version} is outside the versions {} was tested on", engine.name, engine.profile);

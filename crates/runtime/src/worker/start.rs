@@ -118,11 +118,11 @@ impl Worker<'_> {
         self.run.check_variables()?;
         // A login that an earlier attempt has refreshed is given back to the user before it is copied again.
         self.give_back_login();
-        let plan = match launch::plan(self.surroundings, &self.run, &self.rules, attempt) {
+        let plan = match launch::plan(self.config, &self.run, &self.rules, attempt) {
             Ok(plan) => plan,
             Err(error) => return Ok(Err(NoHost::Never(error))),
         };
-        let child = match start::start((self.surroundings.host_command)(), &plan) {
+        let child = match start::start((self.config.host_command)(), &plan) {
             Ok(child) => child,
             Err(error @ (CollectError::Taken(_) | CollectError::HostGone)) => {
                 return Ok(Err(NoHost::InTheWay(no_host(&error))));

@@ -266,21 +266,21 @@ mod tests {
     fn a_run_that_finishes_during_leave_needs_no_owner() {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
-        let mut desk = RunTable::new(SlotLimits::default());
+        let mut table = RunTable::new(SlotLimits::default());
         for number in 1..=4 {
-            assert!(desk.begins(run(number), &mailbox));
+            assert!(table.begins(run(number), &mailbox));
         }
-        assert_eq!(desk.end(run(4)), Wanted::No);
-        desk.was_let_go(run(4));
-        assert_eq!(desk.unfinished().len(), 3, "the caller that released it has taken it");
-        desk.is_leaving = true;
+        assert_eq!(table.end(run(4)), Wanted::No);
+        table.was_let_go(run(4));
+        assert_eq!(table.unfinished().len(), 3, "the caller that released it has taken it");
+        table.is_leaving = true;
         // One waits, one was stopped, one waits for a moment.
         for number in 1..=3 {
-            assert_eq!(desk.end(run(number)), Wanted::No);
+            assert_eq!(table.end(run(number)), Wanted::No);
         }
-        desk.was_let_go(run(2));
-        desk.arm(Duration::ZERO, run(3), InteractionId(1));
-        let mut unfinished = desk.unfinished();
+        table.was_let_go(run(2));
+        table.arm(Duration::ZERO, run(3), InteractionId(1));
+        let mut unfinished = table.unfinished();
         unfinished.sort_by_key(ToString::to_string);
         assert_eq!(unfinished, [run(2), run(3)]);
     }
@@ -289,22 +289,22 @@ mod tests {
     fn a_run_has_one_timer_and_the_first_is_due_first() {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
         let at = Duration::from_secs;
-        let mut desk = RunTable::new(SlotLimits::default());
-        desk.arm(at(30), run(1), InteractionId(1));
-        desk.arm(at(20), run(2), InteractionId(1));
-        desk.arm(at(10), run(1), InteractionId(2));
-        assert!(desk.has(run(1)) && !desk.is_idle());
-        assert_eq!((desk.take_due(at(9)), desk.next_timer()), (None, Some(at(10))));
+        let mut table = RunTable::new(SlotLimits::default());
+        table.arm(at(30), run(1), InteractionId(1));
+        table.arm(at(20), run(2), InteractionId(1));
+        table.arm(at(10), run(1), InteractionId(2));
+        assert!(table.has(run(1)) && !table.is_idle());
+        assert_eq!((table.take_due(at(9)), table.next_timer()), (None, Some(at(10))));
         assert_eq!(
-            desk.take_due(at(30)),
+            table.take_due(at(30)),
             Some((run(1), InteractionId(2))),
             "the later one took the place of the first"
         );
-        assert!(desk.has(run(1)), "until what is due is done, its views included");
-        desk.has_expired();
-        assert!(!desk.has(run(1)));
-        desk.disarm(run(2));
-        assert_eq!(desk.take_due(at(99)), None);
-        assert!(desk.is_idle());
+        assert!(table.has(run(1)), "until what is due is done, its views included");
+        table.has_expired();
+        assert!(!table.has(run(1)));
+        table.disarm(run(2));
+        assert_eq!(table.take_due(at(99)), None);
+        assert!(table.is_idle());
     }
 }

@@ -46,7 +46,7 @@ pub struct RuntimeSetup {
 
 impl fmt::Debug for RuntimeSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup").field("data", &self.data).finish_non_exhaustive()
+        f.debug_struct("RuntimeSetup").field("data", &self.data).finish_non_exhaustive()
     }
 }
 
@@ -68,7 +68,7 @@ pub struct RuntimeConfig {
 
 impl fmt::Debug for RuntimeConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings").field("tools", &self.tools).finish_non_exhaustive()
+        f.debug_struct("RuntimeConfig").field("tools", &self.tools).finish_non_exhaustive()
     }
 }
 
