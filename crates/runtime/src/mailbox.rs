@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use rustix::event::{EventfdFlags, eventfd};
 use serde::{Deserialize, Serialize};
 use skillrun_base::sync::lock;
+use skillrun_lifecycle::run::Input;
 use skillrun_model::InteractionId;
 
 use crate::error::RuntimeError;
@@ -22,6 +23,13 @@ pub struct Reply {
     /// Names in `inputs/` of the run.
     pub files: Vec<String>,
     pub request_id: Option<String>,
+}
+
+impl From<Reply> for Input<'_> {
+    fn from(reply: Reply) -> Self {
+        let Reply { interaction_id, text, files, request_id } = reply;
+        Input::Reply { interaction_id, text, files, request_id }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -278,12 +278,7 @@ impl<'a> Worker<'a> {
     fn handle_mail(&mut self) -> Result<Option<WorkerStep>, RuntimeError> {
         let Some(Mail { command, answer }) = self.mail.take() else { return Ok(None) };
         let input = match command {
-            RunCommand::Reply(reply) => Input::Reply {
-                interaction_id: reply.interaction_id,
-                text: reply.text,
-                files: reply.files,
-                request_id: reply.request_id,
-            },
+            RunCommand::Reply(reply) => reply.into(),
             RunCommand::Cancel { by } => Input::Cancel { by },
             RunCommand::LetGo => {
                 if let Some(host) = &mut self.host {

@@ -65,12 +65,7 @@ impl Inner {
     /// No process has it, so this process becomes its owner.
     fn deliver_unowned(self: &Arc<Self>, run: Run, command: &RunCommand) -> Result<(), RuntimeError> {
         let input = match command.clone() {
-            RunCommand::Reply(reply) => Input::Reply {
-                interaction_id: reply.interaction_id,
-                text: reply.text,
-                files: reply.files,
-                request_id: reply.request_id,
-            },
+            RunCommand::Reply(reply) => reply.into(),
             RunCommand::Cancel { by } => Input::Cancel { by },
             RunCommand::LetGo => return Ok(()),
         };
