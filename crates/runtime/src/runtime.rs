@@ -160,16 +160,16 @@ impl Runtime {
 
     /// Why a run is stuck, if it is.
     pub fn trouble(&self, run: RunId) -> Option<String> {
-        self.inner.table().troubles.get(&run).map(|trouble| trouble.words.clone())
+        self.inner.table().problem(run).map(|trouble| trouble.words.clone())
     }
 
     /// The same for a run that is over: what kept this process from working on it no longer matters.
     pub fn trouble_after_end(&self, run: RunId) -> Option<String> {
         let mut table = self.inner.table();
-        if table.troubles.get(&run).is_some_and(|trouble| trouble.passes == Passes::WithRun) {
-            table.troubles.remove(&run);
+        if table.problem(run).is_some_and(|trouble| trouble.passes == Passes::WithRun) {
+            table.set_problem(run, None);
         }
-        table.troubles.get(&run).map(|trouble| trouble.words.clone())
+        table.problem(run).map(|trouble| trouble.words.clone())
     }
 
     /// Whether this process has the variables that an attempt of a run needs. Nothing is written.
@@ -222,11 +222,11 @@ impl Runtime {
         let runs = {
             let mut table = self.inner.table();
             table.is_leaving = true;
-            table.active_runs()
+            table.active().collect::<Vec<_>>()
         };
         runs.into_iter().for_each(|run| self.inner.let_go(run));
         self.inner.changed.notify_all();
-        self.inner.wait_until(Duration::from_secs(30), |table| table.active_runs().is_empty());
+        self.inner.wait_until(Duration::from_secs(30), |table| table.active().next().is_none());
         self.inner.table().unfinished()
     }
 }

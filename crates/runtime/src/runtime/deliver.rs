@@ -110,7 +110,7 @@ impl Inner {
             let mut table = self.table();
             table.queue.remove(id);
             table.disarm(id);
-            table.troubles.remove(&id);
+            table.set_problem(id, None);
             table.mailbox(id)
         };
         if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(RunCommand::LetGo)) {

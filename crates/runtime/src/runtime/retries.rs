@@ -39,7 +39,7 @@ impl Inner {
         if self.config.tools.clock.now() > made_until(planned) {
             return Ok(None);
         }
-        let tries = self.table().troubles.get(&failed.id).map_or(0, |trouble| trouble.tries);
+        let tries = self.table().tries(failed.id);
         match self.make_retry(failed, planned) {
             Ok(made) => Ok(made),
             Err(error) if tries >= TRIES && !may_get_better(&error) => Ok(None),

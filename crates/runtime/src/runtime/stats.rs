@@ -122,8 +122,8 @@ impl Runtime {
         Stats {
             slots,
             queued,
-            active: table.active(),
-            in_trouble: table.troubles.len(),
+            active: table.active().count(),
+            in_trouble: table.problems(),
             accepted: counters.accepted.load(Ordering::Relaxed),
             events: counters.events.load(Ordering::Relaxed),
             engines,

@@ -1,6 +1,6 @@
-//! What this process is doing at the moment.
+//! Where each run stands in this process at the moment. No state of a run is only here.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,34 +11,88 @@ use crate::mailbox::Mailbox;
 use crate::queue::Queue;
 
 /// Maximum number of runs whose views are written later; those beyond it are found at the next start.
-const LACKING_MAX: usize = 1000;
+const LATE_VIEWS_MAX: usize = 1000;
 
 #[derive(Debug)]
 pub(super) struct RunTable {
     pub(super) queue: Queue,
-    active: HashMap<RunId, Active>,
-    /// Released by a worker, and not yet taken up again.
-    between: HashSet<RunId>,
-    /// The run whose question is being decided because its deadline has passed; its views may still have to be written.
-    expiring: Option<RunId>,
-    /// Questions with a deadline, by moment, in running time.
-    timers: BTreeMap<(Duration, u64), (RunId, InteractionId)>,
-    /// The key of a run's timer; there may be tens of thousands.
-    places: HashMap<RunId, (Duration, u64)>,
+    /// Every run that this process has something to do or to report about; the queue has its own runs.
+    runs: HashMap<RunId, RunStanding>,
+    /// Questions with a deadline, by moment, in running time; there may be tens of thousands.
+    timers: BTreeMap<TimerPlace, (RunId, InteractionId)>,
     armed: u64,
-    pub(super) troubles: HashMap<RunId, RunProblem>,
-    /// Runs that are over and whose views could not be written, and when that is retried. No caller waits for it.
-    lacking: HashMap<RunId, Instant>,
+    /// Runs whose problem has a moment at which they are retried.
+    retries: BTreeSet<(Instant, RunId)>,
+    /// Runs that are over and whose views could not be written. No caller waits for them.
+    late_views: BTreeSet<(Instant, RunId)>,
     pub(super) is_leaving: bool,
-    /// Their workers stopped because this process is leaving.
-    left: HashSet<RunId>,
     pub(super) has_timer_thread: bool,
 }
 
-#[derive(Debug)]
-struct Active {
-    mailbox: Arc<Mailbox>,
-    wanted: Wanted,
+/// A moment, and the number of the timer.
+type TimerPlace = (Duration, u64);
+
+/// Where a run stands. It may be advanced by a request while its worker is about to leave it, so its worker and its
+/// timer are independent of each other.
+#[derive(Debug, Default)]
+struct RunStanding {
+    worker: WorkerStanding,
+    timer: TimerStanding,
+    problem: Option<RunProblem>,
+    /// When its views are written; the run is over.
+    views_at: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+enum WorkerStanding {
+    #[default]
+    None,
+    Active {
+        mailbox: Arc<Mailbox>,
+        wanted: Wanted,
+    },
+    /// Released by a worker, and not yet taken up again.
+    Between,
+    /// Its worker stopped because this process is leaving.
+    Left,
+}
+
+#[derive(Debug, Default)]
+enum TimerStanding {
+    #[default]
+    None,
+    Armed(TimerPlace),
+    /// The question is being decided because its deadline has passed; its views may still have to be written.
+    Expiring,
+}
+
+impl RunStanding {
+    /// Work is done for it, or will be at its deadline.
+    fn is_at_work(&self) -> bool {
+        let has_worker = match self.worker {
+            WorkerStanding::Active { .. } | WorkerStanding::Between => true,
+            WorkerStanding::None | WorkerStanding::Left => false,
+        };
+        has_worker || !matches!(self.timer, TimerStanding::None)
+    }
+
+    fn is_retried(&self) -> bool {
+        self.problem.as_ref().is_some_and(|problem| problem.again.is_some())
+    }
+
+    /// It needs an owner if this process ends now.
+    fn is_unfinished(&self) -> bool {
+        !matches!(self.worker, WorkerStanding::None)
+            || matches!(self.timer, TimerStanding::Armed(_))
+            || self.is_retried()
+    }
+
+    fn is_nothing(&self) -> bool {
+        let Self { worker, timer, problem, views_at } = self;
+        matches!((worker, timer), (WorkerStanding::None, TimerStanding::None))
+            && problem.is_none()
+            && views_at.is_none()
+    }
 }
 
 /// Whether the run was advanced while its worker was about to leave it.
@@ -71,93 +125,110 @@ impl RunTable {
     pub(super) fn new(slots: SlotLimits) -> Self {
         Self {
             queue: Queue::new(slots),
-            active: HashMap::new(),
-            between: HashSet::new(),
-            expiring: None,
+            runs: HashMap::new(),
             timers: BTreeMap::new(),
-            places: HashMap::new(),
             armed: 0,
-            troubles: HashMap::new(),
-            lacking: HashMap::new(),
+            retries: BTreeSet::new(),
+            late_views: BTreeSet::new(),
             is_leaving: false,
-            left: HashSet::new(),
             has_timer_thread: false,
         }
     }
 
+    fn change<T>(&mut self, run: RunId, change: impl FnOnce(&mut RunStanding) -> T) -> T {
+        let standing = self.runs.entry(run).or_default();
+        let changed = change(standing);
+        if standing.is_nothing() {
+            self.runs.remove(&run);
+        }
+        changed
+    }
+
     pub(super) fn mailbox(&self, run: RunId) -> Option<Arc<Mailbox>> {
-        self.active.get(&run).map(|active| active.mailbox.clone())
+        match &self.runs.get(&run)?.worker {
+            WorkerStanding::Active { mailbox, .. } => Some(mailbox.clone()),
+            WorkerStanding::None | WorkerStanding::Between | WorkerStanding::Left => None,
+        }
     }
 
-    pub(super) fn active_runs(&self) -> Vec<RunId> {
-        self.active.keys().copied().collect()
-    }
-
-    /// The number of workers.
-    pub(super) fn active(&self) -> usize {
-        self.active.len()
+    /// Runs with a worker.
+    pub(super) fn active(&self) -> impl Iterator<Item = RunId> {
+        let is_active = |standing: &RunStanding| matches!(standing.worker, WorkerStanding::Active { .. });
+        self.runs.iter().filter(move |(_, standing)| is_active(standing)).map(|(run, _)| *run)
     }
 
     /// Registers a worker. Refused if there is one already: that one is about to leave, and checks once more before it
     /// does.
     pub(super) fn begins(&mut self, run: RunId, mailbox: &Arc<Mailbox>) -> bool {
-        if let Some(active) = self.active.get_mut(&run) {
-            active.wanted = Wanted::Again;
+        let standing = self.runs.entry(run).or_default();
+        if let WorkerStanding::Active { wanted, .. } = &mut standing.worker {
+            *wanted = Wanted::Again;
             return false;
         }
+        standing.worker = WorkerStanding::Active { mailbox: mailbox.clone(), wanted: Wanted::No };
         self.disarm(run);
-        self.active.insert(run, Active { mailbox: mailbox.clone(), wanted: Wanted::No });
         true
     }
 
     pub(super) fn end(&mut self, run: RunId) -> Wanted {
-        let wanted = self.active.remove(&run).map_or(Wanted::No, |active| active.wanted);
-        if wanted == Wanted::Again {
-            self.between.insert(run);
-        }
-        wanted
+        self.change(run, |standing| {
+            let WorkerStanding::Active { wanted, .. } = standing.worker else { return Wanted::No };
+            standing.worker = match wanted {
+                Wanted::No => WorkerStanding::None,
+                Wanted::Again => WorkerStanding::Between,
+            };
+            wanted
+        })
     }
 
     /// A worker stopped because it was asked to. If this process is leaving, it has to hand the run over; otherwise the
     /// caller that asked for it has.
     pub(super) fn was_let_go(&mut self, run: RunId) {
         if self.is_leaving {
-            self.left.insert(run);
+            self.change(run, |standing| standing.worker = WorkerStanding::Left);
         }
     }
 
     /// It is taken up again, or will be.
     pub(super) fn handed_over(&mut self, run: RunId) {
-        self.between.remove(&run);
+        self.change(run, |standing| {
+            if let WorkerStanding::Between = standing.worker {
+                standing.worker = WorkerStanding::None;
+            }
+        });
     }
 
     /// Every run that is worked on here, or was until this process left.
     pub(super) fn unfinished(&self) -> Vec<RunId> {
-        let troubled = self.troubles.iter().filter(|(_, trouble)| trouble.again.is_some()).map(|(run, _)| *run);
-        let all = self.active.keys().chain(&self.between).chain(&self.left).chain(self.places.keys()).copied();
-        all.chain(troubled).chain(self.queue.runs()).collect::<HashSet<_>>().into_iter().collect()
-    }
-
-    pub(super) fn is_active(&self, run: RunId) -> bool {
-        self.active.contains_key(&run)
+        let unfinished = self.runs.iter().filter(|(run, standing)| standing.is_unfinished() && !self.queue.has(**run));
+        unfinished.map(|(run, _)| *run).chain(self.queue.runs()).collect()
     }
 
     pub(super) fn arm(&mut self, at: Duration, run: RunId, interaction_id: InteractionId) {
         self.disarm(run);
         self.armed += 1;
-        self.timers.insert((at, self.armed), (run, interaction_id));
-        self.places.insert(run, (at, self.armed));
+        let place = (at, self.armed);
+        self.timers.insert(place, (run, interaction_id));
+        self.change(run, |standing| standing.timer = TimerStanding::Armed(place));
+    }
+
+    fn timer(&self, run: RunId) -> Option<TimerPlace> {
+        match self.runs.get(&run)?.timer {
+            TimerStanding::Armed(place) => Some(place),
+            TimerStanding::None | TimerStanding::Expiring => None,
+        }
     }
 
     pub(super) fn disarm(&mut self, run: RunId) {
-        if let Some(place) = self.places.remove(&run) {
+        if let Some(place) = self.timer(run) {
             self.timers.remove(&place);
+            self.change(run, |standing| standing.timer = TimerStanding::None);
         }
     }
 
     /// Whether there is a timer for this question.
     pub(super) fn is_armed(&self, run: RunId, interaction_id: InteractionId) -> bool {
-        let armed = self.places.get(&run).and_then(|place| self.timers.get(place));
+        let armed = self.timer(run).and_then(|place| self.timers.get(&place));
         armed == Some(&(run, interaction_id))
     }
 
@@ -175,16 +246,19 @@ impl RunTable {
 
     /// The first that is due, removed from the timers.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<(RunId, InteractionId)> {
-        let first = *self.timers.first_key_value().filter(|((at, _), _)| *at <= now)?.0;
-        let due = self.timers.remove(&first)?;
-        self.places.remove(&due.0);
-        self.expiring = Some(due.0);
+        let first = self.timers.first_entry().filter(|first| first.key().0 <= now)?;
+        let due = first.remove();
+        self.change(due.0, |standing| standing.timer = TimerStanding::Expiring);
         Some(due)
     }
 
-    /// The due question is decided.
-    pub(super) fn has_expired(&mut self) {
-        self.expiring = None;
+    /// The due question of a run is decided.
+    pub(super) fn has_expired(&mut self, run: RunId) {
+        self.change(run, |standing| {
+            if let TimerStanding::Expiring = standing.timer {
+                standing.timer = TimerStanding::None;
+            }
+        });
     }
 
     pub(super) fn next_timer(&self) -> Option<Duration> {
@@ -193,52 +267,68 @@ impl RunTable {
 
     /// Something is due at some moment.
     pub(super) fn has_moments(&self) -> bool {
-        self.next_timer().is_some()
-            || self.next_retry().is_some()
-            || self.next_lacking().is_some()
-            || self.queue.next_moment().is_some()
+        self.next_timer().is_some() || self.next_try().is_some() || self.queue.next_moment().is_some()
+    }
+
+    /// When a run is retried, or its views are written.
+    pub(super) fn next_try(&self) -> Option<Instant> {
+        [self.retries.first(), self.late_views.first()].into_iter().flatten().map(|(at, _)| *at).min()
     }
 
     /// The views of a run are written later.
     pub(super) fn lacks_views(&mut self, run: RunId, at: Instant) {
-        if self.lacking.len() < LACKING_MAX {
-            self.lacking.insert(run, at);
+        if self.late_views.len() < LATE_VIEWS_MAX {
+            let before = self.change(run, |standing| standing.views_at.replace(at));
+            if let Some(before) = before {
+                self.late_views.remove(&(before, run));
+            }
+            self.late_views.insert((at, run));
         }
     }
 
     /// A run whose views are written now.
-    pub(super) fn take_lacking(&mut self, now: Instant) -> Option<RunId> {
-        let run = self.lacking.iter().find(|(_, at)| **at <= now).map(|(run, _)| *run)?;
-        self.lacking.remove(&run);
+    pub(super) fn take_late_views(&mut self, now: Instant) -> Option<RunId> {
+        let (_, run) = self.late_views.first().filter(|(at, _)| *at <= now).copied()?;
+        self.late_views.pop_first();
+        self.change(run, |standing| standing.views_at = None);
         Some(run)
     }
 
-    pub(super) fn next_lacking(&self) -> Option<Instant> {
-        self.lacking.values().min().copied()
+    pub(super) fn problem(&self, run: RunId) -> Option<&RunProblem> {
+        self.runs.get(&run)?.problem.as_ref()
+    }
+
+    /// How often a run with a problem was tried.
+    pub(super) fn tries(&self, run: RunId) -> u32 {
+        self.problem(run).map_or(0, |problem| problem.tries)
+    }
+
+    /// The number of runs with a problem.
+    pub(super) fn problems(&self) -> usize {
+        self.runs.values().filter(|standing| standing.problem.is_some()).count()
+    }
+
+    pub(super) fn set_problem(&mut self, run: RunId, problem: Option<RunProblem>) {
+        let again = problem.as_ref().and_then(|problem| problem.again);
+        let before = self.change(run, |standing| std::mem::replace(&mut standing.problem, problem));
+        if let Some(at) = before.and_then(|before| before.again) {
+            self.retries.remove(&(at, run));
+        }
+        self.retries.extend(again.map(|at| (at, run)));
     }
 
     /// A run that is retried now.
     pub(super) fn take_retry(&mut self, now: Instant) -> Option<RunId> {
-        let due = |trouble: &RunProblem| trouble.again.is_some_and(|at| at <= now);
-        let run = self.troubles.iter().find(|(_, trouble)| due(trouble)).map(|(run, _)| *run)?;
-        if let Some(trouble) = self.troubles.get_mut(&run) {
-            trouble.again = None;
-        }
+        let (_, run) = self.retries.first().filter(|(at, _)| *at <= now).copied()?;
+        self.retries.pop_first();
+        self.change(run, |standing| standing.problem.iter_mut().for_each(|problem| problem.again = None));
         Some(run)
-    }
-
-    pub(super) fn next_retry(&self) -> Option<Instant> {
-        self.troubles.values().filter_map(|trouble| trouble.again).min()
     }
 
     /// Work will be done for it without another request.
     pub(super) fn has(&self, run: RunId) -> bool {
-        self.is_active(run)
-            || self.between.contains(&run)
-            || self.expiring == Some(run)
-            || self.queue.has(run)
-            || self.places.contains_key(&run)
-            || self.troubles.get(&run).is_some_and(|trouble| trouble.again.is_some())
+        let is_pending = |standing: &RunStanding| standing.is_at_work() || standing.is_retried();
+        self.queue.has(run) || self.runs.get(&run).is_some_and(is_pending)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -247,12 +337,10 @@ impl RunTable {
 
     /// Nothing is left to do except for runs that must not begin yet, and for these.
     pub(super) fn only_later_is_left(&self, but: &[RunId]) -> bool {
-        self.active.is_empty()
-            && self.between.is_empty()
-            && self.expiring.is_none()
-            && self.queue.waiting() == 0
-            && self.timers.is_empty()
-            && self.troubles.iter().all(|(run, trouble)| trouble.again.is_none() || but.contains(run))
+        let is_left = |(run, standing): (&RunId, &RunStanding)| {
+            standing.is_at_work() || (standing.is_retried() && !but.contains(run))
+        };
+        self.queue.waiting() == 0 && !self.runs.iter().any(is_left)
     }
 }
 
@@ -301,10 +389,33 @@ mod tests {
             "the later one took the place of the first"
         );
         assert!(table.has(run(1)), "until what is due is done, its views included");
-        table.has_expired();
+        table.has_expired(run(1));
         assert!(!table.has(run(1)));
         table.disarm(run(2));
         assert_eq!(table.take_due(at(99)), None);
         assert!(table.is_idle());
+    }
+
+    #[test]
+    fn a_problem_and_late_views_have_one_moment_each_and_leave_nothing_behind() {
+        let (first, second) = (RunId::new(1, [1; 10]), RunId::new(2, [2; 10]));
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        let problem =
+            |tries, again| Some(RunProblem { words: "full".to_owned(), tries, again, passes: Passes::WhenDone });
+        let mut table = RunTable::new(SlotLimits::default());
+        table.set_problem(first, problem(1, Some(at(1))));
+        table.set_problem(first, problem(2, Some(at(5))));
+        table.set_problem(second, problem(1, None));
+        assert_eq!((table.next_try(), table.take_retry(at(4))), (Some(at(5)), None), "the second took the place");
+        assert!(table.has(first) && !table.has(second) && !table.is_idle() && table.only_later_is_left(&[first]));
+        assert_eq!((table.take_retry(at(5)), table.tries(first), table.problems()), (Some(first), 2, 2));
+        assert!(!table.has_moments() && table.is_idle(), "it is being retried");
+        table.lacks_views(first, at(9));
+        table.lacks_views(first, at(7));
+        table.set_problem(first, None);
+        table.set_problem(second, None);
+        assert_eq!((table.take_late_views(at(6)), table.take_late_views(at(7))), (None, Some(first)));
+        assert_eq!((table.take_late_views(at(9)), table.runs.len()), (None, 0));
     }
 }

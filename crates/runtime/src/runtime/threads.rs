@@ -14,7 +14,7 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 use skillrun_runs::record::RunRecord;
 
-use super::table::{Passes, RunProblem, Wanted};
+use super::table::{Passes, RunProblem, RunTable, Wanted};
 use super::{Inner, TakenUp};
 use crate::clock::until_moment;
 use crate::error::RuntimeError;
@@ -157,7 +157,7 @@ impl Inner {
         if matches!(outcome, Ok(WorkerExit::Over)) {
             self.schedule_views(id);
             // What hindered this run does not affect the next.
-            self.table().troubles.remove(&id);
+            self.table().set_problem(id, None);
             // Before a waiting caller finds nothing left to do for the run.
             unretried = self.retry_if_planned(id).err();
         }
@@ -168,11 +168,11 @@ impl Inner {
             match outcome {
                 Ok(WorkerExit::Over) => {}
                 Ok(WorkerExit::LetGo) => {
-                    table.troubles.remove(&id);
+                    table.set_problem(id, None);
                     table.was_let_go(id);
                 }
                 Ok(WorkerExit::Waiting { timer }) => {
-                    table.troubles.remove(&id);
+                    table.set_problem(id, None);
                     // Another request has advanced it meanwhile.
                     if let Some(timer) = timer.filter(|_| is_wanted == Wanted::No) {
                         table.arm(timer.at, id, timer.interaction_id);
@@ -196,14 +196,14 @@ impl Inner {
         self.dispatch(None);
     }
 
-    pub(super) fn failed(&self, table: &mut super::RunTable, id: RunId, error: &RuntimeError) {
+    pub(super) fn failed(&self, table: &mut RunTable, id: RunId, error: &RuntimeError) {
         match error {
             // It is removed, or over.
             RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. }) | RuntimeError::Refused { .. } => {}
             // The variables do not change while this process runs, so that it is not retried: another owner has them.
             RuntimeError::OtherVariables { .. } => {
                 let trouble = RunProblem { words: error.to_string(), tries: 0, again: None, passes: Passes::WithRun };
-                table.troubles.insert(id, trouble);
+                table.set_problem(id, Some(trouble));
                 self.changed.notify_all();
             }
             // Another process has it, perhaps only for a moment.
@@ -220,24 +220,24 @@ impl Inner {
         }
     }
 
-    fn is_in_trouble(&self, table: &mut super::RunTable, id: RunId, words: String) {
-        let tries = table.troubles.get(&id).map_or(0, |trouble| trouble.tries);
+    fn is_in_trouble(&self, table: &mut RunTable, id: RunId, words: String) {
+        let tries = table.tries(id);
         // A disk may be full for a day; the run is never given up.
         let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(TIMER_CHECK_INTERVAL);
         let (again, passes) = (Some(Instant::now() + pause), Passes::WhenDone);
-        table.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
+        table.set_problem(id, Some(RunProblem { words, tries: tries + 1, again, passes }));
         self.changed.notify_all();
     }
 
     /// Checks again whether the owner of a run releases it; a run that is worked on elsewhere is not this process's.
-    pub(super) fn is_held(&self, table: &mut super::RunTable, id: RunId) {
-        let tries = table.troubles.get(&id).map_or(0, |trouble| trouble.tries);
+    pub(super) fn is_held(&self, table: &mut RunTable, id: RunId) {
+        let tries = table.tries(id);
         if tries >= HELD_TRIES {
-            table.troubles.remove(&id);
+            table.set_problem(id, None);
         } else {
             let words = "another process has this run".to_owned();
             let (again, passes) = (Some(Instant::now() + HELD_PAUSE), Passes::WhenDone);
-            table.troubles.insert(id, RunProblem { words, tries: tries + 1, again, passes });
+            table.set_problem(id, Some(RunProblem { words, tries: tries + 1, again, passes }));
         }
         self.changed.notify_all();
     }
@@ -317,14 +317,14 @@ impl Inner {
             }
             let due = table.take_due(running);
             let retry = if due.is_none() { table.take_retry(Instant::now()) } else { None };
-            let lacking = table.take_lacking(Instant::now());
+            let lacking = table.take_late_views(Instant::now());
             let begins = table.queue.is_due(now);
             if due.is_none() && retry.is_none() && lacking.is_none() && !begins {
                 let timer = table.next_timer().map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_sub(running));
                 let timer =
                     timer.min(table.queue.next_moment().map_or(TIMER_CHECK_INTERVAL, |at| until_moment(now, at)));
-                let retry = [table.next_retry(), table.next_lacking()].into_iter().flatten().min();
-                let retry = retry.map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_duration_since(Instant::now()));
+                let retry =
+                    table.next_try().map_or(TIMER_CHECK_INTERVAL, |at| at.saturating_duration_since(Instant::now()));
                 let wait = timer.min(retry).min(TIMER_CHECK_INTERVAL);
                 drop(wait_timeout(&self.changed, table, wait));
                 if looked.elapsed() >= TIMER_CHECK_INTERVAL {
@@ -341,7 +341,7 @@ impl Inner {
             }
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
-                self.table().has_expired();
+                self.table().has_expired(run);
                 self.changed.notify_all();
             }
             if let Some(run) = lacking {
@@ -352,7 +352,7 @@ impl Inner {
                     Ok(TakenUp::OwnedElsewhere) => self.is_held(&mut self.table(), run),
                     Ok(TakenUp::Working | TakenUp::Stuck) => {}
                     Ok(TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_)) => {
-                        drop(self.table().troubles.remove(&run))
+                        self.table().set_problem(run, None);
                     }
                     Err(error) => self.failed(&mut self.table(), run, &error),
                 }
