@@ -5,7 +5,7 @@
 //! - `patched`: the text of a skill that an agent reads.
 //! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
-//! - `bundle`: a run in one file.
+//! - `bundle`: a run in one file. `normalize`: recorded bytes to events and verdict.
 
 pub mod attempts;
 pub mod bundle;
@@ -13,6 +13,7 @@ pub mod diagnose;
 mod error;
 pub mod evidence_views;
 pub mod interactions;
+pub mod normalize;
 pub mod patched;
 #[cfg(test)]
 mod testing;

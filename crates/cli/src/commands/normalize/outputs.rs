@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use skillrun_inspect::normalize::{AttemptSummary, NormalizeOutput, RunSummary};
+use skillrun_model::Stream;
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
-use skillrun_model::{Code, Stream};
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
 
-use super::summary::{AttemptSummary, Observed, RunSummary};
 use crate::args::Format;
 use crate::failure::Failure;
 
@@ -94,10 +94,6 @@ pub(crate) struct Outputs {
     files: Option<Files>,
     fcmp: FcmpTranslator,
     transcript: Transcript,
-    observed: Observed,
-    notices: Vec<(Code, String)>,
-    attempts: u64,
-    events: u64,
     /// Verdicts as text, printed after the conversation.
     words: String,
 }
@@ -124,29 +120,29 @@ impl Outputs {
             files,
             fcmp: FcmpTranslator::default(),
             transcript: Transcript::default(),
-            observed: Observed::default(),
-            notices: Vec::new(),
-            attempts: 0,
-            events: 0,
             words: String::new(),
         })
     }
 
-    /// Keeps something noticed before the attempt it belongs to has begun.
-    pub(crate) fn pending_notice(&mut self, code: Code, message: String) {
-        self.notices.push((code, message));
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.stdout.text(&self.words);
+        if let Some(files) = &mut self.files {
+            files.events.finish()?;
+            files.fcmp.finish()?;
+            files.diagnostics.finish()?;
+            files.summary.finish()?;
+            files.stdout.finish()?;
+            files.stderr.finish()?;
+        }
+        self.stdout.finish()
     }
+}
 
-    pub(crate) fn take_pending_notices(&mut self) -> Vec<(Code, String)> {
-        std::mem::take(&mut self.notices)
-    }
+impl NormalizeOutput for Outputs {
+    type Error = Failure;
 
-    pub(crate) fn begin_attempt(&mut self) {
-        self.observed = Observed::default();
-    }
-
-    /// Bytes as the parser receives them. A merged recording repeats those of the other two.
-    pub(crate) fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
+    /// A merged recording repeats the bytes of the other two.
+    fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
         if let Some(files) = &mut self.files {
             match stream {
                 Stream::Stdout => files.stdout.bytes(bytes),
@@ -156,9 +152,7 @@ impl Outputs {
         }
     }
 
-    pub(crate) fn event(&mut self, event: Event) {
-        self.events += 1;
-        self.observed.event(&event);
+    fn event(&mut self, event: Event) {
         let is_diagnostic = event.event_type().category() == Category::Diagnostic;
         if let Some(files) = &mut self.files {
             files.events.rasp(&event);
@@ -190,9 +184,7 @@ impl Outputs {
         }
     }
 
-    pub(crate) fn attempt_summary(&mut self, summary: AttemptSummary) {
-        self.attempts += 1;
-        let summary = summary.complete(std::mem::take(&mut self.observed));
+    fn attempt_summary(&mut self, summary: AttemptSummary) {
         if let Some(files) = &mut self.files {
             files.summary.json(&summary);
         }
@@ -205,7 +197,7 @@ impl Outputs {
         }
     }
 
-    pub(crate) fn run_summary(&mut self, summary: &RunSummary) {
+    fn run_summary(&mut self, summary: &RunSummary) {
         if let Some(files) = &mut self.files {
             files.summary.json(summary);
         }
@@ -214,13 +206,7 @@ impl Outputs {
         }
     }
 
-    /// Attempts read and events written.
-    pub(crate) fn totals(&self) -> (u64, u64) {
-        (self.attempts, self.events)
-    }
-
-    /// The first thing that could not be written, if any.
-    pub(crate) fn check(&mut self) -> Result<(), Failure> {
+    fn check(&mut self) -> Result<(), Failure> {
         self.stdout.check()?;
         match &mut self.files {
             None => Ok(()),
@@ -233,18 +219,5 @@ impl Outputs {
                 files.stderr.check()
             }
         }
-    }
-
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        self.stdout.text(&self.words);
-        if let Some(files) = &mut self.files {
-            files.events.finish()?;
-            files.fcmp.finish()?;
-            files.diagnostics.finish()?;
-            files.summary.finish()?;
-            files.stdout.finish()?;
-            files.stderr.finish()?;
-        }
-        self.stdout.finish()
     }
 }

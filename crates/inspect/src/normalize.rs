@@ -1,71 +1,109 @@
-//! `skillrun normalize`: recorded bytes to events, conversation and verdict.
+//! Recorded bytes to events, conversation and verdict. All attempts of a folder form one run.
 //!
-//! All attempts of a folder form one run. This module reads, settles and writes; other crates decide the meaning.
+//! This module reads and settles; other crates decide the meaning, and the caller writes.
 
-mod outputs;
 mod summary;
 
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::{Attempt, Folder, Patterns};
+use skillrun_evidence::{Attempt, EvidenceError, Folder};
 use skillrun_lifecycle::closing::{self, ControlEvent, ProcessEnding};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, Versions};
-use skillrun_model::rasp::{ControlData, Correlation, Level};
+use skillrun_model::rasp::{ControlData, Correlation, Event, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{
-    AttemptNumber, Code, EndedBy, EngineName, ErrorClass, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus,
-    Stream, Timestamp,
+    AttemptNumber, Code, EndedBy, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Stream,
+    Timestamp,
 };
-use skillrun_skill::OutputSchema;
 use skillrun_translate::{AttemptPipeline, EventBuilder};
 
-use crate::args::Normalize;
-use crate::failure::Failure;
-use outputs::Outputs;
-use summary::{AttemptSummary, RunSummary};
+use summary::Observed;
+pub use summary::{AttemptSummary, RunSummary};
 
-pub(crate) fn run(args: &Normalize) -> Result<(), Failure> {
-    let schema = args.schema.as_deref().map(OutputSchema::read).transpose()?;
-    let folder = Folder::open(&args.dir)?;
-    let patterns = [folder.recorded_patterns()?, args.redact.clone()].concat();
-    let patterns = Patterns::new(&patterns).map_err(|error| Failure::of_class(ErrorClass::Usage, error))?;
-    let folder = folder.hiding(&patterns);
-    let numbers = match args.attempt {
-        Some(number) => vec![AttemptNumber(number)],
-        None => folder.attempts(),
-    };
-    let attempts = numbers.into_iter().map(|number| folder.attempt(number)).collect::<Result<Vec<_>, _>>()?;
-    let outputs = Outputs::open(args.format, args.out.as_deref())?;
-    let run_id = folder.run_id()?;
-    let engine =
-        attempts.first().map_or_else(|| EngineName::new(EngineName::UNKNOWN), |a| Circumstances::of(a, args).engine);
-    let mut run = Run {
-        args,
-        schema: schema.as_ref().map(|s| s as &dyn OutputValidator),
-        run_id,
-        builder: EventBuilder::new(run_id, engine),
-        outputs,
-        session_id: None,
-        interactions: 0,
-        last: None,
-        is_over: false,
-        now: Timestamp::EPOCH,
-    };
-    let many = attempts.len() > 1;
-    let mut expected = if args.attempt.is_some() { None } else { Some(1) };
-    for attempt in attempts {
-        if let Some(expected) = &mut expected {
-            run.missing(*expected, attempt.number);
-            *expected = attempt.number.0 + 1;
+/// What the caller says about a recording; the rest is taken from the recording.
+#[derive(Debug, Default)]
+pub struct NormalizeOptions {
+    pub engine: Option<String>,
+    pub profile: Option<ProfileId>,
+    pub mode: Option<ExecutionMode>,
+    /// Only this attempt.
+    pub attempt: Option<AttemptNumber>,
+    pub max_attempt: Option<u32>,
+    pub require_marker: bool,
+    pub exit: Option<ProcessExit>,
+    pub ended_by: Option<EndedBy>,
+}
+
+/// Receives what a recording becomes.
+pub trait NormalizeOutput {
+    type Error: From<EvidenceError>;
+
+    /// Bytes as the parser receives them.
+    fn bytes(&mut self, stream: Stream, bytes: &[u8]);
+    fn event(&mut self, event: Event);
+    fn attempt_summary(&mut self, summary: AttemptSummary);
+    /// Only of several attempts.
+    fn run_summary(&mut self, summary: &RunSummary);
+    /// The first thing that could not be written, if any.
+    fn check(&mut self) -> Result<(), Self::Error>;
+}
+
+/// The attempts of a folder that are read, as one run.
+#[derive(Debug)]
+pub struct Recording<'a> {
+    folder: &'a Folder,
+    options: &'a NormalizeOptions,
+    attempts: Vec<Attempt>,
+}
+
+impl<'a> Recording<'a> {
+    pub fn open(folder: &'a Folder, options: &'a NormalizeOptions) -> Result<Self, EvidenceError> {
+        let numbers = options.attempt.map_or_else(|| folder.attempts(), |number| vec![number]);
+        let attempts = numbers.into_iter().map(|number| folder.attempt(number)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { folder, options, attempts })
+    }
+
+    /// Reads and settles all of it.
+    pub fn normalize<O: NormalizeOutput>(
+        self,
+        schema: Option<&dyn OutputValidator>,
+        output: &mut O,
+    ) -> Result<(), O::Error> {
+        let Self { folder, options, attempts } = self;
+        let run_id = folder.run_id()?;
+        let engine = attempts
+            .first()
+            .map_or_else(|| EngineName::new(EngineName::UNKNOWN), |a| Circumstances::of(a, options).engine);
+        let mut run = Run {
+            options,
+            schema,
+            run_id,
+            builder: EventBuilder::new(run_id, engine),
+            output: Observing { output, observed: Observed::default(), events: 0 },
+            notices: Vec::new(),
+            attempts: 0,
+            session_id: None,
+            interactions: 0,
+            last: None,
+            is_over: false,
+            now: Timestamp::EPOCH,
+        };
+        let many = attempts.len() > 1;
+        let mut expected = if options.attempt.is_some() { None } else { Some(1) };
+        for attempt in attempts {
+            if let Some(expected) = &mut expected {
+                run.missing(*expected, attempt.number);
+                *expected = attempt.number.0 + 1;
+            }
+            run.attempt(&attempt)?;
         }
-        run.attempt(&attempt)?;
+        run.end();
+        if many {
+            let summary = run.summary();
+            run.output.output.run_summary(&summary);
+        }
+        Ok(())
     }
-    run.end();
-    if many {
-        let summary = run.summary();
-        run.outputs.run_summary(&summary);
-    }
-    run.outputs.finish()
 }
 
 /// What is known about how an attempt ran: from the options, else from the recording.
@@ -81,39 +119,56 @@ struct Circumstances {
 }
 
 impl Circumstances {
-    fn of(attempt: &Attempt, args: &Normalize) -> Self {
+    fn of(attempt: &Attempt, options: &NormalizeOptions) -> Self {
         let meta = &attempt.meta;
-        let named = args.engine.clone().or_else(|| meta.engine.clone());
-        let asked = args.profile.or(meta.profile.filter(|_| args.engine.is_none()));
+        let named = options.engine.clone().or_else(|| meta.engine.clone());
+        let asked = options.profile.or(meta.profile.filter(|_| options.engine.is_none()));
         let engine = named.or_else(|| asked.and_then(ProfileId::engine).map(str::to_owned));
         let engine = EngineName::new(engine.unwrap_or_else(|| EngineName::UNKNOWN.to_owned()));
-        let exit = match (args.exit_code, &args.signal, meta.exit_code, &meta.signal) {
-            (Some(code), _, _, _) => ProcessExit::Code(code),
-            (None, Some(signal), _, _) => ProcessExit::Signal(signal.clone()),
-            (None, None, Some(code), _) => ProcessExit::Code(code),
-            (None, None, None, Some(signal)) => ProcessExit::Signal(signal.clone()),
-            (None, None, None, None) => ProcessExit::Unknown,
+        let exit = match (&options.exit, meta.exit_code, &meta.signal) {
+            (Some(exit), _, _) => exit.clone(),
+            (None, Some(code), _) => ProcessExit::Code(code),
+            (None, None, Some(signal)) => ProcessExit::Signal(signal.clone()),
+            (None, None, None) => ProcessExit::Unknown,
         };
         Self {
             profile: asked.unwrap_or_else(|| ProfileId::for_engine(&engine)),
             engine,
             engine_version: meta.engine_version.clone(),
-            mode: args.mode.or(meta.execution_mode).unwrap_or(ExecutionMode::Auto),
+            mode: options.mode.or(meta.execution_mode).unwrap_or(ExecutionMode::Auto),
             exit,
-            ended_by: args.ended_by.or(meta.ended_by),
-            host_words: meta.host_words.clone().filter(|_| args.ended_by.is_none()),
+            ended_by: options.ended_by.or(meta.ended_by),
+            host_words: meta.host_words.clone().filter(|_| options.ended_by.is_none()),
             started_at: meta.started_at.unwrap_or(Timestamp::EPOCH),
         }
     }
 }
 
+/// The output, and what a summary says about its events.
+struct Observing<'a, O> {
+    output: &'a mut O,
+    observed: Observed,
+    events: u64,
+}
+
+impl<O: NormalizeOutput> Observing<'_, O> {
+    fn event(&mut self, event: Event) {
+        self.events += 1;
+        self.observed.event(&event);
+        self.output.event(event);
+    }
+}
+
 /// The run that the attempts of a folder form.
-struct Run<'a> {
-    args: &'a Normalize,
+struct Run<'a, O> {
+    options: &'a NormalizeOptions,
     schema: Option<&'a dyn OutputValidator>,
     run_id: RunId,
     builder: EventBuilder,
-    outputs: Outputs,
+    output: Observing<'a, O>,
+    /// Noticed before the attempt that it belongs to has begun.
+    notices: Vec<(Code, String)>,
+    attempts: u64,
     session_id: Option<String>,
     interactions: u32,
     /// The last verdict; it decides the run.
@@ -122,12 +177,12 @@ struct Run<'a> {
     now: Timestamp,
 }
 
-impl Run<'_> {
+impl<O: NormalizeOutput> Run<'_, O> {
     fn write(&mut self, event: ControlEvent) {
         let session_id = event.correlation.session_id.or_else(|| self.session_id.as_deref().map(Into::into));
         let correlation = Correlation { session_id, ..event.correlation };
         let event = self.builder.control(self.now, event.level, event.data, correlation);
-        self.outputs.event(event);
+        self.output.event(event);
     }
 
     fn control(&mut self, data: ControlData) {
@@ -141,27 +196,27 @@ impl Run<'_> {
                 last if last == expected => format!("attempt {expected} is"),
                 last => format!("attempts {expected} to {last} are"),
             };
-            self.outputs.pending_notice(Code::AttemptMissing, format!("{numbers} not in the folder"));
+            self.notices.push((Code::AttemptMissing, format!("{numbers} not in the folder")));
         }
     }
 
-    fn attempt(&mut self, attempt: &Attempt) -> Result<(), Failure> {
-        let how = Circumstances::of(attempt, self.args);
+    fn attempt(&mut self, attempt: &Attempt) -> Result<(), O::Error> {
+        let how = Circumstances::of(attempt, self.options);
         self.now = how.started_at;
         self.open(attempt, &how);
         let mut pipeline = AttemptPipeline::new(attempt.number, how.profile, how.started_at);
         let mut feed = attempt.feed()?;
-        let (builder, outputs) = (&mut self.builder, &mut self.outputs);
+        let (builder, output) = (&mut self.builder, &mut self.output);
         while let Some(step) = feed.next_step()? {
             if let StepKind::Bytes { stream, bytes } = &step.kind {
-                outputs.bytes(*stream, bytes);
+                output.output.bytes(*stream, bytes);
             }
-            pipeline.step(&step, builder, |event| outputs.event(event));
-            outputs.check()?;
+            pipeline.step(&step, builder, |event| output.event(event));
+            output.output.check()?;
         }
         self.now = pipeline.now();
         let profile = pipeline.profile();
-        let facts = pipeline.finish(builder, |event| outputs.event(event));
+        let facts = pipeline.finish(builder, |event| output.event(event));
         for problem in feed.problems() {
             self.write(closing::warning(Code::ChunkIndexTorn, problem));
         }
@@ -198,7 +253,8 @@ impl Run<'_> {
         let bytes = [Stream::Stdout, Stream::Stderr].map(|stream| feed.position(stream));
         let next_actions = settled.as_ref().map(|s| advice::next_actions(&s.verdict, self.run_id)).unwrap_or_default();
         let summary = AttemptSummary::new(&how.engine, profile, attempt.number, &facts, settled, next_actions, bytes);
-        self.outputs.attempt_summary(summary);
+        self.attempts += 1;
+        self.output.output.attempt_summary(summary.complete(std::mem::take(&mut self.output.observed)));
         Ok(())
     }
 
@@ -206,8 +262,8 @@ impl Run<'_> {
         Control {
             mode: how.mode,
             attempt,
-            max_attempt: self.args.max_attempt,
-            require_marker: self.args.require_marker,
+            max_attempt: self.options.max_attempt,
+            require_marker: self.options.require_marker,
             continuation: profile.continuation(),
             known_session: self.session_id.as_deref(),
             cancel_recorded: how.ended_by == Some(EndedBy::Canceled),
@@ -232,7 +288,7 @@ impl Run<'_> {
             self.control(ControlData::RunStarted(RunStarted::new(how.engine.as_str(), how.mode, versions)));
         }
         self.builder.set_attempt(attempt.number, how.engine.clone());
-        self.outputs.begin_attempt();
+        self.output.observed = Observed::default();
         if !self.is_over {
             self.write(closing::status(RunStatus::Running));
         }
@@ -243,7 +299,7 @@ impl Run<'_> {
             host_pid: None,
             started_at: how.started_at,
         }));
-        for (code, message) in self.outputs.take_pending_notices() {
+        for (code, message) in std::mem::take(&mut self.notices) {
             self.write(closing::warning(code, message));
         }
         for warning in &attempt.meta.warnings {
@@ -272,6 +328,6 @@ impl Run<'_> {
     }
 
     fn summary(&self) -> RunSummary {
-        RunSummary::new(self.run_id, self.session_id.clone(), self.last.as_ref(), self.outputs.totals())
+        RunSummary::new(self.run_id, self.session_id.clone(), self.last.as_ref(), (self.attempts, self.output.events))
     }
 }

@@ -30,40 +30,40 @@ fn message_cost(message: &MessageFinal) -> usize {
 const TOOL_CALLS_MAX: usize = 10_000;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Completion {
+struct Completion {
     state: CompletionState,
     reason_code: Code,
     confidence: f64,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct MarkerSummary {
+struct MarkerSummary {
     found: bool,
     form: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct MessageSummary {
+struct MessageSummary {
     message_id: String,
     text: String,
     partial: bool,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ToolCallSummary {
+struct ToolCallSummary {
     id: Option<String>,
     name: Option<String>,
     status: &'static str,
 }
 
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct EventCounts {
+struct EventCounts {
     total: u64,
     by_type: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct CoverageSummary {
+struct CoverageSummary {
     stdout_bytes: u64,
     stdout_covered: u64,
     stderr_bytes: u64,
@@ -71,14 +71,14 @@ pub(crate) struct CoverageSummary {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct DiagnosticCount {
+struct DiagnosticCount {
     code: Code,
     count: u64,
 }
 
 /// What is collected from the events of one attempt.
 #[derive(Debug, Default)]
-pub(crate) struct Observed {
+pub(super) struct Observed {
     events: EventCounts,
     messages: Vec<MessageSummary>,
     message_bytes: usize,
@@ -90,7 +90,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub(super) fn event(&mut self, event: &Event) {
         self.events.total += 1;
         *self.events.by_type.entry(event.event_type().as_str()).or_default() += 1;
         self.coverage.add(event);
@@ -147,7 +147,7 @@ impl Observed {
 
 /// One line of the summary.
 #[derive(Debug, Serialize)]
-pub(crate) struct AttemptSummary {
+pub struct AttemptSummary {
     engine: EngineName,
     profile: ProfileId,
     profile_version: u32,
@@ -194,7 +194,7 @@ fn form_word(form: MarkerForm) -> &'static str {
 }
 
 impl AttemptSummary {
-    pub(crate) fn new(
+    pub(super) fn new(
         engine: &EngineName,
         profile: ProfileId,
         attempt_number: AttemptNumber,
@@ -243,7 +243,7 @@ impl AttemptSummary {
     }
 
     /// Adds what was collected from the events.
-    pub(crate) fn complete(mut self, observed: Observed) -> Self {
+    pub(super) fn complete(mut self, observed: Observed) -> Self {
         self.coverage = observed.coverage(self.bytes);
         self.events = observed.events;
         self.messages = observed.messages;
@@ -254,12 +254,12 @@ impl AttemptSummary {
         self
     }
 
-    pub(crate) fn is_judged(&self) -> bool {
+    pub fn is_judged(&self) -> bool {
         self.completion.is_some()
     }
 
     /// The verdict as text, for a terminal of 80 columns.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let mut text = String::from("\n");
         match (&self.completion, self.run_status, self.rule) {
             (Some(completion), Some(status), Some(rule)) => {
@@ -321,7 +321,7 @@ fn labelled(out: &mut String, label: &str, text: &str) {
 
 /// The last line of the summary, when several attempts were read.
 #[derive(Debug, Serialize)]
-pub(crate) struct RunSummary {
+pub struct RunSummary {
     run: RunLine,
 }
 
@@ -339,7 +339,7 @@ struct RunLine {
 }
 
 impl RunSummary {
-    pub(crate) fn new(
+    pub(super) fn new(
         run_id: RunId,
         session_id: Option<String>,
         last: Option<&Verdict>,
