@@ -169,6 +169,21 @@ fn links_lead_somewhere() {
     }
 }
 
+/// The files that the walk names in their order, and its steps.
+#[test]
+fn the_walk_names_files_that_exist() {
+    let page = fs::read_to_string(paths::workspace().join("docs/walk.md")).expect("the walk");
+    let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(|word| word.contains('/')).collect();
+    let files: Vec<&str> = named.into_iter().filter(|word| !word.starts_with(".audit/")).collect();
+    assert!(files.len() > 30, "{files:?}");
+    for file in files {
+        assert!(paths::workspace().join(file).is_file(), "docs/walk.md: {file} is not there");
+    }
+    let steps =
+        page.lines().filter(|line| line.starts_with("| ") && line[2..].starts_with(|c: char| c.is_ascii_digit()));
+    assert!((5..14).contains(&steps.count()), "the walk has become longer");
+}
+
 #[test]
 fn links_are_found() {
     let text = "[a](docs/a.md) ![b](b.png \"b\") [c](https://example.org/c.md) [d](#here) [e](e.md#there) (f.md)";
