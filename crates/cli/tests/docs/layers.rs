@@ -1,38 +1,43 @@
-//! The order of the crates: a crate may use those before it, and the test kit is used by tests alone.
+//! Which crate may use which: an edge that is not in the table is refused, and so is one that is not needed any more.
+//! The test kit is used by tests alone.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use testkit::paths;
 
-/// From the words to the command. Crates that do not exist yet have their place already.
-const ORDER: &[&str] = &[
-    "skillrun-model",
-    "skillrun-base",
-    "skillrun-evidence",
-    "skillrun-plan",
-    "skillrun-collect",
-    "skillrun-parse",
-    "skillrun-translate",
-    "skillrun-lifecycle",
-    "skillrun-log",
-    "skillrun-catalog",
-    "skillrun-skill",
-    "skillrun-engine",
-    "skillrun-simulate",
-    "skillrun-runs",
-    "skillrun-inspect",
-    "skillrun-runtime",
-    "skillrun-auth",
-    "skillrun-webhooks",
-    "skillrun-settings",
-    "skillrun-server",
-    "skillrun-trial",
-    "skillrun",
-];
+/// One line per crate, sorted: its folder in `crates/`, and the crates that it uses outside of its tests.
+const EDGES: &str = "
+auth: base evidence model runs
+base: model
+catalog: base lifecycle log model
+cli: auth base catalog collect engine evidence inspect lifecycle log model parse runs runtime server settings simulate skill translate trial webhooks
+collect: base evidence model plan
+engine: base evidence model parse plan
+evidence: base model
+inspect: base engine evidence lifecycle log model parse runs skill translate
+lifecycle: base evidence model parse translate
+log: base model
+model:
+parse: model
+plan: evidence model
+runs: base collect engine evidence lifecycle log model skill translate
+runtime: base catalog collect engine evidence lifecycle log model parse runs skill translate
+server: auth base catalog engine evidence inspect lifecycle log model runs runtime skill translate webhooks
+settings: base engine evidence lifecycle model runs runtime skill webhooks
+simulate: base model
+skill: base model
+translate: evidence model parse
+trial: base engine evidence inspect lifecycle log model parse runs runtime simulate skill translate
+webhooks: base log model runs runtime
+";
 
-/// Members that stand outside of the order: tests and measurements. The program never needs one of them.
+/// Members that are not part of the program: tests and measurements. No crate in `crates/` needs one of them.
 const OUTSIDE: &[&str] = &["testkit", "bench", "e2e", "stand-ins"];
+
+type Edges = BTreeMap<String, BTreeSet<String>>;
 
 fn metadata() -> Metadata {
     MetadataCommand::new()
@@ -43,29 +48,103 @@ fn metadata() -> Metadata {
         .expect("cargo metadata")
 }
 
-/// Names of the workspace's crates that a crate needs to be built.
-fn needed<'a>(package: &'a Package, metadata: &'a Metadata) -> impl Iterator<Item = &'a str> {
+/// The name of a package in the table.
+fn short(package: &str) -> &str {
+    if package == "skillrun" { "cli" } else { package.strip_prefix("skillrun-").unwrap_or(package) }
+}
+
+fn edges(table: &str) -> Edges {
+    let lines = table.lines().filter_map(|line| line.split_once(':'));
+    lines.map(|(name, used)| (name.to_owned(), used.split_whitespace().map(str::to_owned).collect())).collect()
+}
+
+/// Members that a package needs to be built.
+fn needed(package: &Package, metadata: &Metadata) -> BTreeSet<String> {
     let is_member = |name: &str| metadata.packages.iter().any(|member| member.name.as_str() == name);
-    package
-        .dependencies
-        .iter()
-        .filter(|dependency| dependency.kind != DependencyKind::Development)
-        .map(|dependency| dependency.name.as_str())
-        .filter(move |name| is_member(name))
+    let needed = package.dependencies.iter().filter(|dependency| dependency.kind != DependencyKind::Development);
+    let names = needed.map(|dependency| dependency.name.as_str()).filter(|name| is_member(name));
+    names.map(|name| short(name).to_owned()).collect()
+}
+
+/// Whether a file below a folder has a text.
+fn mentions(folder: &Path, text: &str) -> bool {
+    fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).any(|path| {
+        if path.is_dir() {
+            return mentions(&path, text);
+        }
+        path.extension().is_some_and(|extension| extension == "rs")
+            && fs::read_to_string(&path).expect("a source file").contains(text)
+    })
+}
+
+/// Differences between the table and the manifests.
+fn differences(listed: &Edges, found: &Edges) -> Vec<String> {
+    let names: BTreeSet<_> = listed.keys().chain(found.keys()).collect();
+    let of_one = |name: &String| -> Vec<String> {
+        let (Some(listed), Some(found)) = (listed.get(name), found.get(name)) else {
+            return vec![format!("{name} must be a line of the table and a folder in crates/")];
+        };
+        let outside = found.iter().filter(|used| OUTSIDE.contains(&used.as_str()));
+        let outside = outside.map(|used| format!("{name} needs {used}, which is for tests alone"));
+        let new = found.difference(listed).map(|used| format!("{name} uses {used}, which the table does not allow"));
+        let old = listed.difference(found).map(|used| format!("{name} does not use {used}, which the table lists"));
+        outside.chain(new).chain(old).collect()
+    };
+    names.into_iter().flat_map(of_one).collect()
 }
 
 #[test]
-fn crates_use_only_those_before_them() {
+fn each_crate_uses_exactly_the_crates_that_the_table_lists() {
     let metadata = metadata();
-    assert!(metadata.packages.len() > 5, "only {} members", metadata.packages.len());
-    let place = |name: &str| ORDER.iter().position(|crate_name| *crate_name == name);
-    for package in &metadata.packages {
-        let name = package.name.as_str();
-        let is_outside = OUTSIDE.contains(&name);
-        assert!(is_outside || place(name).is_some(), "{name} has no place in the order of the crates");
-        for used in needed(package, &metadata).filter(|_| !is_outside) {
-            assert!(!OUTSIDE.contains(&used), "{name} needs {used}, which is for tests alone");
-            assert!(place(used) < place(name), "{name} uses {used}, which comes after it");
+    let members = metadata.packages.iter().filter(|package| !OUTSIDE.contains(&package.name.as_str()));
+    let found: Edges = members.map(|package| (short(&package.name).to_owned(), needed(package, &metadata))).collect();
+    assert!(found.len() > 5, "only {} crates", found.len());
+    assert_eq!(differences(&edges(EDGES), &found), Vec::<String>::new());
+    for (name, used) in &found {
+        let source = paths::workspace().join("crates").join(name).join("src");
+        for used in used {
+            assert!(
+                mentions(&source, &format!("skillrun_{used}")),
+                "no line of {name} uses {used}, which its manifest lists"
+            );
+        }
+    }
+}
+
+/// Both faults that the table is there for are found.
+#[test]
+fn an_edge_too_many_and_an_edge_too_few_are_found() {
+    let listed = edges("a:\nb: a\nc: a b\n");
+    let found = |table: &str| differences(&listed, &edges(table));
+    assert_eq!(found("a:\nb: a\nc: a b\n"), Vec::<String>::new());
+    assert_eq!(found("a: c\nb: a\nc: a b\n"), ["a uses c, which the table does not allow"]);
+    assert_eq!(found("a:\nb: a\nc: b\n"), ["c does not use a, which the table lists"]);
+    assert_eq!(found("a:\nb: a\n"), ["c must be a line of the table and a folder in crates/"]);
+    assert_eq!(found("a:\nb: a\nc: a b\nd:\n"), ["d must be a line of the table and a folder in crates/"]);
+    let with_testkit = edges("a: testkit\n");
+    assert_eq!(differences(&with_testkit, &with_testkit), ["a needs testkit, which is for tests alone"]);
+}
+
+#[test]
+fn the_table_is_sorted() {
+    let lines: Vec<&str> = EDGES.trim().lines().collect();
+    assert!(lines.is_sorted(), "the lines are not sorted");
+    for line in lines {
+        assert!(line.split_whitespace().skip(1).is_sorted(), "not sorted: {line}");
+    }
+}
+
+/// The crates in ARCHITECTURE.md stand in an order in which each uses only those above it.
+#[test]
+fn dependencies_point_upward_in_the_architecture() {
+    let text = fs::read_to_string(paths::workspace().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |")).map(|(name, _)| name);
+    let rows: Vec<&str> = rows.collect();
+    for (name, used) in edges(EDGES) {
+        let place = |name: &str| rows.iter().position(|row| *row == name);
+        assert!(place(&name).is_some(), "{name} has no row in ARCHITECTURE.md");
+        for used in used {
+            assert!(place(&used) < place(&name), "{name} uses {used}, which is below it in ARCHITECTURE.md");
         }
     }
 }
