@@ -15,7 +15,7 @@ use skillrun_model::{
     AttemptNumber, Code, EndedBy, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Stream,
     Timestamp,
 };
-use skillrun_translate::{AttemptPipeline, EventBuilder};
+use skillrun_translate::{EventBuilder, Replay, ReplayEnd};
 
 use summary::Observed;
 pub use summary::{AttemptSummary, RunSummary};
@@ -125,12 +125,7 @@ impl Circumstances {
         let asked = options.profile.or(meta.profile.filter(|_| options.engine.is_none()));
         let engine = named.or_else(|| asked.and_then(ProfileId::engine).map(str::to_owned));
         let engine = EngineName::new(engine.unwrap_or_else(|| EngineName::UNKNOWN.to_owned()));
-        let exit = match (&options.exit, meta.exit_code, &meta.signal) {
-            (Some(exit), _, _) => exit.clone(),
-            (None, Some(code), _) => ProcessExit::Code(code),
-            (None, None, Some(signal)) => ProcessExit::Signal(signal.clone()),
-            (None, None, None) => ProcessExit::Unknown,
-        };
+        let exit = options.exit.clone().unwrap_or_else(|| ProcessExit::of(meta));
         Self {
             profile: asked.unwrap_or_else(|| ProfileId::for_engine(&engine)),
             engine,
@@ -204,23 +199,21 @@ impl<O: NormalizeOutput> Run<'_, O> {
         let how = Circumstances::of(attempt, self.options);
         self.now = how.started_at;
         self.open(attempt, &how);
-        let mut pipeline = AttemptPipeline::new(attempt.number, how.profile, how.started_at);
-        let mut feed = attempt.feed()?;
+        let mut replay = Replay::new(attempt.feed()?, attempt.number, how.profile, how.started_at);
         let (builder, output) = (&mut self.builder, &mut self.output);
-        while let Some(step) = feed.next_step()? {
+        while let Some(step) = replay.step(builder, |event| output.event(event))? {
             if let StepKind::Bytes { stream, bytes } = &step.kind {
                 output.output.bytes(*stream, bytes);
             }
-            pipeline.step(&step, builder, |event| output.event(event));
             output.output.check()?;
         }
-        self.now = pipeline.now();
-        let profile = pipeline.profile();
-        let facts = pipeline.finish(builder, |event| output.event(event));
-        for problem in feed.problems() {
+        let end = replay.finish(builder, |event| output.event(event));
+        let ReplayEnd { facts, profile, at, elapsed_ms, problems, withheld, bytes: [stdout, stderr, _] } = end;
+        self.now = at;
+        for problem in problems {
             self.write(closing::warning(Code::ChunkIndexTorn, problem));
         }
-        if let Some(problem) = feed.withheld() {
+        if let Some(problem) = withheld {
             self.write(closing::warning(Code::MaskIncomplete, problem));
         }
         if self.session_id.is_none() {
@@ -234,7 +227,6 @@ impl<O: NormalizeOutput> Run<'_, O> {
             None
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
-            let elapsed_ms = self.now.millis_since(how.started_at);
             let ending = ProcessEnding {
                 exit: how.exit.clone(),
                 ended_by: how.ended_by,
@@ -250,8 +242,8 @@ impl<O: NormalizeOutput> Run<'_, O> {
             self.last = Some(settled.verdict.clone());
             Some(settled)
         };
-        let bytes = [Stream::Stdout, Stream::Stderr].map(|stream| feed.position(stream));
         let next_actions = settled.as_ref().map(|s| advice::next_actions(&s.verdict, self.run_id)).unwrap_or_default();
+        let bytes = [stdout, stderr];
         let summary = AttemptSummary::new(&how.engine, profile, attempt.number, &facts, settled, next_actions, bytes);
         self.attempts += 1;
         self.output.output.attempt_summary(summary.complete(std::mem::take(&mut self.output.observed)));

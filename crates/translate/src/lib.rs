@@ -2,6 +2,7 @@
 //! conversation.
 //!
 //! - `pipeline`: one attempt's evidence in, events and facts out; the same live and offline.
+//! - `replay`: one attempt from its first byte to its facts; for the worker and for every later reader.
 //! - `builder`: the one place where RASP events are made.
 //! - `to_rasp`: parse records to events. `payload`: the JSON object of a message.
 //! - `facts`: parse records to the facts that the gate uses.
@@ -19,6 +20,7 @@ mod names;
 mod payload;
 pub mod pipeline;
 mod questions;
+pub mod replay;
 mod to_rasp;
 pub mod transcript;
 
@@ -26,3 +28,4 @@ pub use builder::EventBuilder;
 pub use facts::Facts;
 pub use fcmp::FcmpTranslator;
 pub use pipeline::AttemptPipeline;
+pub use replay::{Replay, ReplayEnd};

@@ -37,6 +37,16 @@ impl AttemptPipeline {
         }
     }
 
+    /// Sets the start of the attempt, for a reader that did not know it when it opened the evidence. No step was taken.
+    pub fn set_started_at(&mut self, started_at: Timestamp) {
+        (self.started_at, self.now) = (started_at, started_at);
+    }
+
+    /// From the start of the attempt to the last record.
+    pub fn elapsed_ms(&self) -> Option<u64> {
+        self.now.millis_since(self.started_at)
+    }
+
     /// The moment of the last record.
     pub fn now(&self) -> Timestamp {
         self.now

@@ -16,7 +16,7 @@ use skillrun_runs::judge::{Rules, ending, judge};
 use skillrun_runs::record::{GATE, RunRecord};
 use skillrun_runs::{blobs, settled_meta};
 use skillrun_translate::coverage::Coverage;
-use skillrun_translate::{AttemptPipeline, EventBuilder, Facts};
+use skillrun_translate::{EventBuilder, Replay, ReplayEnd};
 
 use super::files::{self, Over};
 use super::{Check, CheckKind, VerifyOutcome, difference, meta};
@@ -68,13 +68,12 @@ impl NotOurs {
 /// The evidence as it is read again.
 #[derive(Debug)]
 struct Reading {
-    feed: Feed,
-    pipeline: Option<AttemptPipeline>,
+    /// Until its end.
+    replay: Option<Replay<Feed>>,
     builder: EventBuilder,
     meta: Meta,
-    started_at: Timestamp,
     waiting: VecDeque<Event>,
-    end: Option<(Facts, Option<u64>)>,
+    end: Option<ReplayEnd>,
 }
 
 impl AttemptCheck {
@@ -155,7 +154,7 @@ impl AttemptCheck {
         // Another version may have counted differently.
         let is_ours = self.not_ours.is_none();
         let reading = self.finished().ok().filter(|_| is_ours);
-        let parsed = reading.and_then(|reading| Some(settled_meta::parsed(&reading.end.as_ref()?.0)));
+        let parsed = reading.and_then(|reading| Some(settled_meta::parsed(&reading.end.as_ref()?.facts)));
         let meta = meta::check(context.folder, self.number, parsed, ended, state.session_id.as_deref());
         let checks = [
             (CheckKind::EvidenceFiles, files),
@@ -224,11 +223,11 @@ impl AttemptCheck {
             Some(NotOurs::OtherVersion(_)) | None => {}
         }
         let bytes = match self.finished() {
-            Ok(reading) => [Stream::Stdout, Stream::Stderr].map(|stream| (stream, reading.feed.position(stream))),
+            Ok(reading) => reading.end.as_ref().map_or([0; 3], |end| end.bytes),
             Err(outcome) => return outcome,
         };
-        let uncovered = bytes.into_iter().find_map(|(stream, bytes)| {
-            let (covered, name) = (self.coverage.covered(stream), stream.source());
+        let uncovered = [Stream::Stdout, Stream::Stderr].into_iter().find_map(|stream| {
+            let (bytes, covered, name) = (bytes[stream.index()], self.coverage.covered(stream), stream.source());
             (bytes != covered).then(|| format!("events cover {covered} of the {bytes} bytes of {name}"))
         });
         uncovered.map_or(VerifyOutcome::Same, VerifyOutcome::different)
@@ -249,7 +248,7 @@ impl AttemptCheck {
             Ok(reading) => reading,
             Err(outcome) => return (outcome, None),
         };
-        let Some((facts, elapsed_ms)) = &reading.end else { return (VerifyOutcome::Same, None) };
+        let Some(ReplayEnd { facts, elapsed_ms, .. }) = &reading.end else { return (VerifyOutcome::Same, None) };
         let settled = judge(context.record, &context.rules, state, number, facts, &reading.meta);
         // The hash is compared with the files.
         let ending = ending(context.record, &reading.meta, *elapsed_ms, ended.host_hash.clone());
@@ -297,20 +296,20 @@ impl Reading {
         let mut builder = EventBuilder::new(context.record.run_id, engine.clone());
         names.iter().for_each(|name| builder.recall(name));
         builder.set_attempt(number, engine);
-        let pipeline = Some(AttemptPipeline::new(number, context.record.engine.profile, started_at));
-        Ok(Self { feed, pipeline, builder, meta, started_at, waiting: VecDeque::new(), end: None })
+        let replay = Some(Replay::new(feed, number, context.record.engine.profile, started_at));
+        Ok(Self { replay, builder, meta, waiting: VecDeque::new(), end: None })
     }
 
     /// The next event of the evidence.
     fn next(&mut self) -> Result<Option<Event>, EvidenceError> {
-        while self.waiting.is_empty() && self.pipeline.is_some() {
+        while self.waiting.is_empty() && self.replay.is_some() {
             self.advance()?;
         }
         Ok(self.waiting.pop_front())
     }
 
     fn finish(&mut self) -> Result<(), EvidenceError> {
-        while self.pipeline.is_some() {
+        while self.replay.is_some() {
             self.advance()?;
             self.waiting.clear();
         }
@@ -319,13 +318,11 @@ impl Reading {
 
     /// One step of the evidence, or its end.
     fn advance(&mut self) -> Result<(), EvidenceError> {
-        let Self { feed, pipeline, builder, started_at, waiting, end, .. } = self;
-        let Some(reading) = pipeline else { return Ok(()) };
-        if let Some(step) = feed.next_step()? {
-            reading.step(&step, builder, |event| waiting.push_back(event));
-        } else if let Some(reading) = pipeline.take() {
-            let elapsed_ms = reading.now().millis_since(*started_at);
-            *end = Some((reading.finish(builder, |event| waiting.push_back(event)), elapsed_ms));
+        let Self { replay, builder, waiting, end, .. } = self;
+        let mut out = |event| waiting.push_back(event);
+        let Some(reading) = replay else { return Ok(()) };
+        if reading.step(builder, &mut out)?.is_none() {
+            *end = replay.take().map(|reading| reading.finish(builder, out));
         }
         Ok(())
     }

@@ -3,13 +3,13 @@
 use skillrun_engine::acp::{AgentInput, Driver};
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::live_feed::Extent;
-use skillrun_evidence::{Feed, FeedStep, Folder, LiveFeed, Meta, Stream};
+use skillrun_evidence::{Folder, LiveFeed, Meta, Stream};
 use skillrun_lifecycle::closing;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, Code, Timestamp};
 use skillrun_parse::record::{CallQuestion, EndKind};
-use skillrun_translate::{AttemptPipeline, Facts};
+use skillrun_translate::{Facts, Replay, ReplayEnd};
 
 use super::known::{Covered, EventMatch, LoggedEvents};
 use super::opening;
@@ -22,9 +22,9 @@ const BATCH: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) attempt: AttemptNumber,
-    feed: LiveFeed,
-    /// Present once the start time of the attempt is known.
-    pipeline: Option<AttemptPipeline>,
+    replay: Replay<LiveFeed>,
+    /// The start time of the attempt is known; nothing is read before.
+    is_started: bool,
     known: LoggedEvents,
     /// Derives the messages that an agent must receive from its output.
     driver: Option<Driver>,
@@ -63,17 +63,18 @@ impl Reading {
         let patterns = run.record.patterns(&run.folder.record())?;
         let feed = LiveFeed::open(&run.folder.audit(), attempt)?.hiding(&patterns);
         let driver = opening::driver(run, attempt)?;
-        Ok(Self { attempt, feed, pipeline: None, known, driver, is_full: false })
+        let replay = Replay::new(feed, attempt, run.record.engine.profile, Timestamp::EPOCH);
+        Ok(Self { attempt, replay, is_started: false, known, driver, is_full: false })
     }
 
     /// The end event that is valid so far.
     pub(crate) fn end_so_far(&self) -> Option<EndKind> {
-        self.pipeline.as_ref().and_then(AttemptPipeline::end_so_far)
+        self.replay.pipeline().end_so_far()
     }
 
     /// Questions inside the turn that were read since the last call.
     pub(crate) fn take_questions(&mut self) -> Vec<CallQuestion> {
-        self.pipeline.as_mut().map(AttemptPipeline::take_questions).unwrap_or_default()
+        self.replay.pipeline_mut().take_questions()
     }
 
     /// Messages for an agent since the last call.
@@ -83,18 +84,17 @@ impl Reading {
 
     /// Reads what is available now.
     pub(crate) fn advance(&mut self, run: &mut Run, extent: Extent) -> Result<(), RuntimeError> {
-        if self.pipeline.is_none() {
+        if !self.is_started {
             let meta = Meta::read(&run.folder.audit().join(skillrun_evidence::names::meta(self.attempt)));
             let Some(started_at) = meta.started_at else { return Ok(()) };
-            self.pipeline = Some(AttemptPipeline::new(self.attempt, run.record.engine.profile, started_at));
+            self.replay.pipeline_mut().set_started_at(started_at);
+            self.is_started = true;
         }
-        let Some(pipeline) = &mut self.pipeline else { return Ok(()) };
         let mut batch = Vec::new();
-        while let Some(step) = self.feed.next_step(extent)? {
+        while let Some(step) = self.replay.step_within(extent, &mut run.builder, |event| batch.push(event))? {
             if let (Some(driver), StepKind::Bytes { stream: Stream::Stdout, bytes }) = (&mut self.driver, &step.kind) {
                 driver.push(bytes);
             }
-            take(pipeline, &step, run, &mut batch);
             if batch.len() >= BATCH {
                 append(run, &mut self.known, &mut self.is_full, std::mem::take(&mut batch))?;
             }
@@ -104,40 +104,26 @@ impl Reading {
 
     /// The attempt is over: reads the rest.
     pub(crate) fn finish(self, run: &mut Run) -> Result<AttemptRead, RuntimeError> {
-        let Self { attempt, feed, pipeline, mut known, driver: _, mut is_full } = self;
+        let Self { attempt, mut replay, is_started, mut known, driver: _, mut is_full } = self;
         let meta = match Folder::open(&run.folder.audit()).and_then(|folder| folder.attempt(attempt)) {
             Ok(found) => found.meta,
             Err(_) => Meta::default(),
         };
-        let started_at = meta.started_at.unwrap_or(Timestamp::EPOCH);
-        let mut pipeline =
-            pipeline.unwrap_or_else(|| AttemptPipeline::new(attempt, run.record.engine.profile, started_at));
-        let mut feed: Feed = feed.finish()?;
+        if !is_started {
+            replay.pipeline_mut().set_started_at(meta.started_at.unwrap_or(Timestamp::EPOCH));
+        }
+        let mut replay = replay.after_host()?;
         let mut batch = Vec::new();
-        while let Some(step) = feed.next_step()? {
-            take(&mut pipeline, &step, run, &mut batch);
+        while replay.step(&mut run.builder, |event| batch.push(event))?.is_some() {
             if batch.len() >= BATCH {
                 append(run, &mut known, &mut is_full, std::mem::take(&mut batch))?;
             }
         }
-        let elapsed_ms = pipeline.now().millis_since(started_at);
-        let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
+        let end = replay.finish(&mut run.builder, |event| batch.push(event));
         append(run, &mut known, &mut is_full, batch)?;
-        let bytes = Stream::ALL.iter().map(|stream| feed.position(*stream)).sum();
-        Ok(AttemptRead {
-            facts,
-            meta,
-            problems: feed.problems(),
-            withheld: feed.withheld(),
-            is_full,
-            elapsed_ms,
-            bytes,
-        })
+        let ReplayEnd { facts, elapsed_ms, problems, withheld, bytes, profile: _, at: _ } = end;
+        Ok(AttemptRead { facts, meta, problems, withheld, is_full, elapsed_ms, bytes: bytes.iter().sum() })
     }
-}
-
-fn take(pipeline: &mut AttemptPipeline, step: &FeedStep<'_>, run: &mut Run, batch: &mut Vec<Event>) {
-    pipeline.step(step, &mut run.builder, |event| batch.push(event));
 }
 
 fn append(run: &mut Run, known: &mut LoggedEvents, is_full: &mut bool, batch: Vec<Event>) -> Result<(), RuntimeError> {

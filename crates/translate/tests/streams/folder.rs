@@ -7,7 +7,7 @@ use skillrun_evidence::Folder;
 use skillrun_model::rasp::data::RunCompleted;
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::{Code, EngineName, ProfileId, Timestamp};
-use skillrun_translate::{AttemptPipeline, EventBuilder, FcmpTranslator};
+use skillrun_translate::{EventBuilder, FcmpTranslator, Replay};
 
 /// `events.jsonl` and `fcmp.jsonl` of a folder.
 fn normalize(dir: &Path) -> (String, String) {
@@ -21,13 +21,8 @@ fn normalize(dir: &Path) -> (String, String) {
         let profile = attempt.meta.profile.unwrap_or(ProfileId::CodexNdjson);
         builder.set_attempt(number, engine.clone());
         let started_at = attempt.meta.started_at.unwrap_or(Timestamp::EPOCH);
-        let mut pipeline = AttemptPipeline::new(number, profile, started_at);
-        let mut feed = attempt.feed().expect("a feed");
-        while let Some(step) = feed.next_step().expect("a step") {
-            pipeline.step(&step, &mut builder, |event| events.push(event));
-        }
-        now = pipeline.now();
-        pipeline.finish(&mut builder, |event| events.push(event));
+        let replay = Replay::new(attempt.feed().expect("a feed"), number, profile, started_at);
+        now = replay.read(&mut builder, |event| events.push(event)).expect("readable").at;
     }
     let done =
         ControlData::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None });

@@ -7,6 +7,7 @@
 //! - [`merged`]: a terminal's recording beside the two streams.
 //! - [`questions`]: questions of the engine inside a turn.
 //! - [`folder`]: the same folder gives the same bytes.
+//! - [`replay`]: a recording that is followed, and one that is read as a whole.
 //!
 //! [`run`] reads attempts, [`lines`] generates them.
 
@@ -19,4 +20,5 @@ mod folder;
 mod lines;
 mod merged;
 mod questions;
+mod replay;
 mod run;

@@ -15,7 +15,7 @@ use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, settle};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunStatus, Timestamp};
 use skillrun_skill::OutputSchema;
-use skillrun_translate::{AttemptPipeline, EventBuilder};
+use skillrun_translate::{EventBuilder, Replay};
 
 use super::drift::Types;
 
@@ -152,12 +152,8 @@ fn read(root: &Path, profile: ProfileId, schema: &dyn OutputValidator) -> Result
     let mut session: Option<String> = None;
     for number in folder.attempts() {
         let attempt = folder.attempt(number)?;
-        let mut pipeline = AttemptPipeline::new(number, profile, Timestamp::EPOCH);
-        let mut feed = attempt.feed()?;
-        while let Some(step) = feed.next_step()? {
-            pipeline.step(&step, &mut builder, |_| {});
-        }
-        let facts = pipeline.finish(&mut builder, |_| {});
+        let replay = Replay::new(attempt.feed()?, number, profile, Timestamp::EPOCH);
+        let facts = replay.read(&mut builder, |_| {})?.facts;
         unknown += facts.parse.unknown;
         session = session.or_else(|| facts.session_id.clone());
         let meta = &attempt.meta;
@@ -170,11 +166,7 @@ fn read(root: &Path, profile: ProfileId, schema: &dyn OutputValidator) -> Result
             known_session: session.as_deref(),
             cancel_recorded: false,
             ended_by: meta.ended_by,
-            exit: match (meta.exit_code, &meta.signal) {
-                (Some(code), _) => ProcessExit::Code(code),
-                (None, Some(signal)) => ProcessExit::Signal(signal.clone()),
-                (None, None) => ProcessExit::Unknown,
-            },
+            exit: ProcessExit::of(meta),
             host_words: meta.host_words.as_deref(),
             schema: Some(schema),
             next_interaction: InteractionId(1),
