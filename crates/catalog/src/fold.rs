@@ -157,7 +157,7 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
             Ok(LogRead::Page(page)) => {
                 folded.mark.epoch = page.epoch();
                 for line in page.lines() {
-                    match line.event() {
+                    match line.event_ref() {
                         Ok(event) => folded.fold.add(&event),
                         // JSON, but not an event that this version knows.
                         Err(error) => {

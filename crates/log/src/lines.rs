@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use skillrun_model::rasp::Event;
+use skillrun_model::rasp::{Event, SourceStream};
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{RunId, Timestamp};
 
@@ -28,6 +28,8 @@ pub(crate) struct Batch {
     pub(crate) lines: Vec<BatchLine>,
     /// The hash of the last line; for an empty batch that of the line before it.
     pub(crate) head: LineHash,
+    /// Parsing the lines gives the same events: none has a time or JSON that is written in another form.
+    pub(crate) is_exact: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -45,11 +47,6 @@ impl From<Timestamp> for Millis {
     fn from(ts: Timestamp) -> Self {
         Self(ts.millis_since(Timestamp::EPOCH).unwrap_or(0))
     }
-}
-
-/// A time with the precision of a line, so that an event is found by its own time.
-pub(crate) fn as_written(moment: Timestamp) -> Timestamp {
-    moment.to_string().parse().unwrap_or(moment)
 }
 
 /// The buffer behind a [`LineWriter`], which has to own its target.
@@ -72,6 +69,7 @@ impl Batch {
         let sink = Sink::default();
         let mut lines = Vec::with_capacity(events.len());
         let mut writer = LineWriter::new(Box::new(sink.clone()));
+        let mut is_exact = true;
         let failed = |error| LogErrorKind::io("an event", error);
         for (event, i) in events.iter().zip(0..) {
             let wanted = first.plus(i);
@@ -85,7 +83,9 @@ impl Batch {
             writer.flush().map_err(failed)?;
             let start = lines.last().map_or(0, |line: &BatchLine| line.end);
             let mut bytes = sink.0.borrow_mut();
-            keep_on_one_line(&mut bytes[start..]);
+            let is_same = !keep_on_one_line(&mut bytes[start..]) && event.ts == event.ts.to_micros();
+            // Control events are few, and have more times.
+            is_exact &= is_same && event.source.stream != SourceStream::Control;
             chain::link(&mut bytes, head);
             if bytes.len() > MAX_BATCH {
                 return Err(LogErrorKind::BatchTooLarge { limit: MAX_BATCH });
@@ -95,19 +95,21 @@ impl Batch {
         }
         drop(writer);
         let bytes = sink.0.take();
-        Ok(Self { bytes, lines, head })
+        Ok(Self { bytes, lines, head, is_exact })
     }
 }
 
 /// JSON embedded in an event as an engine wrote it may span several lines. An unescaped line end can only be whitespace
-/// between tokens, so a space is equivalent.
-fn keep_on_one_line(line: &mut [u8]) {
-    let Some((_, inside)) = line.split_last_mut() else { return };
-    if memchr::memchr(b'\n', inside).is_some() {
+/// between tokens, so a space is equivalent. Returns whether there was one.
+fn keep_on_one_line(line: &mut [u8]) -> bool {
+    let Some((_, inside)) = line.split_last_mut() else { return false };
+    let has_any = memchr::memchr(b'\n', inside).is_some();
+    if has_any {
         for byte in inside.iter_mut().filter(|byte| **byte == b'\n') {
             *byte = b' ';
         }
     }
+    has_any
 }
 
 /// The fields of a line that the Log needs.

@@ -12,7 +12,7 @@ use crate::chain::LineHash;
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, IndexState, Recovered};
-use crate::lines::{Batch, LineReader, as_written};
+use crate::lines::{Batch, LineReader};
 use crate::page::{Limits, LogRead, Page};
 
 /// For tests and embedders.
@@ -156,7 +156,7 @@ impl EventLog for MemoryLog {
 
     fn first_at(&self, run: RunId, moment: Timestamp) -> Result<Option<Seq>, LogError> {
         let reader = LineReader::new(run);
-        let moment = as_written(moment);
+        let moment = moment.to_micros();
         self.with(run, |lines| {
             let at = |i: usize| {
                 let line = lines.line(i);

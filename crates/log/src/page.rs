@@ -1,6 +1,8 @@
 //! A page for a reader: whole lines as they were written, in one buffer.
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
@@ -32,7 +34,7 @@ pub enum LogRead {
 }
 
 /// Consecutive events. Empty when the reader has everything.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Page {
     run: RunId,
     epoch: Epoch,
@@ -42,11 +44,34 @@ pub struct Page {
     bytes: Vec<u8>,
     /// Ends of the lines in `bytes`, terminators included.
     ends: Vec<usize>,
+    /// The events of lines that need not be parsed.
+    parsed: Vec<ParsedLines>,
 }
+
+/// Events of consecutive lines.
+#[derive(Debug, Clone)]
+struct ParsedLines {
+    /// The first line.
+    line: usize,
+    events: Arc<[Event]>,
+    /// Events before that of the first line.
+    skipped: usize,
+}
+
+/// Pages with the same lines are equal, whether or not their events were parsed.
+impl PartialEq for Page {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { run, epoch, first, offset, bytes, ends, parsed: _ } = self;
+        let place = (*run, *epoch, *first, *offset) == (other.run, other.epoch, other.first, other.offset);
+        place && (bytes, ends) == (&other.bytes, &other.ends)
+    }
+}
+
+impl Eq for Page {}
 
 impl Page {
     pub(crate) fn new(run: RunId, epoch: Epoch, first: Seq, offset: u64) -> Self {
-        Self { run, epoch, first, offset, bytes: Vec::new(), ends: Vec::new() }
+        Self { run, epoch, first, offset, bytes: Vec::new(), ends: Vec::new(), parsed: Vec::new() }
     }
 
     /// Adds the line of the next seq, terminator included; returns whether the limits leave room for another.
@@ -54,6 +79,11 @@ impl Page {
         self.bytes.extend_from_slice(line);
         self.ends.push(self.bytes.len());
         self.ends.len() < limits.events && self.bytes.len() < limits.bytes
+    }
+
+    /// The lines that are pushed next are those of these events, without the first `skipped`.
+    pub(crate) fn add_parsed(&mut self, events: Arc<[Event]>, skipped: usize) {
+        self.parsed.push(ParsedLines { line: self.ends.len(), events, skipped });
     }
 
     /// Whether there is room for this line; for the first there always is.
@@ -83,13 +113,20 @@ impl Page {
         (0..self.ends.len()).map(|i| {
             let range = self.range(i);
             let offset = self.offset + range.start as u64;
-            LogLine { run: self.run, seq: self.first.plus(i as u64), offset, line: &self.bytes[range] }
+            let parsed = self.parsed(i);
+            LogLine { run: self.run, seq: self.first.plus(i as u64), offset, line: &self.bytes[range], parsed }
         })
     }
 
     /// The parsed events; an error if one of them cannot be parsed.
     pub fn events(&self) -> Result<Vec<Event>, LogError> {
         self.lines().map(|line| line.event()).collect()
+    }
+
+    fn parsed(&self, i: usize) -> Option<&Event> {
+        let at = self.parsed.partition_point(|parsed| parsed.line <= i).checked_sub(1)?;
+        let ParsedLines { line, events, skipped } = &self.parsed[at];
+        events.get(i - line + skipped)
     }
 
     fn range(&self, i: usize) -> Range<usize> {
@@ -99,12 +136,13 @@ impl Page {
 }
 
 /// One event as stored in the Log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct LogLine<'a> {
     run: RunId,
     pub seq: Seq,
     offset: u64,
     line: &'a [u8],
+    parsed: Option<&'a Event>,
 }
 
 impl<'a> LogLine<'a> {
@@ -129,6 +167,18 @@ impl<'a> LogLine<'a> {
     }
 
     pub fn event(&self) -> Result<Event, LogError> {
+        self.event_ref().map(Cow::into_owned)
+    }
+
+    /// The same, without a copy where the event is in memory.
+    pub fn event_ref(&self) -> Result<Cow<'a, Event>, LogError> {
+        match self.parsed {
+            Some(event) => Ok(Cow::Borrowed(event)),
+            None => self.parse().map(Cow::Owned),
+        }
+    }
+
+    fn parse(&self) -> Result<Event, LogError> {
         let event = std::str::from_utf8(self.json()).ok().and_then(|json| Event::from_json(json).ok());
         event.ok_or_else(|| {
             let damage = Damage { seq: self.seq, offset: self.offset, kind: DamageKind::NotAnEvent };

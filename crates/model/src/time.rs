@@ -20,6 +20,12 @@ impl Timestamp {
         Self(self.0.saturating_add(span).unwrap_or(jiff::Timestamp::MAX))
     }
 
+    /// This moment as it is written: without the digits after the microseconds.
+    pub fn to_micros(self) -> Self {
+        let nanos = self.0.as_nanosecond();
+        Self(jiff::Timestamp::from_nanosecond(nanos - nanos.rem_euclid(1_000)).unwrap_or(self.0))
+    }
+
     /// Milliseconds from `earlier` to this moment; none when it is not later.
     pub fn millis_since(self, earlier: Self) -> Option<u64> {
         u64::try_from(self.0.duration_since(earlier.0).as_millis()).ok().filter(|ms| *ms > 0)
@@ -65,5 +71,19 @@ impl JsonSchema for Timestamp {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string", "format": "date-time", "description": "A moment in UTC."})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_in_whole_microseconds_is_the_one_that_is_written() {
+        for text in ["2026-11-16T13:00:00.123456789Z", "1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00.000001Z"]
+        {
+            let moment: Timestamp = text.parse().expect("a moment");
+            assert_eq!(moment.to_micros(), moment.to_string().parse().expect("a moment"), "{text}");
+        }
     }
 }

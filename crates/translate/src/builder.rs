@@ -96,6 +96,7 @@ impl EventBuilder {
     ) -> Event {
         let seq = self.next_seq;
         self.next_seq += 1;
+        let ts = ts.to_micros();
         Event { run_id: self.run_id, seq, ts, attempt_number: self.attempt, source, level, data, correlation, raw_ref }
     }
 }

@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use skillrun_base::sync::lock;
 use skillrun_model::RunId;
@@ -18,17 +18,20 @@ use super::epoch;
 use super::folder::{self, Folder, For, failed};
 use super::index::IndexWriter;
 use super::lock::Lock;
+use super::recent::{self, Recent, RecentBatch};
 use super::recover::Repaired;
 use crate::chain::LineHash;
-use crate::cursor::{Epoch, Head, Seq};
+use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, LogErrorKind};
 use crate::event_log::Durability;
 use crate::lines::Batch;
+use crate::page::{Limits, LogRead};
 use skillrun_model::IgnoredError;
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    published: Mutex<Published>,
+    run: RunId,
+    published: Mutex<(Published, Recent)>,
     /// None after the release.
     state: Mutex<Option<State>>,
 }
@@ -69,7 +72,8 @@ impl Writer {
         let Head { epoch, next_seq: next } = repaired.recovered.head;
         let Repaired { recovered, len, head, index } = repaired;
         Self {
-            published: Mutex::new(Published { epoch, next, len }),
+            run,
+            published: Mutex::new((Published { epoch, next, len }, Recent::default())),
             state: Mutex::new(Some(State {
                 run,
                 folder,
@@ -89,16 +93,40 @@ impl Writer {
     }
 
     pub(super) fn published(&self) -> Published {
-        *lock(&self.published)
+        lock(&self.published).0
     }
 
-    pub(super) fn append(&self, expected: Seq, events: &[Event], durability: Durability) -> Result<Seq, LogErrorKind> {
+    /// The events after the cursor, if they are in memory.
+    pub(super) fn read(&self, cursor: Cursor, limits: Limits) -> Option<LogRead> {
+        let published = lock(&self.published);
+        let (end, batches) = (published.0, published.1.after(cursor, limits));
+        drop(published);
+        recent::read(self.run, end, cursor, limits, batches)
+    }
+
+    pub(super) fn append(
+        &self,
+        expected: Seq,
+        events: &Arc<[Event]>,
+        durability: Durability,
+    ) -> Result<Seq, LogErrorKind> {
         let mut state = lock(&self.state);
         let state = state.as_mut().ok_or(LogErrorKind::NotOpen)?;
+        let offset = state.len;
         let appended = state.append(expected, events, durability);
+        let end = Published { epoch: state.epoch, next: state.next, len: state.len };
+        let (result, recent) = match appended {
+            Ok(batch) if batch.lines.is_empty() => (Ok(end.next), None),
+            Ok(batch) => (Ok(end.next), Some(RecentBatch::new(expected, offset, batch, events))),
+            Err(error) => (Err(error), None),
+        };
+        let mut published = lock(&self.published);
         // After a failure too: it may have raised the epoch, and changes nothing else that readers see.
-        *lock(&self.published) = Published { epoch: state.epoch, next: state.next, len: state.len };
-        appended
+        published.0 = end;
+        if let Some(batch) = recent {
+            published.1.add(batch);
+        }
+        result
     }
 
     /// The hash that the last line would have after these events.
@@ -116,12 +144,13 @@ impl Writer {
         drop(lock(&self.state).take());
     }
 
-    /// Closes the descriptor until the next append. False when the run is busy.
+    /// Closes the descriptor until the next append, and frees the memory of recent events. False when the run is busy.
     pub(super) fn close_file(&self) -> bool {
         let Ok(mut state) = self.state.try_lock() else { return false };
         if let Some(state) = state.as_mut() {
             state.file = None;
         }
+        lock(&self.published).1.clear();
         true
     }
 
@@ -132,7 +161,8 @@ impl Writer {
 }
 
 impl State {
-    fn append(&mut self, expected: Seq, events: &[Event], durability: Durability) -> Result<Seq, LogErrorKind> {
+    /// Returns the lines that were appended.
+    fn append(&mut self, expected: Seq, events: &[Event], durability: Durability) -> Result<Batch, LogErrorKind> {
         if let Some(damage) = &self.damage {
             return Err(LogErrorKind::Damaged(damage.clone()));
         }
@@ -144,7 +174,7 @@ impl State {
         }
         let batch = Batch::new(self.run, expected, self.head, events)?;
         if batch.lines.is_empty() && durability == Durability::Derived {
-            return Ok(self.next);
+            return Ok(batch);
         }
         self.raise_epoch()?;
         self.open_file()?;
@@ -164,7 +194,7 @@ impl State {
         self.len += batch.bytes.len() as u64;
         self.next = expected.plus(batch.lines.len() as u64);
         self.head = batch.head;
-        Ok(self.next)
+        Ok(batch)
     }
 
     fn open_file(&mut self) -> Result<(), LogErrorKind> {

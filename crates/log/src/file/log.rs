@@ -71,6 +71,25 @@ impl FileLog {
         checked.map_err(|kind| kind.of(run))
     }
 
+    /// Appends events that readers in this process share with the caller; see [`EventLog::append`].
+    pub fn append_shared(
+        &self,
+        run: RunId,
+        expected_next: Seq,
+        batch: &Arc<[Event]>,
+        durability: Durability,
+    ) -> Result<Seq, LogError> {
+        let Some(writer) = self.writer(run) else {
+            let is_there = self.folder(run).events().exists();
+            let kind = if is_there { LogErrorKind::NotOpen } else { remove::why_missing(&self.runs, run) };
+            return Err(kind.of(run));
+        };
+        self.keep_busy(run);
+        let appended = writer.append(expected_next, batch, durability);
+        self.bells.ring(run);
+        appended.map_err(|kind| kind.of(run))
+    }
+
     /// The hash that the last line of a Log would have after these events, which are not appended. Only for the writer:
     /// `expected_next` is the seq of the first of them.
     pub fn hash_after(&self, run: RunId, expected_next: Seq, batch: &[Event]) -> Result<LineHash, LogError> {
@@ -226,22 +245,20 @@ impl EventLog for FileLog {
     }
 
     fn append(&self, run: RunId, expected_next: Seq, batch: &[Event], durability: Durability) -> Result<Seq, LogError> {
-        let Some(writer) = self.writer(run) else {
-            let is_there = self.folder(run).events().exists();
-            let kind = if is_there { LogErrorKind::NotOpen } else { remove::why_missing(&self.runs, run) };
-            return Err(kind.of(run));
-        };
-        self.keep_busy(run);
-        let appended = writer.append(expected_next, batch, durability);
-        self.bells.ring(run);
-        appended.map_err(|kind| kind.of(run))
+        self.append_shared(run, expected_next, &batch.into(), durability)
     }
 
     fn head(&self, run: RunId) -> Result<Head, LogError> {
+        if let Some(end) = self.writer(run).map(|writer| writer.published()) {
+            return Ok(Head { epoch: end.epoch, next_seq: end.next });
+        }
         self.view(run, View::head)
     }
 
     fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<LogRead, LogError> {
+        if let Some(read) = self.writer(run).and_then(|writer| writer.read(cursor, limits)) {
+            return Ok(read);
+        }
         self.view(run, |view| view.read(cursor, limits))
     }
 

@@ -3,6 +3,7 @@
 //! - `log`: [`FileLog`], which ties the rest together.
 //! - `folder`: names and paths. `lock`: one writer per run. `epoch`: when cursors are no longer valid.
 //! - `append`: the writer. `recover`: repairs a Log when it is opened. `read`: the read operations.
+//! - `recent`: the last events in memory, for readers in the process of the writer.
 //! - `scan`: lines of a file, in bounded memory. `index`: where to begin. `tail`: changes by other processes.
 //! - `remove`: removed Logs, and how that is recorded.
 //!
@@ -37,6 +38,7 @@ mod index;
 mod lock;
 mod log;
 mod read;
+mod recent;
 mod recover;
 mod remove;
 mod scan;

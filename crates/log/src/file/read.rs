@@ -11,7 +11,7 @@ use super::index::{Index, Place};
 use super::scan::{Item, Scan};
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, DamageKind, LogErrorKind};
-use crate::lines::{LineHead, LineReader, MAX_LINE, Millis, as_written};
+use crate::lines::{LineHead, LineReader, MAX_LINE, Millis};
 use crate::page::{Limits, LogRead, Page};
 
 /// A Log as a reader finds it.
@@ -101,7 +101,7 @@ impl View {
     }
 
     pub(super) fn first_at(&self, moment: Timestamp) -> Result<Option<Seq>, LogErrorKind> {
-        let moment = as_written(moment);
+        let moment = moment.to_micros();
         let millis = Millis::from(moment);
         let mut found = None;
         // All events before this place are older by at least a millisecond.

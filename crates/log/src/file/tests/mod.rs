@@ -4,6 +4,7 @@ mod descriptors;
 mod index;
 mod outside;
 mod processes;
+mod recent;
 mod recovery;
 
 use std::fs;

@@ -222,6 +222,10 @@ fn on_a_small_disk(folder: &Path) {
     let head = log.head(run).expect("a head");
     assert_eq!(head, elsewhere.head(run).expect("a head"), "both know the epoch");
     assert!(head.epoch > Epoch::FIRST, "another process may have seen truncated lines");
+    for after in [Seq(1), Seq(next.0 - 50), next, next.plus(39)] {
+        let read = |log: &FileLog| log.read(run, Cursor::new(head.epoch, after), MANY).expect("a page");
+        assert_eq!(read(&log), read(&elsewhere), "in memory after a failed append, and in the file");
+    }
     let cursor = Cursor::new(Epoch::FIRST, next);
     assert!(matches!(elsewhere.read(run, cursor, MANY).expect("an answer"), LogRead::Reset(_)));
     assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), LogRead::Reset(_)));
