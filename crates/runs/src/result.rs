@@ -40,7 +40,7 @@ use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
 
 use answer::Messages;
 pub use file::{MAX_BYTES, is_lacking, read, read_or_make, text, write};
-pub use from_log::result_with;
+pub use from_log::{finished_result, result_of};
 
 /// The result of a run. Written once, at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub struct Timing {
 
 /// Takes the events of a Log, in order, and returns the result once the run is over. Only those texts are kept that may
 /// still be the answer.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ResultFold {
     created_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
@@ -114,7 +114,7 @@ pub struct ResultFold {
 }
 
 /// What a settled turn contributes to the result.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Turn {
     attempt: AttemptNumber,
     run_status: RunStatus,
@@ -124,7 +124,7 @@ struct Turn {
     missing_output: Option<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct End {
     status: RunStatus,
     at: Timestamp,
@@ -148,9 +148,9 @@ impl ResultFold {
 
     fn control(&mut self, event: &Event, data: &ControlData) {
         match data {
-            ControlData::RunStarted(_) => self.created_at = Some(as_written(event.ts)),
+            ControlData::RunStarted(_) => self.created_at = Some(event.ts.to_micros()),
             ControlData::AttemptStarted(started) => {
-                self.started_at.get_or_insert_with(|| as_written(started.started_at));
+                self.started_at.get_or_insert_with(|| started.started_at.to_micros());
                 self.attempts = self.attempts.max(event.attempt_number.0);
                 self.turn = None;
                 self.messages = Messages::default();
@@ -270,7 +270,7 @@ impl ResultFold {
     fn end(&mut self, event: &Event, status: RunStatus, error: Option<RunError>, next_actions: &[NextAction]) {
         // The first end event is final; events after it do not count.
         if self.end.is_none() {
-            self.end = Some(End { status, at: as_written(event.ts), error, next_actions: next_actions.to_vec() });
+            self.end = Some(End { status, at: event.ts.to_micros(), error, next_actions: next_actions.to_vec() });
         }
     }
 }
@@ -291,9 +291,4 @@ fn counts(turn: RunStatus, run: RunStatus) -> bool {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => turn == run,
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => true,
     }
-}
-
-/// The moment as a reader of the Log finds it, so that a writer counts the same milliseconds.
-fn as_written(moment: Timestamp) -> Timestamp {
-    moment.to_string().parse().unwrap_or(moment)
 }

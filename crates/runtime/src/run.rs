@@ -21,9 +21,9 @@ use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{EngineName, IgnoredError, RunId, Timestamp};
 use skillrun_runs::data_folder::{DataFolder, RESULT, RunFolder};
-use skillrun_runs::events::read_all;
+use skillrun_runs::events::read_lines;
 use skillrun_runs::record::RunRecord;
-use skillrun_runs::result::{self, result_with};
+use skillrun_runs::result::{self, ResultFold, finished_result};
 use skillrun_translate::EventBuilder;
 
 use crate::clock::{Clock, time_left};
@@ -44,6 +44,8 @@ pub(crate) struct Run {
     pub(crate) folder: RunFolder,
     pub(crate) record: Arc<RunRecord>,
     pub(crate) state: State,
+    /// Folded as `state` is, so that the end of the run need not read the Log again.
+    result: ResultFold,
     pub(crate) builder: EventBuilder,
     data: DataFolder,
     log: Arc<FileLog>,
@@ -87,6 +89,7 @@ impl Run {
             builder: EventBuilder::new(id, EngineName::new(record.engine.name.clone())),
             record: Arc::new(record),
             state: State::default(),
+            result: ResultFold::default(),
             log: tools.log.clone(),
             clock: tools.clock.clone(),
             counters: tools.counters.clone(),
@@ -110,27 +113,28 @@ impl Run {
     }
 
     fn fold(&mut self) -> Result<(), RuntimeError> {
-        let mut state = State::default();
+        let (mut state, mut result) = (State::default(), ResultFold::default());
         // Names of the last attempt: an open attempt is read again, and produces them again.
         let mut last: Vec<String> = Vec::new();
         let builder = &mut self.builder;
-        read_all(&self.log, self.id, |event| {
+        read_lines(&self.log, self.id, |line, event| {
             let before = state.attempt;
             state.evolve(&event);
+            result.linked(&event, line.prev());
             if state.attempt != before {
                 last.drain(..).for_each(|name| builder.recall(&name));
             }
             if let Data::Evidence(EvidenceData::MessageFinal(message)) = event.data {
                 last.push(message.message_id);
             }
-            Ok(())
+            Ok::<(), LogError>(())
         })?;
         if !state.attempt_is_open {
             last.iter().for_each(|name| builder.recall(name));
         }
         builder.renumber(state.last_seq + 1, &mut []);
         builder.set_attempt(state.attempt, EngineName::new(self.record.engine.name.clone()));
-        self.state = state;
+        (self.state, self.result) = (state, result);
         Ok(())
     }
 
@@ -249,16 +253,18 @@ impl Run {
             self.builder.set_attempt(attempt, engine);
             batch.extend(events.into_iter().map(|event| self.control(now, event)).collect::<Vec<_>>());
         }
-        if effects.contains(&Effect::WriteResult) {
-            self.write_result(&batch)?;
+        let ended = effects.contains(&Effect::WriteResult).then(|| self.result_with(&batch));
+        if let Some(ended) = &ended {
+            self.write_result(ended.clone());
             // Before the last event, so that a process that finds the run over finds nothing left behind.
             workspace::remove_placed(&self.folder, &self.record);
             workspace::release(&self.data, self.id);
         }
         if !batch.is_empty() {
-            self.append(&batch, Durability::Synced)?;
-            batch.iter().for_each(|event| self.state.evolve(event));
-            batch.iter().for_each(log_control_event);
+            self.append(batch, Durability::Synced)?.iter().for_each(log_control_event);
+        }
+        if let Some(ended) = ended {
+            self.result = ended;
         }
         if self.state.is_over() {
             // The events it was reserved for are written; the views may use it.
@@ -302,9 +308,7 @@ impl Run {
         // Events that were made and wait to be appended get their numbers after this one.
         self.builder.renumber(self.state.last_seq + 1, &mut []);
         let event = self.control(self.now(), event);
-        self.append(std::slice::from_ref(&event), Durability::Derived)?;
-        self.state.evolve(&event);
-        Ok(())
+        self.append(vec![event], Durability::Derived).map(drop)
     }
 
     /// Events made from evidence. They can be made again, so they need not be synced at once.
@@ -313,17 +317,14 @@ impl Run {
         if batch.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.append(&batch, Durability::Derived) {
-            self.builder.renumber(self.state.last_seq + 1, &mut []);
-            return Err(error);
-        }
-        batch.iter().for_each(|event| self.state.evolve(event));
-        Ok(())
+        self.append(batch, Durability::Derived).map(drop)
     }
 
-    fn append(&mut self, batch: &[Event], durability: Durability) -> Result<(), RuntimeError> {
+    /// Appends events, and folds them.
+    fn append(&mut self, batch: Vec<Event>, durability: Durability) -> Result<Arc<[Event]>, RuntimeError> {
+        let batch: Arc<[Event]> = batch.into();
         let expected = Seq(self.state.last_seq + 1);
-        let append = |log: &FileLog| log.append(self.id, expected, batch, durability);
+        let append = |log: &FileLog| log.append_shared(self.id, expected, &batch, durability);
         let appended = match append(&self.log) {
             Err(LogError { kind: LogErrorKind::NoSpace { .. }, .. }) if durability == Durability::Synced => {
                 self.free_reserve();
@@ -332,13 +333,20 @@ impl Run {
             other => other,
         };
         match appended {
-            Ok(_) => self.counters.appended(batch.len()),
-            Err(_) => {
+            Ok(_) => {
+                self.counters.appended(batch.len());
+                for event in &*batch {
+                    self.state.evolve(event);
+                    self.result.event(event);
+                }
+                Ok(batch)
+            }
+            Err(error) => {
                 self.builder.renumber(self.state.last_seq + 1, &mut []);
                 self.builder.set_attempt(self.state.attempt, EngineName::new(self.record.engine.name.clone()));
+                Err(error.into())
             }
         }
-        appended.map(drop).map_err(RuntimeError::from)
     }
 
     /// Reserves disk space for the end, if none is reserved yet: an earlier reserve may have been used up when the disk
@@ -356,13 +364,32 @@ impl Run {
         fs::remove_file(self.folder.root().join(RESERVE)).ignored();
     }
 
-    /// Writes `result.json` as it is with these events at the end of the Log.
-    fn write_result(&self, batch: &[Event]) -> Result<(), RuntimeError> {
-        if let Some(result) = result_with(&self.log, self.id, &self.folder, batch)? {
+    /// The result with these events at the end of the Log.
+    fn result_with(&self, batch: &[Event]) -> ResultFold {
+        let mut fold = self.result.clone();
+        for (event, at) in batch.iter().zip(0..) {
+            let is_end = matches!(
+                event.data,
+                Data::Control(ControlData::RunCompleted(_))
+                    | Data::Control(ControlData::RunFailed(_))
+                    | Data::Control(ControlData::RunCanceled(_))
+            );
+            // The hash of the line before it, which is not appended yet.
+            let prev = match (is_end, batch.first()) {
+                (true, Some(first)) => self.log.hash_after(self.id, Seq(first.seq), &batch[..at]).ok(),
+                (true, None) | (false, _) => None,
+            };
+            fold.linked(event, prev);
+        }
+        fold
+    }
+
+    /// Writes `result.json`, if the run is over.
+    fn write_result(&self, fold: ResultFold) {
+        if let Some(result) = finished_result(fold, self.id, &self.folder) {
             // A view: the Log has everything in it, and the reserve is for the Log.
             result::write(&self.folder, &result).ignored();
         }
-        Ok(())
     }
 }
 

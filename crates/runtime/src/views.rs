@@ -24,7 +24,7 @@ use skillrun_runs::cache::{self, CacheKey};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_lines;
 use skillrun_runs::record::{RunRecord, TRANSLATOR};
-use skillrun_runs::result::{self, result_with};
+use skillrun_runs::result::{self, result_of};
 use skillrun_translate::FcmpTranslator;
 
 use crate::error::RuntimeError;
@@ -35,7 +35,7 @@ use tail::Tail;
 pub(crate) fn write(tools: &Tools, run: RunId) {
     let folder = tools.data.run(run);
     if result::is_lacking(&folder)
-        && let Ok(Some(result)) = result_with(&tools.log, run, &folder, &[])
+        && let Ok(Some(result)) = result_of(&tools.log, run, &folder)
     {
         result::write(&folder, &result).ignored();
     }

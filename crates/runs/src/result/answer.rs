@@ -15,20 +15,20 @@ const KEPT_AT_LEAST: usize = 3;
 const KEPT_BYTES: usize = 8 << 20;
 
 /// Finished messages of one attempt, by stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Messages {
     stdout: Kept,
     stderr: Kept,
     pty: Kept,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Kept {
     messages: VecDeque<Message>,
     bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Message {
     id: String,
     text: String,

@@ -9,7 +9,7 @@ use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_log::{FileLog, LogError};
 use skillrun_model::RunId;
 
-use super::{RunResult, result_with};
+use super::{RunResult, result_of};
 use crate::data_folder::RunFolder;
 use skillrun_model::IgnoredError;
 
@@ -38,7 +38,7 @@ pub fn read_or_make(log: &FileLog, folder: &RunFolder, run: RunId) -> Result<Opt
     {
         return Ok(Some(result));
     }
-    let made = result_with(log, run, folder, &[])?;
+    let made = result_of(log, run, folder)?;
     if let Some(result) = &made {
         // A view: the next reader regenerates it.
         write(folder, result).ignored();

@@ -82,8 +82,8 @@ fn a_reader_that_lags_reads_the_file() {
 
 #[test]
 fn an_event_in_memory_is_the_one_that_was_written() {
-    use skillrun_model::rasp::Data;
     use skillrun_model::rasp::data::{Foreign, ToolCallStarted};
+    use skillrun_model::rasp::{Data, EvidenceData};
     let fixture = Fixture::new(0);
     let log = fixture.log();
     log.open(fixture.run).expect("a Log");
@@ -91,8 +91,11 @@ fn an_event_in_memory_is_the_one_that_was_written() {
     let mut batch = events(fixture.run, 1, 4);
     batch[1].ts = batch[1].ts.plus_nanos(1);
     let input = serde_json::value::RawValue::from_string("{\n \"a\": 1\n}".to_owned()).expect("JSON");
-    batch[2].data =
-        Data::ToolCallStarted(ToolCallStarted { name: "t".to_owned(), input: Some(Foreign(input)), truncated: false });
+    batch[2].data = Data::Evidence(EvidenceData::ToolCallStarted(ToolCallStarted {
+        name: "t".to_owned(),
+        input: Some(Foreign(input)),
+        truncated: false,
+    }));
     log.append(fixture.run, Seq(1), &batch, Durability::Derived).expect("appended");
     assert_same(&log, &fixture);
 }
