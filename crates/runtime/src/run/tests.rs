@@ -6,6 +6,8 @@ use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_skill::{Layers, Skill};
 
+use skillrun_runs::events::read_all;
+
 use super::*;
 use crate::accept::{NewRun, Options};
 use crate::clock::SystemClock;
