@@ -23,8 +23,8 @@ pub(super) struct RunTable {
     armed: u64,
     /// Runs whose problem has a moment at which they are retried.
     retries: BTreeSet<(Instant, RunId)>,
-    /// Runs that are over and whose views could not be written. No caller waits for them.
-    late_views: BTreeSet<(Instant, RunId)>,
+    /// Runs that are over and whose views could not be written, and when that is retried. No caller waits for it.
+    late_views: HashMap<RunId, Instant>,
     pub(super) is_leaving: bool,
     pub(super) has_timer_thread: bool,
 }
@@ -36,17 +36,13 @@ type TimerPlace = (Duration, u64);
 /// timer are independent of each other.
 #[derive(Debug, Default)]
 struct RunStanding {
-    worker: WorkerStanding,
-    timer: TimerStanding,
+    worker: Option<WorkerStanding>,
+    timer: Option<TimerStanding>,
     problem: Option<RunProblem>,
-    /// When its views are written; the run is over.
-    views_at: Option<Instant>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum WorkerStanding {
-    #[default]
-    None,
     Active {
         mailbox: Arc<Mailbox>,
         wanted: Wanted,
@@ -57,10 +53,8 @@ enum WorkerStanding {
     Left,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum TimerStanding {
-    #[default]
-    None,
     Armed(TimerPlace),
     /// The question is being decided because its deadline has passed; its views may still have to be written.
     Expiring,
@@ -69,11 +63,7 @@ enum TimerStanding {
 impl RunStanding {
     /// Work is done for it, or will be at its deadline.
     fn is_at_work(&self) -> bool {
-        let has_worker = match self.worker {
-            WorkerStanding::Active { .. } | WorkerStanding::Between => true,
-            WorkerStanding::None | WorkerStanding::Left => false,
-        };
-        has_worker || !matches!(self.timer, TimerStanding::None)
+        self.timer.is_some() || matches!(self.worker, Some(WorkerStanding::Active { .. } | WorkerStanding::Between))
     }
 
     fn is_retried(&self) -> bool {
@@ -82,16 +72,7 @@ impl RunStanding {
 
     /// It needs an owner if this process ends now.
     fn is_unfinished(&self) -> bool {
-        !matches!(self.worker, WorkerStanding::None)
-            || matches!(self.timer, TimerStanding::Armed(_))
-            || self.is_retried()
-    }
-
-    fn is_nothing(&self) -> bool {
-        let Self { worker, timer, problem, views_at } = self;
-        matches!((worker, timer), (WorkerStanding::None, TimerStanding::None))
-            && problem.is_none()
-            && views_at.is_none()
+        self.worker.is_some() || matches!(self.timer, Some(TimerStanding::Armed(_))) || self.is_retried()
     }
 }
 
@@ -129,7 +110,7 @@ impl RunTable {
             timers: BTreeMap::new(),
             armed: 0,
             retries: BTreeSet::new(),
-            late_views: BTreeSet::new(),
+            late_views: HashMap::new(),
             is_leaving: false,
             has_timer_thread: false,
         }
@@ -138,22 +119,20 @@ impl RunTable {
     fn change<T>(&mut self, run: RunId, change: impl FnOnce(&mut RunStanding) -> T) -> T {
         let standing = self.runs.entry(run).or_default();
         let changed = change(standing);
-        if standing.is_nothing() {
+        if let RunStanding { worker: None, timer: None, problem: None } = standing {
             self.runs.remove(&run);
         }
         changed
     }
 
     pub(super) fn mailbox(&self, run: RunId) -> Option<Arc<Mailbox>> {
-        match &self.runs.get(&run)?.worker {
-            WorkerStanding::Active { mailbox, .. } => Some(mailbox.clone()),
-            WorkerStanding::None | WorkerStanding::Between | WorkerStanding::Left => None,
-        }
+        let Some(WorkerStanding::Active { mailbox, .. }) = &self.runs.get(&run)?.worker else { return None };
+        Some(mailbox.clone())
     }
 
     /// Runs with a worker.
     pub(super) fn active(&self) -> impl Iterator<Item = RunId> {
-        let is_active = |standing: &RunStanding| matches!(standing.worker, WorkerStanding::Active { .. });
+        let is_active = |standing: &RunStanding| matches!(standing.worker, Some(WorkerStanding::Active { .. }));
         self.runs.iter().filter(move |(_, standing)| is_active(standing)).map(|(run, _)| *run)
     }
 
@@ -161,21 +140,21 @@ impl RunTable {
     /// does.
     pub(super) fn begins(&mut self, run: RunId, mailbox: &Arc<Mailbox>) -> bool {
         let standing = self.runs.entry(run).or_default();
-        if let WorkerStanding::Active { wanted, .. } = &mut standing.worker {
+        if let Some(WorkerStanding::Active { wanted, .. }) = &mut standing.worker {
             *wanted = Wanted::Again;
             return false;
         }
-        standing.worker = WorkerStanding::Active { mailbox: mailbox.clone(), wanted: Wanted::No };
+        standing.worker = Some(WorkerStanding::Active { mailbox: mailbox.clone(), wanted: Wanted::No });
         self.disarm(run);
         true
     }
 
     pub(super) fn end(&mut self, run: RunId) -> Wanted {
         self.change(run, |standing| {
-            let WorkerStanding::Active { wanted, .. } = standing.worker else { return Wanted::No };
+            let Some(WorkerStanding::Active { wanted, .. }) = standing.worker else { return Wanted::No };
             standing.worker = match wanted {
-                Wanted::No => WorkerStanding::None,
-                Wanted::Again => WorkerStanding::Between,
+                Wanted::No => None,
+                Wanted::Again => Some(WorkerStanding::Between),
             };
             wanted
         })
@@ -185,17 +164,13 @@ impl RunTable {
     /// caller that asked for it has.
     pub(super) fn was_let_go(&mut self, run: RunId) {
         if self.is_leaving {
-            self.change(run, |standing| standing.worker = WorkerStanding::Left);
+            self.change(run, |standing| standing.worker = Some(WorkerStanding::Left));
         }
     }
 
     /// It is taken up again, or will be.
     pub(super) fn handed_over(&mut self, run: RunId) {
-        self.change(run, |standing| {
-            if let WorkerStanding::Between = standing.worker {
-                standing.worker = WorkerStanding::None;
-            }
-        });
+        self.change(run, |standing| standing.worker.take_if(|worker| matches!(worker, WorkerStanding::Between)));
     }
 
     /// Every run that is worked on here, or was until this process left.
@@ -209,20 +184,18 @@ impl RunTable {
         self.armed += 1;
         let place = (at, self.armed);
         self.timers.insert(place, (run, interaction_id));
-        self.change(run, |standing| standing.timer = TimerStanding::Armed(place));
+        self.change(run, |standing| standing.timer = Some(TimerStanding::Armed(place)));
     }
 
     fn timer(&self, run: RunId) -> Option<TimerPlace> {
-        match self.runs.get(&run)?.timer {
-            TimerStanding::Armed(place) => Some(place),
-            TimerStanding::None | TimerStanding::Expiring => None,
-        }
+        let Some(TimerStanding::Armed(place)) = self.runs.get(&run)?.timer else { return None };
+        Some(place)
     }
 
     pub(super) fn disarm(&mut self, run: RunId) {
         if let Some(place) = self.timer(run) {
             self.timers.remove(&place);
-            self.change(run, |standing| standing.timer = TimerStanding::None);
+            self.change(run, |standing| standing.timer = None);
         }
     }
 
@@ -248,17 +221,13 @@ impl RunTable {
     pub(super) fn take_due(&mut self, now: Duration) -> Option<(RunId, InteractionId)> {
         let first = self.timers.first_entry().filter(|first| first.key().0 <= now)?;
         let due = first.remove();
-        self.change(due.0, |standing| standing.timer = TimerStanding::Expiring);
+        self.change(due.0, |standing| standing.timer = Some(TimerStanding::Expiring));
         Some(due)
     }
 
     /// The due question of a run is decided.
     pub(super) fn has_expired(&mut self, run: RunId) {
-        self.change(run, |standing| {
-            if let TimerStanding::Expiring = standing.timer {
-                standing.timer = TimerStanding::None;
-            }
-        });
+        self.change(run, |standing| standing.timer.take_if(|timer| matches!(timer, TimerStanding::Expiring)));
     }
 
     pub(super) fn next_timer(&self) -> Option<Duration> {
@@ -272,25 +241,20 @@ impl RunTable {
 
     /// When a run is retried, or its views are written.
     pub(super) fn next_try(&self) -> Option<Instant> {
-        [self.retries.first(), self.late_views.first()].into_iter().flatten().map(|(at, _)| *at).min()
+        self.retries.first().map(|(at, _)| *at).into_iter().chain(self.late_views.values().copied()).min()
     }
 
     /// The views of a run are written later.
     pub(super) fn lacks_views(&mut self, run: RunId, at: Instant) {
         if self.late_views.len() < LATE_VIEWS_MAX {
-            let before = self.change(run, |standing| standing.views_at.replace(at));
-            if let Some(before) = before {
-                self.late_views.remove(&(before, run));
-            }
-            self.late_views.insert((at, run));
+            self.late_views.insert(run, at);
         }
     }
 
     /// A run whose views are written now.
     pub(super) fn take_late_views(&mut self, now: Instant) -> Option<RunId> {
-        let (_, run) = self.late_views.first().filter(|(at, _)| *at <= now).copied()?;
-        self.late_views.pop_first();
-        self.change(run, |standing| standing.views_at = None);
+        let run = self.late_views.iter().find(|(_, at)| **at <= now).map(|(run, _)| *run)?;
+        self.late_views.remove(&run);
         Some(run)
     }
 
