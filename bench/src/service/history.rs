@@ -104,12 +104,7 @@ fn event(run: RunId, seq: u64, ts: Timestamp) -> Event {
             confidence: 0.3,
         },
         level: Level::Info,
-        data: Data::Evidence(EvidenceData::RawStdout(RawText {
-            text: Some(text),
-            sanitized: false,
-            truncated: false,
-            lines: None,
-        })),
+        data: Data::Evidence(EvidenceData::RawStdout(RawText::new(text))),
         correlation: Correlation::default(),
         raw_ref: RawRef { stdout_from: seq * 70, stdout_to: seq * 70 + 70, ..RawRef::default() },
     }

@@ -1,6 +1,6 @@
 //! Events for the tests of folds: one second apart.
 
-use skillrun_model::rasp::{ControlData, Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Event};
 use skillrun_model::{AttemptNumber, EngineName, RunId, Timestamp};
 
 #[derive(Debug, Default)]
@@ -11,22 +11,9 @@ pub(super) struct Events {
 impl Events {
     pub(super) fn next(&mut self, attempt: u32, data: ControlData) -> Event {
         self.count += 1;
-        Event {
-            run_id: RunId::new(1, [1; 10]),
-            seq: self.count,
-            ts: second(self.count),
-            attempt_number: AttemptNumber(attempt),
-            source: Source {
-                engine: EngineName::new("scripted"),
-                stream: SourceStream::Control,
-                parser: None,
-                confidence: 1.0,
-            },
-            level: Level::Info,
-            data: Data::Control(data),
-            correlation: Correlation::default(),
-            raw_ref: RawRef::default(),
-        }
+        let (run, engine) = (RunId::new(1, [1; 10]), EngineName::new("scripted"));
+        let event = Event::control(run, self.count, second(self.count), engine, data);
+        Event { attempt_number: AttemptNumber(attempt), ..event }
     }
 }
 

@@ -1,9 +1,7 @@
 //! The events that open and close an attempt, in the order of contract R6.17.
 
 use skillrun_model::codes::{ErrorCategory, NextAction};
-use skillrun_model::rasp::data::{
-    AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed, RunStatusChange,
-};
+use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{EndedBy, RunStatus};
@@ -30,7 +28,7 @@ pub(crate) fn control(level: Level, data: ControlData) -> ControlEvent {
 
 /// A change of the run's status.
 pub fn status(status: RunStatus) -> ControlEvent {
-    control(Level::Info, ControlData::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
+    control(Level::Info, ControlData::status(status))
 }
 
 pub fn warning(code: skillrun_model::Code, message: String) -> ControlEvent {
@@ -40,8 +38,7 @@ pub fn warning(code: skillrun_model::Code, message: String) -> ControlEvent {
 /// A warning about these bytes.
 fn noticed(notice: &GateNotice) -> ControlEvent {
     let GateNotice { code, message, spans } = notice.clone();
-    let diagnostic = Diagnostic { code, message, count: None, message_id: None, sanitized: false, spans };
-    control(Level::Warning, ControlData::ParserWarning(diagnostic))
+    control(Level::Warning, ControlData::ParserWarning(Diagnostic { spans, ..Diagnostic::new(code, message) }))
 }
 
 /// How the process of an attempt came to its end.

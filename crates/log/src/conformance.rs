@@ -44,12 +44,7 @@ pub(crate) fn text_event(run: RunId, seq: u64, millis: u64, text: String) -> Eve
             confidence: 0.3,
         },
         level: Level::Info,
-        data: Data::Evidence(EvidenceData::RawStdout(RawText {
-            text: Some(text),
-            sanitized: false,
-            truncated: false,
-            lines: None,
-        })),
+        data: Data::Evidence(EvidenceData::RawStdout(RawText::new(text))),
         correlation: Correlation::default(),
         raw_ref: RawRef { stdout_from: seq, stdout_to: seq + 1, ..RawRef::default() },
     }

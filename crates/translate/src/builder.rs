@@ -1,8 +1,6 @@
 //! The only builder of RASP events: assigns sequence numbers and fills the envelope.
 
-use skillrun_model::rasp::{
-    ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream, SpanRef,
-};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SpanRef};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Stream, Timestamp};
 use skillrun_parse::Span;
 
@@ -63,9 +61,8 @@ impl EventBuilder {
 
     /// An event of the runtime that is not made from evidence.
     pub fn control(&mut self, ts: Timestamp, level: Level, data: ControlData, correlation: Correlation) -> Event {
-        let source =
-            Source { engine: self.engine.clone(), stream: SourceStream::Control, parser: None, confidence: 1.0 };
-        self.build(ts, source, level, Data::Control(data), correlation, RawRef::default())
+        let event = Event::control(self.run_id, self.take_seq(), ts, self.engine.clone(), data);
+        Event { attempt_number: self.attempt, level, correlation, ..event }
     }
 
     /// An event made from bytes.
@@ -82,22 +79,23 @@ impl EventBuilder {
             parser: Some(origin.profile),
             confidence: origin.confidence,
         };
-        self.build(origin.ts, source, level, Data::Evidence(data), correlation, raw_ref(origin.span))
+        Event {
+            run_id: self.run_id,
+            seq: self.take_seq(),
+            ts: origin.ts,
+            attempt_number: self.attempt,
+            source,
+            level,
+            data: Data::Evidence(data),
+            correlation,
+            raw_ref: raw_ref(origin.span),
+        }
     }
 
-    fn build(
-        &mut self,
-        ts: Timestamp,
-        source: Source,
-        level: Level,
-        data: Data,
-        correlation: Correlation,
-        raw_ref: RawRef,
-    ) -> Event {
+    fn take_seq(&mut self) -> u64 {
         let seq = self.next_seq;
         self.next_seq += 1;
-        let ts = ts.to_micros();
-        Event { run_id: self.run_id, seq, ts, attempt_number: self.attempt, source, level, data, correlation, raw_ref }
+        seq
     }
 }
 

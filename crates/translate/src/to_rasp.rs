@@ -150,7 +150,8 @@ impl ToRasp {
                 emit(Level::Info, EvidenceData::MessageFinal(message), correlation);
                 name = Some(message_id);
                 if record.confidence < LOW_CONFIDENCE {
-                    let warning = diagnostic(Code::LowConfidenceParse, "this message was inferred, not parsed exactly");
+                    let warning =
+                        Diagnostic::new(Code::LowConfidenceParse, "this message was inferred, not parsed exactly");
                     out(builder.evidence(
                         origin,
                         Level::Warning,
@@ -167,7 +168,7 @@ impl ToRasp {
                     }
                 };
                 for name in names {
-                    let mut warning = diagnostic(Code::MessageVoided, "the engine retracted this message");
+                    let mut warning = Diagnostic::new(Code::MessageVoided, "the engine retracted this message");
                     warning.message_id = Some(name);
                     emit(Level::Warning, EvidenceData::ParserWarning(warning), correlation.clone());
                 }
@@ -213,12 +214,12 @@ impl ToRasp {
             }
             RecordKind::EngineError(error) => {
                 let text = clean(&error.message, TOOL_TEXT_BUDGET);
-                let mut data = diagnostic(error.code, &text.text);
+                let mut data = Diagnostic::new(error.code, &text.text);
                 data.sanitized = text.sanitized;
                 emit(error.level, EvidenceData::EngineError(data), correlation);
             }
             RecordKind::Notice { code, message } => {
-                let mut data = diagnostic(*code, message);
+                let mut data = Diagnostic::new(*code, message);
                 if stream == Stream::Pty {
                     data.spans = vec![span_ref(&record.span)];
                 }
@@ -231,7 +232,7 @@ impl ToRasp {
             }
             RecordKind::Unknown { name, text, has_marker } => {
                 let message = format!("an event of unknown type \"{}\"", clean(name, 256).text);
-                let warning = diagnostic(Code::UnknownEvent, &message);
+                let warning = Diagnostic::new(Code::UnknownEvent, &message);
                 emit(Level::Warning, EvidenceData::ParserWarning(warning), correlation.clone());
                 emit(Level::Info, raw(stream, text.as_deref(), 1), correlation.clone());
                 if *has_marker {
@@ -264,7 +265,7 @@ impl ToRasp {
             self.tools_cut = true;
             let message =
                 format!("more than {OPEN_TOOLS_MAX} tool calls are open; the ends of later calls are not reported");
-            let warning = diagnostic(Code::ToolCallsCut, &message);
+            let warning = Diagnostic::new(Code::ToolCallsCut, &message);
             let correlation = self.correlation(origin.span.stream);
             out(builder.evidence(origin, Level::Warning, EvidenceData::ParserWarning(warning), correlation));
         }
@@ -281,7 +282,8 @@ impl ToRasp {
     ) {
         let count = std::mem::take(&mut self.low_confidence[span.stream.index()]);
         if count > 0 && span.stream != Stream::Pty {
-            let mut data = diagnostic(Code::LowConfidenceParse, "lines that could not be read as the engine's format");
+            let mut data =
+                Diagnostic::new(Code::LowConfidenceParse, "lines that could not be read as the engine's format");
             data.count = Some(count);
             let origin = EventOrigin { span, profile, confidence: 1.0, ts };
             out(builder.evidence(
@@ -332,16 +334,12 @@ fn clean(text: &str, budget: usize) -> Clean {
     Clean { sanitized, truncated: cut.len() < text.len(), text: shown.into_owned() }
 }
 
-pub(crate) fn diagnostic(code: Code, message: &str) -> Diagnostic {
-    Diagnostic { code, message: message.to_owned(), count: None, message_id: None, sanitized: false, spans: Vec::new() }
-}
-
 fn working(detail: String) -> EvidenceData {
     EvidenceData::RunStatus(EnginePhase { phase: Some(Phase::Working), detail: Some(detail) })
 }
 
 fn marker_in_raw() -> EvidenceData {
-    EvidenceData::ParserWarning(diagnostic(
+    EvidenceData::ParserWarning(Diagnostic::new(
         Code::DoneMarkerInRaw,
         "the done marker is in a line that could not be parsed; it does not count",
     ))

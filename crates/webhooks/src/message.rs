@@ -283,7 +283,7 @@ mod tests {
         let story = Story::new(1).started().asked(question(1, "May I?")).replied(1).waits();
         assert_eq!(drafts(&story.events), []);
         let mut story = Story::new(1).started().asked(question(1, "Which?")).waits();
-        // The same status in engine output is no status of the run.
+        // The same status in engine output is not a status of the run.
         story.events[2].source.stream = SourceStream::Stdout;
         story.events[2] = Event::from_json(&story.events[2].to_json()).expect("an event");
         assert_eq!(drafts(&story.events), []);

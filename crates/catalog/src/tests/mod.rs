@@ -116,12 +116,7 @@ fn event_of(run: RunId, seq: u64, data: Data) -> Event {
 }
 
 fn text(len: usize) -> Data {
-    Data::Evidence(EvidenceData::RawStdout(RawText {
-        text: Some("x".repeat(len)),
-        sanitized: false,
-        truncated: false,
-        lines: None,
-    }))
+    Data::Evidence(EvidenceData::RawStdout(RawText::new("x".repeat(len))))
 }
 
 fn started(skill: Option<&str>, engine: &str) -> Data {
@@ -134,7 +129,7 @@ fn started(skill: Option<&str>, engine: &str) -> Data {
 }
 
 fn status(status: RunStatus) -> Data {
-    Data::Control(ControlData::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
+    Data::Control(ControlData::status(status))
 }
 
 fn message(id: &str, text: &str, partial: bool) -> Data {
@@ -152,14 +147,8 @@ fn message(id: &str, text: &str, partial: bool) -> Data {
 }
 
 fn taken_back(id: &str) -> Data {
-    Data::Evidence(EvidenceData::ParserWarning(Diagnostic {
-        code: Code::MessageVoided,
-        message: String::new(),
-        count: None,
-        message_id: Some(id.to_owned()),
-        sanitized: false,
-        spans: Vec::new(),
-    }))
+    let voided = Diagnostic { message_id: Some(id.to_owned()), ..Diagnostic::new(Code::MessageVoided, "") };
+    Data::Evidence(EvidenceData::ParserWarning(voided))
 }
 
 fn usage(input: Option<u64>, output: Option<u64>) -> Data {

@@ -77,12 +77,7 @@ fn event(seq: u64, text: usize) -> Event {
             confidence: 0.3,
         },
         level: Level::Info,
-        data: Data::Evidence(EvidenceData::RawStdout(RawText {
-            text: Some("x".repeat(text)),
-            sanitized: false,
-            truncated: false,
-            lines: None,
-        })),
+        data: Data::Evidence(EvidenceData::RawStdout(RawText::new("x".repeat(text)))),
         correlation: Correlation::default(),
         raw_ref: RawRef::default(),
     }

@@ -171,9 +171,8 @@ pub(super) fn event(seq: u64, attempt: u32, raw_ref: RawRef, spans: Vec<SpanRef>
 }
 
 pub(super) fn control(seq: u64, attempt: u32, at: Timestamp, data: ControlData) -> Event {
-    let engine = EngineName::new("scripted");
-    let source = Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 };
-    Event { source, data: Data::Control(data), ts: at, ..event(seq, attempt, RawRef::default(), vec![]) }
+    let event = Event::control(run_id(), seq, at, EngineName::new("scripted"), data);
+    Event { attempt_number: AttemptNumber(attempt), ..event }
 }
 
 pub(super) fn ended(code: Option<i32>) -> ControlData {

@@ -1,7 +1,7 @@
 //! An attempt was settled, or asks inside its turn.
 
 use skillrun_model::interaction::{OnDeadline, Pending, Scope};
-use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode, RunStatusChange};
+use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
@@ -146,6 +146,5 @@ pub(super) fn timer(question: &Pending) -> Option<Effect> {
 fn requested(question: Pending) -> Vec<ControlEvent> {
     let correlation = Correlation { interaction_id: Some(question.interaction_id), ..Correlation::default() };
     let requested = closing::control(Level::Info, ControlData::InteractionRequested(question));
-    let waiting = RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None };
-    vec![ControlEvent { correlation, ..requested }, closing::control(Level::Info, ControlData::RunStatus(waiting))]
+    vec![ControlEvent { correlation, ..requested }, closing::status(RunStatus::WaitingUser)]
 }

@@ -9,7 +9,7 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
-use skillrun_model::rasp::{ControlData, Data, Event, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{
@@ -110,23 +110,10 @@ impl World {
     }
 
     fn append(&mut self, attempt_number: AttemptNumber, event: ControlEvent) {
-        let source = Source {
-            engine: EngineName::new("scripted"),
-            stream: SourceStream::Control,
-            parser: None,
-            confidence: 1.0,
-        };
-        let event = Event {
-            run_id: run_id(),
-            seq: self.log.len() as u64 + 1,
-            ts: self.now(),
-            attempt_number,
-            source,
-            level: event.level,
-            data: event.data.into(),
-            correlation: event.correlation,
-            raw_ref: RawRef::default(),
-        };
+        let ControlEvent { level, data, correlation } = event;
+        let seq = self.log.len() as u64 + 1;
+        let event = Event::control(run_id(), seq, self.now(), EngineName::new("scripted"), data);
+        let event = Event { attempt_number, level, correlation, ..event };
         self.state.evolve(&event);
         self.log.push(event);
     }

@@ -385,6 +385,12 @@ pub struct Diagnostic {
     pub spans: Vec<SpanRef>,
 }
 
+impl Diagnostic {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), count: None, message_id: None, sanitized: false, spans: Vec::new() }
+    }
+}
+
 /// A line of engine output that no rule understands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawText {
@@ -399,6 +405,13 @@ pub struct RawText {
     /// Number of lines when the event stands for more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
+}
+
+impl RawText {
+    /// A whole line.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: Some(text.into()), sanitized: false, truncated: false, lines: None }
+    }
 }
 
 /// A turn of the engine begins.
@@ -627,6 +640,11 @@ impl Data {
 }
 
 impl ControlData {
+    /// The run changes its status.
+    pub fn status(status: RunStatus) -> Self {
+        Self::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+    }
+
     /// How the run ended, if this is the last event of a run.
     pub fn end(&self) -> Option<RunStatus> {
         if let Self::RunCompleted(_) = self {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::data::{Category, Data, EventType};
+use super::data::{Category, ControlData, Data, EventType};
 use crate::ids::{AttemptNumber, InteractionId, RunId};
 use crate::profile::{EngineName, ProfileId};
 use crate::status::wire_enum;
@@ -106,6 +106,21 @@ pub struct Event {
 }
 
 impl Event {
+    /// A control event of the level `info`, before the first attempt.
+    pub fn control(run_id: RunId, seq: u64, ts: Timestamp, engine: EngineName, data: ControlData) -> Self {
+        Self {
+            run_id,
+            seq,
+            ts,
+            attempt_number: AttemptNumber::BEFORE_FIRST,
+            source: Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 },
+            level: Level::Info,
+            data: Data::Control(data),
+            correlation: Correlation::default(),
+            raw_ref: RawRef::default(),
+        }
+    }
+
     pub fn event_type(&self) -> EventType {
         self.data.event_type()
     }

@@ -374,14 +374,8 @@ fn messages_that_were_taken_back_make_room() {
     for n in 0..100 {
         let id = format!("v{n}");
         log.message(&id, "void", (n, n + 1));
-        let voided = Data::Evidence(EvidenceData::ParserWarning(Diagnostic {
-            code: Code::MessageVoided,
-            message: String::new(),
-            count: None,
-            message_id: Some(id),
-            sanitized: false,
-            spans: vec![],
-        }));
+        let voided = Diagnostic { message_id: Some(id), ..Diagnostic::new(Code::MessageVoided, "") };
+        let voided = Data::Evidence(EvidenceData::ParserWarning(voided));
         log.add(SourceStream::Stdout, RawRef::default(), voided);
     }
     log.ended(succeeded("answer"));
@@ -440,15 +434,13 @@ fn warnings_are_told_once() {
     log.attempt();
     log.ended(warned(waiting("m"), &[Code::LingerEnded]));
     log.attempt();
-    let cut = skillrun_lifecycle::closing::warning(Code::ArtifactsCut, "many".into()).data;
-    log.control(cut.clone());
+    log.control(skillrun_lifecycle::closing::warning(Code::ArtifactsCut, "many".into()).data);
     log.control(skillrun_lifecycle::closing::warning(Code::DoneMarkerRepeated, "noticed only".into()).data);
     log.ended(warned(succeeded("m"), &[Code::DoneMarkerFalse, Code::LingerEnded]));
     log.completed();
     assert_eq!(log.result().warnings, [Code::LingerEnded, Code::ArtifactsCut, Code::DoneMarkerFalse]);
     let mut from_engine = Log::new();
-    let ControlData::ParserWarning(cut) = cut else { panic!("a warning") };
-    let cut = Data::Evidence(EvidenceData::ParserWarning(cut));
+    let cut = Data::Evidence(EvidenceData::ParserWarning(Diagnostic::new(Code::ArtifactsCut, "many")));
     from_engine.add(SourceStream::Stdout, RawRef::default(), cut);
     from_engine.failed();
     assert_eq!(from_engine.result().warnings, [], "an engine cannot say that");

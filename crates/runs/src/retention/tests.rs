@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use skillrun_log::{Durability, EventLog, FileLog, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::{RunCanceled, RunCompleted, RunFailed, RunStarted, Versions};
-use skillrun_model::rasp::{ControlData, Correlation, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Event};
 use skillrun_model::verdict::RunError;
-use skillrun_model::{AttemptNumber, EngineName, ExecutionMode};
+use skillrun_model::{EngineName, ExecutionMode};
 use tempfile::TempDir;
 
 use super::*;
@@ -282,18 +282,7 @@ fn ending_event(standing: RetentionStatus) -> Option<ControlData> {
 }
 
 fn event(number: u8, at: u64, data: ControlData) -> Event {
-    let (stream, engine) = (SourceStream::Control, EngineName::new("scripted"));
-    Event {
-        run_id: id(number),
-        seq: at + 1,
-        ts: day(at + 1),
-        attempt_number: AttemptNumber(0),
-        source: Source { engine, stream, parser: None, confidence: 1.0 },
-        level: Level::Info,
-        data: data.into(),
-        correlation: Correlation::default(),
-        raw_ref: RawRef::default(),
-    }
+    Event::control(id(number), at + 1, day(at + 1), EngineName::new("scripted"), data)
 }
 
 fn names(folder: PathBuf) -> Vec<String> {

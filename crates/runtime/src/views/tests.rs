@@ -1,7 +1,7 @@
 use std::fs;
 
 use skillrun_log::{Durability, Seq};
-use skillrun_model::rasp::data::{Diagnostic, RunCanceled, RunStarted, RunStatusChange, Versions};
+use skillrun_model::rasp::data::{Diagnostic, RunCanceled, RunStarted, Versions};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::{Code, EngineName, ExecutionMode, Timestamp};
 use skillrun_translate::EventBuilder;
@@ -27,20 +27,11 @@ fn started() -> ControlData {
 }
 
 fn waiting() -> ControlData {
-    ControlData::RunStatus(RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None })
+    ControlData::status(RunStatus::WaitingUser)
 }
 
 fn odd() -> ControlData {
-    let message = "something is odd".to_owned();
-    let diagnostic = Diagnostic {
-        code: Code::UnknownEvent,
-        message,
-        count: None,
-        message_id: None,
-        sanitized: false,
-        spans: Vec::new(),
-    };
-    ControlData::ParserWarning(diagnostic)
+    ControlData::ParserWarning(Diagnostic::new(Code::UnknownEvent, "something is odd"))
 }
 
 fn canceled() -> ControlData {

@@ -347,28 +347,13 @@ impl<'a> LineHead<'a> {
 mod tests {
     use super::*;
     use skillrun_log::Durability;
-    use skillrun_model::rasp::data::RunStatusChange;
-    use skillrun_model::rasp::{ControlData, Correlation, Data, Event, Level, RawRef, Source, SourceStream};
-    use skillrun_model::{AttemptNumber, EngineName, RunStatus};
+    use skillrun_model::rasp::{ControlData, Event};
+    use skillrun_model::{EngineName, RunStatus};
     use skillrun_runs::DataFolder;
 
     fn event(run: RunId, seq: u64) -> Event {
-        let engine = EngineName::new("scripted");
-        Event {
-            run_id: run,
-            seq,
-            ts: Timestamp::EPOCH.plus_nanos(seq * 1_000_000),
-            attempt_number: AttemptNumber(1),
-            source: Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 },
-            level: Level::Info,
-            data: Data::Control(ControlData::RunStatus(RunStatusChange {
-                status: Some(RunStatus::Running),
-                phase: None,
-                detail: None,
-            })),
-            correlation: Correlation::default(),
-            raw_ref: RawRef::default(),
-        }
+        let ts = Timestamp::EPOCH.plus_nanos(seq * 1_000_000);
+        Event::control(run, seq, ts, EngineName::new("scripted"), ControlData::status(RunStatus::Running))
     }
 
     #[derive(Default)]

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use skillrun_catalog::{Catalog, Query, Row};
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
-use skillrun_model::rasp::data::{RawText, RunStarted, RunStatusChange, Versions};
-use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
-use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, RunId, RunStatus, Timestamp};
+use skillrun_model::rasp::data::{RawText, RunStarted, Versions};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
+use skillrun_model::{EngineName, ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runs::DataFolder;
 use tempfile::TempDir;
 
@@ -50,18 +50,9 @@ pub(crate) fn run(n: u64) -> RunId {
 }
 
 fn event(run: RunId, seq: u64, data: Data) -> Event {
-    let engine = EngineName::new("scripted");
-    Event {
-        run_id: run,
-        seq,
-        ts: Timestamp::EPOCH.plus_nanos(seq * 1_000_000),
-        attempt_number: AttemptNumber(1),
-        source: Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 },
-        level: Level::Info,
-        data,
-        correlation: Correlation::default(),
-        raw_ref: RawRef::default(),
-    }
+    let ts = Timestamp::EPOCH.plus_nanos(seq * 1_000_000);
+    let running = ControlData::status(RunStatus::Running);
+    Event { data, ..Event::control(run, seq, ts, EngineName::new("scripted"), running) }
 }
 
 fn first(run: RunId) -> Event {
@@ -80,16 +71,11 @@ fn say(log: &FileLog, run: RunId, seq: u64, data: Data) {
 }
 
 fn text() -> Data {
-    Data::Evidence(EvidenceData::RawStdout(RawText {
-        text: Some("x".to_owned()),
-        sanitized: false,
-        truncated: false,
-        lines: None,
-    }))
+    Data::Evidence(EvidenceData::RawStdout(RawText::new("x")))
 }
 
 fn status(status: RunStatus) -> Data {
-    Data::Control(ControlData::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None }))
+    Data::Control(ControlData::status(status))
 }
 
 fn size(world: &World, run: RunId) -> u64 {

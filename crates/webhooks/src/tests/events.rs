@@ -3,9 +3,9 @@
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope};
 use skillrun_model::rasp::data::{
-    InteractionReplied, ResolutionMode, RunCanceled, RunCompleted, RunFailed, RunStarted, RunStatusChange, Versions,
+    InteractionReplied, ResolutionMode, RunCanceled, RunCompleted, RunFailed, RunStarted, Versions,
 };
-use skillrun_model::rasp::{ControlData, Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::rasp::{ControlData, Event};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 
@@ -25,22 +25,9 @@ impl Story {
 
     pub(in super::super) fn and(mut self, data: ControlData) -> Self {
         let seq = self.events.len() as u64 + 1;
-        self.events.push(Event {
-            run_id: self.run,
-            seq,
-            ts: Timestamp::EPOCH.plus_nanos(seq * 1_000_000_000),
-            attempt_number: AttemptNumber(1),
-            source: Source {
-                engine: EngineName::new("scripted"),
-                stream: SourceStream::Control,
-                parser: None,
-                confidence: 1.0,
-            },
-            level: Level::Info,
-            data: Data::Control(data),
-            correlation: Correlation::default(),
-            raw_ref: RawRef::default(),
-        });
+        let ts = Timestamp::EPOCH.plus_nanos(seq * 1_000_000_000);
+        let event = Event::control(self.run, seq, ts, EngineName::new("scripted"), data);
+        self.events.push(Event { attempt_number: AttemptNumber(1), ..event });
         self
     }
 
@@ -55,8 +42,7 @@ impl Story {
     }
 
     pub(in super::super) fn waits(self) -> Self {
-        let change = RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None };
-        self.and(ControlData::RunStatus(change))
+        self.and(ControlData::status(RunStatus::WaitingUser))
     }
 
     pub(in super::super) fn replied(self, id: u32) -> Self {

@@ -13,8 +13,7 @@ fn run() -> RunId {
 
 /// Texts, warnings, calls, questions and files in turn, with times that go back and forth.
 fn event(seq: u64) -> Event {
-    let text =
-        RawText { text: Some(format!("{{\"ts\":7}} \u{2028} {seq}")), sanitized: false, truncated: false, lines: None };
+    let text = RawText::new(format!("{{\"ts\":7}} \u{2028} {seq}"));
     let mut event = Event {
         run_id: run(),
         seq,
