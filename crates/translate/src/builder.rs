@@ -61,7 +61,7 @@ impl EventBuilder {
 
     /// An event of the runtime that is not made from evidence.
     pub fn control(&mut self, ts: Timestamp, level: Level, data: ControlData, correlation: Correlation) -> Event {
-        let event = Event::control(self.run_id, self.take_seq(), ts, self.engine.clone(), data);
+        let event = Event::control(self.run_id, self.take_seq(), ts.to_micros(), self.engine.clone(), data);
         Event { attempt_number: self.attempt, level, correlation, ..event }
     }
 
@@ -82,7 +82,7 @@ impl EventBuilder {
         Event {
             run_id: self.run_id,
             seq: self.take_seq(),
-            ts: origin.ts,
+            ts: origin.ts.to_micros(),
             attempt_number: self.attempt,
             source,
             level,
