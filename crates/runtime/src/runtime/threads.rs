@@ -186,8 +186,11 @@ impl Inner {
             is_wanted
         };
         if is_wanted == Wanted::Again {
-            if let Err(error) = self.take_up(id) {
-                self.failed(&mut self.table(), id, &error);
+            match self.take_up(id) {
+                // The thread that advanced it is still about to release it.
+                Ok(TakenUp::OwnedElsewhere) => self.is_held(&mut self.table(), id),
+                Ok(TakenUp::Working | TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_) | TakenUp::Stuck) => {}
+                Err(error) => self.failed(&mut self.table(), id, &error),
             }
             self.table().handed_over(id);
         }
