@@ -13,7 +13,7 @@ const EDGES: &str = "
 auth: base evidence model runs
 base: model
 catalog: base lifecycle log model
-cli: auth base catalog collect engine evidence inspect lifecycle log model parse runs runtime server settings simulate skill translate trial webhooks
+cli: auth base catalog collect engine evidence inspect lifecycle log model runs runtime server settings simulate skill translate trial webhooks
 collect: base evidence model plan
 engine: base evidence model parse plan
 evidence: base model
@@ -30,7 +30,7 @@ settings: base engine evidence lifecycle model runs runtime skill webhooks
 simulate: base model
 skill: base model
 translate: evidence model parse
-trial: base engine evidence inspect lifecycle log model parse runs runtime simulate skill translate
+trial: base engine evidence lifecycle log model parse runs runtime simulate skill translate
 webhooks: base log model runs runtime
 ";
 

@@ -13,7 +13,6 @@ use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{
     AttemptNumber, Code, CompletionState, EngineName, ProfileId, RunId, RunStatus, Stream, TurnState,
 };
-use skillrun_parse::text::marker::MarkerForm;
 use skillrun_translate::Facts;
 use skillrun_translate::coverage::Coverage;
 
@@ -184,15 +183,6 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-fn form_word(form: MarkerForm) -> &'static str {
-    match form {
-        MarkerForm::WholeMessage => "whole_message",
-        MarkerForm::Fenced => "fenced",
-        MarkerForm::OwnLine => "own_line",
-        MarkerForm::InProse => "in_prose",
-    }
-}
-
 impl AttemptSummary {
     pub(super) fn new(
         engine: &EngineName,
@@ -221,7 +211,7 @@ impl AttemptSummary {
             }),
             run_status: verdict.as_ref().map(|v| v.run_status),
             rule: verdict.as_ref().map(|v| v.rule),
-            marker: MarkerSummary { found: marker.is_some(), form: marker.map(form_word) },
+            marker: MarkerSummary { found: marker.is_some(), form: marker.map(|form| form.as_str()) },
             output: verdict.as_ref().and_then(|v| v.output.clone()),
             output_errors,
             messages: Vec::new(),

@@ -30,6 +30,17 @@ pub enum MarkerForm {
     InProse,
 }
 
+impl MarkerForm {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WholeMessage => "whole_message",
+            Self::Fenced => "fenced",
+            Self::OwnLine => "own_line",
+            Self::InProse => "in_prose",
+        }
+    }
+}
+
 /// The object that carries the marker: `text[start..end]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marker {
