@@ -21,7 +21,7 @@ use crate::claim::{Claim, Claimed, temporary_name};
 use crate::environment::{TAG, TEMPORARY};
 use crate::plan::{HostPlan, SnapshotPlan, StartWhen, Variable, VariableKind};
 use crate::secrets::Secrets;
-use crate::snapshot::{Limits, Rules, Snapshots};
+use crate::snapshot::{Rules, SnapshotLimits, Snapshots};
 use crate::start::{self, Ready};
 use skillrun_model::IgnoredError;
 
@@ -119,7 +119,7 @@ fn begin(mut plan: HostPlan) -> Result<Begun, NotBegun> {
         SnapshotPlan::Off => None,
         SnapshotPlan::On { ignore } => {
             let rules = Rules::new(ignore).map_err(|error| error.to_string())?;
-            let snapshots = Snapshots::new(plan.workspace.as_path(), &audit, rules, Limits::default());
+            let snapshots = Snapshots::new(plan.workspace.as_path(), &audit, rules, SnapshotLimits::default());
             Some(snapshots.without(Secrets::of(&plan)))
         }
     };

@@ -13,7 +13,7 @@ use skillrun_model::AttemptNumber;
 
 use super::entry::{Entry, Hash, Kind, Mode, is_below};
 use super::error::SnapshotError;
-use super::limits::Limits;
+use super::limits::SnapshotLimits;
 use super::pack::PackReader;
 use super::private_file;
 use super::text::{Omitted, TextDiffs, is_text};
@@ -73,7 +73,7 @@ pub(super) struct DiffWriter<'a> {
     /// A folder of which nothing is known in one of the listings. Its content is in the other one only, and was not
     /// created or deleted for that reason.
     blind: Option<Vec<u8>>,
-    limits: &'a Limits,
+    limits: &'a SnapshotLimits,
     pack: PackReader,
     texts: TextDiffs<'a>,
 }
@@ -82,7 +82,7 @@ impl<'a> DiffWriter<'a> {
     pub(super) fn create(
         audit: &Path,
         attempt: AttemptNumber,
-        limits: &'a Limits,
+        limits: &'a SnapshotLimits,
         mask: &'a dyn Fn(&mut Vec<u8>),
     ) -> Result<Self, SnapshotError> {
         // First of all: it is removed when it is dropped, even if nothing else can be created.

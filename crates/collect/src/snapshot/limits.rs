@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Limits {
+pub(crate) struct SnapshotLimits {
     /// Maximum number of files that are hashed; only size and time of further files are recorded.
     pub(crate) files: u64,
     /// Maximum number of bytes that are hashed. A file that exceeds the rest is not hashed; smaller ones after it may
@@ -31,7 +31,7 @@ pub(crate) struct Limits {
     pub(crate) texts_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for SnapshotLimits {
     fn default() -> Self {
         Self {
             files: 100_000,

@@ -67,7 +67,7 @@ mod text;
 mod walk;
 
 pub(crate) use error::SnapshotError;
-pub(crate) use limits::Limits;
+pub(crate) use limits::SnapshotLimits;
 pub(crate) use listing::Taken;
 pub(crate) use rules::Rules;
 pub(crate) use take::{Snapshots, forget_texts, remove_before};

@@ -11,7 +11,7 @@ use super::diff::{DiffWriter, diff_path};
 use super::entry::{Entry, Kind};
 use super::error::SnapshotError;
 use super::hash::{FileReader, reusable};
-use super::limits::Limits;
+use super::limits::SnapshotLimits;
 use super::listing::{ListingReader, ListingWriter, Taken, after_path, before_path};
 use super::pack::{PackReader, PackWriter};
 use super::private_file::draft_path;
@@ -42,12 +42,12 @@ pub(crate) struct Snapshots {
     root: PathBuf,
     audit: PathBuf,
     rules: Rules,
-    limits: Limits,
+    limits: SnapshotLimits,
     secrets: Secrets,
 }
 
 impl Snapshots {
-    pub(crate) fn new(root: &Path, audit: &Path, rules: Rules, limits: Limits) -> Self {
+    pub(crate) fn new(root: &Path, audit: &Path, rules: Rules, limits: SnapshotLimits) -> Self {
         Self { root: root.to_owned(), audit: audit.to_owned(), rules, limits, secrets: Secrets::default() }
     }
 
@@ -193,7 +193,7 @@ enum Seen {
 /// One walk and its totals so far.
 struct Pass<'a> {
     walk: Walk<'a>,
-    limits: &'a Limits,
+    limits: &'a SnapshotLimits,
     reader: FileReader,
     taken: Taken,
     /// Files and bytes with a hash. A reused hash counts as well: a file with a hash in one listing should have one in

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-use super::limits::Limits;
+use super::limits::SnapshotLimits;
 
 /// Why a changed file has no line by line difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,13 +31,13 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
 /// Compares texts until the budget is used up.
 pub(super) struct TextDiffs<'a> {
     mask: &'a dyn Fn(&mut Vec<u8>),
-    limits: &'a Limits,
+    limits: &'a SnapshotLimits,
     time_left: Duration,
     bytes_left: u64,
 }
 
 impl<'a> TextDiffs<'a> {
-    pub(super) fn new(mask: &'a dyn Fn(&mut Vec<u8>), limits: &'a Limits) -> Self {
+    pub(super) fn new(mask: &'a dyn Fn(&mut Vec<u8>), limits: &'a SnapshotLimits) -> Self {
         Self { mask, limits, time_left: limits.texts_time, bytes_left: limits.diffs }
     }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn compare(old: &str, new: &str) -> Result<String, Omitted> {
-        TextDiffs::new(&|_| {}, &Limits::default()).compare(old.into(), new.into())
+        TextDiffs::new(&|_| {}, &SnapshotLimits::default()).compare(old.into(), new.into())
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
     fn bytes_that_are_not_text_are_binary() {
         for bytes in [&b"a\0"[..], b"\xff", b"\xe2\x82"] {
             assert!(!is_text(bytes));
-            let limits = Limits::default();
+            let limits = SnapshotLimits::default();
             let mut diffs = TextDiffs::new(&|_| {}, &limits);
             assert_eq!(diffs.compare(b"a".to_vec(), bytes.to_vec()), Err(Omitted::Binary));
             assert_eq!(diffs.compare(bytes.to_vec(), b"a".to_vec()), Err(Omitted::Binary));
@@ -130,7 +130,7 @@ mod tests {
                 bytes[at..at + 7].fill(b'*');
             }
         };
-        let limits = Limits::default();
+        let limits = SnapshotLimits::default();
         let mut diffs = TextDiffs::new(&mask, &limits);
         let diff = diffs.compare(b"key=hunter2\na\n".to_vec(), b"key=hunter2\nb\n".to_vec()).expect("texts");
         assert_eq!(diff, "@@ -1,2 +1,2 @@\n key=*******\n-a\n+b\n");
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn an_exhausted_budget_is_reported() {
-        let limits = Limits { texts_time: Duration::ZERO, ..Limits::default() };
+        let limits = SnapshotLimits { texts_time: Duration::ZERO, ..SnapshotLimits::default() };
         let mut diffs = TextDiffs::new(&|_| {}, &limits);
         assert_eq!(diffs.compare(b"a".to_vec(), b"b".to_vec()), Err(Omitted::Budget));
-        let limits = Limits { diffs: 30, ..Limits::default() };
+        let limits = SnapshotLimits { diffs: 30, ..SnapshotLimits::default() };
         let mut diffs = TextDiffs::new(&|_| {}, &limits);
         assert!(diffs.compare(b"a\n".to_vec(), b"b\n".to_vec()).is_ok());
         assert_eq!(diffs.compare(b"a\n".to_vec(), b"b\n".to_vec()), Err(Omitted::Budget));

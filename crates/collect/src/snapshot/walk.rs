@@ -17,7 +17,7 @@ use skillrun_evidence::OsText;
 
 use super::entry::{Entry, Kind};
 use super::error::SnapshotError;
-use super::limits::Limits;
+use super::limits::SnapshotLimits;
 use super::rules::{Is, Rules};
 use crate::secrets::Secrets;
 
@@ -29,7 +29,7 @@ const FILE: OFlags =
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     rules: &'a Rules,
-    limits: &'a Limits,
+    limits: &'a SnapshotLimits,
     secrets: &'a Secrets,
     stack: Vec<Level>,
     /// The path of the last entry.
@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(
         root: &Path,
         rules: &'a Rules,
-        limits: &'a Limits,
+        limits: &'a SnapshotLimits,
         secrets: &'a Secrets,
         breathe: &mut dyn FnMut(),
     ) -> Result<Self, SnapshotError> {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
 
-use super::{Limits, Rules, Snapshots, Taken};
+use super::{Rules, SnapshotLimits, Snapshots, Taken};
 
 const ONE: AttemptNumber = AttemptNumber(1);
 const TWO: AttemptNumber = AttemptNumber(2);
@@ -25,7 +25,7 @@ const TWO: AttemptNumber = AttemptNumber(2);
 struct Workspace {
     folder: tempfile::TempDir,
     rules: Vec<String>,
-    limits: Limits,
+    limits: SnapshotLimits,
     breaths: Cell<u64>,
 }
 
@@ -35,10 +35,10 @@ impl Workspace {
         for name in ["workspace", ".audit"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Self { folder, rules: Vec::new(), limits: Limits::default(), breaths: Cell::new(0) }
+        Self { folder, rules: Vec::new(), limits: SnapshotLimits::default(), breaths: Cell::new(0) }
     }
 
-    fn with_limits(change: impl FnOnce(&mut Limits)) -> Self {
+    fn with_limits(change: impl FnOnce(&mut SnapshotLimits)) -> Self {
         let mut workspace = Self::new();
         change(&mut workspace.limits);
         workspace

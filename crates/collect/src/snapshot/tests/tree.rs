@@ -117,7 +117,7 @@ fn the_audit_folder_inside_the_workspace_is_not_seen() {
     fs::create_dir(&audit).expect("a folder");
     work.write("a", "a");
     let rules = super::Rules::new(&[]).expect("none");
-    let snapshots = super::Snapshots::new(&work.root(), &audit, rules, super::Limits::default());
+    let snapshots = super::Snapshots::new(&work.root(), &audit, rules, super::SnapshotLimits::default());
     snapshots.before(ONE, None, now_ns(), &mut || {}).expect("a snapshot");
     let (taken, counts) = snapshots.after(ONE, now_ns(), &|_| {}, &mut || {}).expect("a snapshot");
     assert_eq!((taken.files, counts), (1, FsCounts::default()));
@@ -130,7 +130,7 @@ fn a_workspace_may_be_a_link() {
     let link = work.folder.path().join("link");
     symlink(work.root(), &link).expect("a link");
     let rules = super::Rules::new(&[]).expect("none");
-    let snapshots = super::Snapshots::new(&link, &work.audit(), rules, super::Limits::default());
+    let snapshots = super::Snapshots::new(&link, &work.audit(), rules, super::SnapshotLimits::default());
     assert_eq!(snapshots.before(ONE, None, now_ns(), &mut || {}).expect("a snapshot").files, 1);
 }
 
@@ -163,7 +163,7 @@ fn what_cannot_be_read_is_an_entry_with_an_error() {
 /// Root reads all modes; a folder that is nested too deep is unreadable for every user.
 #[test]
 fn content_of_an_unreadable_folder_is_not_a_change() {
-    let depth = |depth| super::Limits { depth, ..super::Limits::default() };
+    let depth = |depth| super::SnapshotLimits { depth, ..super::SnapshotLimits::default() };
     let mut work = Workspace::new();
     work.write("a/b/c", "x");
     work.write("z", "x");
