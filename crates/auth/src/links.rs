@@ -11,7 +11,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 use super::error::AuthError;
 use super::private_file::{self, FOLDER_MODE};
@@ -26,8 +25,8 @@ const CODE_LENGTH: usize = 32;
 /// Maximum length of a number of seconds.
 const FILE_MAX: u64 = 32;
 
-fn folder(data: &DataFolder) -> PathBuf {
-    data.root().join("links")
+fn folder(data: &Path) -> PathBuf {
+    data.join("links")
 }
 
 fn file_of(folder: &Path, code: &str) -> PathBuf {
@@ -35,7 +34,7 @@ fn file_of(folder: &Path, code: &str) -> PathBuf {
 }
 
 /// Creates a link and returns its code. Removes expired links.
-pub fn make(data: &DataFolder, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> Result<String, AuthError> {
+pub fn make(data: &Path, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> Result<String, AuthError> {
     let folder = folder(data);
     private_file::make_folder(&folder)?;
     check_folder(&folder)?;
@@ -52,7 +51,7 @@ pub fn make(data: &DataFolder, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> R
 }
 
 /// Uses a link up. True for one caller of many, and only for a code that was made less than ten minutes ago.
-pub fn take(data: &DataFolder, code: &str, now: Timestamp) -> bool {
+pub fn take(data: &Path, code: &str, now: Timestamp) -> bool {
     let folder = folder(data);
     if !is_code(code) || check_folder(&folder).is_err() {
         return false;
@@ -136,13 +135,13 @@ mod tests {
         now().plus_nanos(seconds * 1_000_000_000)
     }
 
-    fn data() -> (tempfile::TempDir, DataFolder) {
+    fn data() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let data = DataFolder::new(dir.path().join("data"));
+        let data = dir.path().join("data");
         (dir, data)
     }
 
-    fn count(data: &DataFolder) -> usize {
+    fn count(data: &Path) -> usize {
         fs::read_dir(folder(data)).unwrap().count()
     }
 
@@ -239,7 +238,7 @@ mod tests {
         fs::set_permissions(folder(&data), fs::Permissions::from_mode(0o770)).unwrap();
         assert!(!take(&data, &code, now()));
         assert!(matches!(make(&data, now(), [8; 24]), Err(AuthError::NotPrivate { mode: 0o770, .. })));
-        let elsewhere = data.root().join("elsewhere");
+        let elsewhere = data.join("elsewhere");
         fs::set_permissions(folder(&data), fs::Permissions::from_mode(0o700)).unwrap();
         fs::rename(folder(&data), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, folder(&data)).unwrap();
@@ -270,7 +269,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn nothing_random_is_granted(text in "\\PC{0,80}", code in "[A-Za-z0-9_-]{32}") {
-            thread_local!(static DATA: (tempfile::TempDir, DataFolder) = {
+            thread_local!(static DATA: (tempfile::TempDir, PathBuf) = {
                 let (dir, data) = data();
                 make(&data, now(), [7; 24]).unwrap();
                 (dir, data)

@@ -8,12 +8,11 @@
 //! the same id.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use skillrun_evidence::OsText;
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
@@ -57,8 +56,8 @@ pub struct Listening {
     pub started_at: Timestamp,
 }
 
-fn path(data: &DataFolder) -> PathBuf {
-    data.root().join("server.json")
+fn path(data: &Path) -> PathBuf {
+    data.join("server.json")
 }
 
 impl ServerNote {
@@ -73,13 +72,13 @@ impl ServerNote {
         Ok(Self { format: FORMAT, pid, began, boot_id: boot_id(), listen, url, token_file, started_at })
     }
 
-    pub fn write(&self, data: &DataFolder) -> Result<(), AuthError> {
+    pub fn write(&self, data: &Path) -> Result<(), AuthError> {
         let path = path(data);
         let text = serde_json::to_vec_pretty(self).map_err(|error| AuthError::file(&path, "written")(error.into()))?;
         private_file::replace(&path, &text)
     }
 
-    pub fn read(data: &DataFolder) -> Result<Server, AuthError> {
+    pub fn read(data: &Path) -> Result<Server, AuthError> {
         #[derive(Deserialize)]
         struct Head {
             format: u32,
@@ -97,7 +96,7 @@ impl ServerNote {
     }
 
     /// Removes this note. A note that another server has written since is kept.
-    pub fn remove(&self, data: &DataFolder) -> Result<(), AuthError> {
+    pub fn remove(&self, data: &Path) -> Result<(), AuthError> {
         match Self::read(data)? {
             Server::Running(note) | Server::Gone(note) if note.is_of_same_process(self) => {
                 private_file::remove(&path(data))
@@ -139,9 +138,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn data() -> (tempfile::TempDir, DataFolder) {
+    fn data() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let data = DataFolder::new(dir.path().join("data"));
+        let data = dir.path().join("data");
         (dir, data)
     }
 

@@ -9,7 +9,7 @@
 //! on. Removing the file while no server runs ends every session.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base64::Engine;
@@ -17,7 +17,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use skillrun_base::sync::lock;
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
@@ -101,8 +100,8 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub fn load(data: &DataFolder) -> Result<Self, AuthError> {
-        let path = data.root().join("sessions.json");
+    pub fn load(data: &Path) -> Result<Self, AuthError> {
+        let path = data.join("sessions.json");
         let open: Vec<Session> = match private_file::read(&path, FILE_MAX)? {
             None => Vec::new(),
             Some((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| AuthError::Content {
@@ -192,9 +191,9 @@ mod tests {
         now().plus_nanos(seconds * SECOND_NANOS)
     }
 
-    fn sessions() -> (tempfile::TempDir, DataFolder, Sessions) {
+    fn sessions() -> (tempfile::TempDir, PathBuf, Sessions) {
         let dir = tempfile::tempdir().unwrap();
-        let data = DataFolder::new(dir.path());
+        let data = dir.path().to_owned();
         let sessions = Sessions::load(&data).unwrap();
         (dir, data, sessions)
     }
@@ -313,7 +312,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn nothing_random_is_granted(text in "sks_[A-Za-z0-9_-]{0,60}", bytes in prop::collection::vec(any::<u8>(), 0..700)) {
-            thread_local!(static LAB: (tempfile::TempDir, DataFolder, Sessions) = {
+            thread_local!(static LAB: (tempfile::TempDir, PathBuf, Sessions) = {
                 let lab = sessions();
                 lab.2.begin(now(), [5; 32]).unwrap();
                 lab

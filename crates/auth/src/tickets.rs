@@ -9,10 +9,11 @@
 //! Nothing is stored. The credential of the client that requested the ticket must still be valid when the ticket is
 //! used, so revoking a token revokes its tickets.
 
+use std::path::Path;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
@@ -47,8 +48,8 @@ impl Tickets {
     }
 
     /// Uses the key in the data folder; `random` becomes the key if there is none.
-    pub fn load_or_make(data: &DataFolder, random: [u8; KEY_LENGTH]) -> Result<Self, AuthError> {
-        let path = data.root().join("server.key");
+    pub fn load_or_make(data: &Path, random: [u8; KEY_LENGTH]) -> Result<Self, AuthError> {
+        let path = data.join("server.key");
         // One byte more, so that a file that is too long is recognized.
         let bytes = private_file::read_or_make(&path, KEY_LENGTH as u64 + 1, &random)?;
         let key = <[u8; KEY_LENGTH]>::try_from(bytes);
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn the_key_is_made_once_and_kept_private() {
         let dir = tempfile::tempdir().unwrap();
-        let data = DataFolder::new(dir.path());
+        let data = dir.path().to_owned();
         let ticket = Tickets::load_or_make(&data, KEY).unwrap().make(ADDRESS, &Who::FirstToken, now());
         let path = dir.path().join("server.key");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

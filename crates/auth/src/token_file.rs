@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use skillrun_runs::DataFolder;
-
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
 use super::token::{LENGTH_MAX, Token, TokenHash};
@@ -22,8 +20,8 @@ pub struct TokenFile {
 
 impl TokenFile {
     /// The default path.
-    pub fn default_path(data: &DataFolder) -> PathBuf {
-        data.root().join("server.token")
+    pub fn default_path(data: &Path) -> PathBuf {
+        data.join("server.token")
     }
 
     /// Reads the token, or creates one from `random` if there is no file.

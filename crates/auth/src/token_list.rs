@@ -15,7 +15,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use skillrun_base::file_lock::{self, LockState};
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 use super::error::{AuthError, TokenFileProblem};
 use super::private_file;
@@ -53,8 +52,8 @@ pub struct TokenList {
 }
 
 impl TokenList {
-    pub fn new(data: &DataFolder) -> Self {
-        Self { path: data.root().join("tokens.json") }
+    pub fn new(data: &Path) -> Self {
+        Self { path: data.join("tokens.json") }
     }
 
     pub fn path(&self) -> &Path {
@@ -144,7 +143,7 @@ mod tests {
 
     fn list() -> (tempfile::TempDir, TokenList) {
         let dir = tempfile::tempdir().unwrap();
-        let list = TokenList::new(&DataFolder::new(dir.path().join("data")));
+        let list = TokenList::new(&dir.path().join("data"));
         (dir, list)
     }
 

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use skillrun_base::sync::lock;
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 use super::error::AuthError;
 use super::private_file;
@@ -83,7 +83,7 @@ impl Stamp {
 }
 
 impl Tokens {
-    pub fn new(first: TokenFile, data: &DataFolder) -> Self {
+    pub fn new(first: TokenFile, data: &Path) -> Self {
         Self { first, list: TokenList::new(data), seen: Mutex::new(None) }
     }
 
@@ -161,7 +161,7 @@ mod tests {
 
     struct Lab {
         _dir: tempfile::TempDir,
-        data: DataFolder,
+        data: std::path::PathBuf,
         list: TokenList,
         tokens: Tokens,
     }
@@ -170,7 +170,7 @@ mod tests {
 
     fn lab() -> Lab {
         let dir = tempfile::tempdir().unwrap();
-        let data = DataFolder::new(dir.path());
+        let data = dir.path().to_owned();
         let first = TokenFile::load_or_make(&TokenFile::default_path(&data), FIRST).unwrap();
         Lab { _dir: dir, list: TokenList::new(&data), tokens: Tokens::new(first, &data), data }
     }
@@ -332,7 +332,7 @@ mod tests {
                 assert!(lab.scope(&token).is_none());
             }
         });
-        assert!(lab.data.root().join("tokens.lock").exists());
+        assert!(lab.data.join("tokens.lock").exists());
     }
 
     proptest! {

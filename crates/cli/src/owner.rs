@@ -159,7 +159,7 @@ pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failu
 
 /// The server that has this data folder, if there is one and it answers.
 pub(crate) fn server(settings: &Settings) -> Option<u32> {
-    match ServerNote::read(&settings.data) {
+    match ServerNote::read(settings.data.root()) {
         Ok(Server::Running(note)) => ask(&settings.data, note.pid, OwnerRequest::Hello).is_ok().then_some(note.pid),
         Ok(Server::None | Server::Gone(_)) | Err(_) => None,
     }

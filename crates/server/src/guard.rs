@@ -224,16 +224,15 @@ impl FromRequestParts<Arc<Service>> for Administers {
 mod tests {
     use super::*;
     use skillrun_auth::TokenFile;
-    use skillrun_runs::DataFolder;
 
     fn guard(hosts: &[&str], origins: &[&str]) -> (tempfile::TempDir, Guard) {
         let folder = tempfile::tempdir().unwrap();
-        let data = DataFolder::new(folder.path());
-        let token = TokenFile::load_or_make(&TokenFile::default_path(&data), [7; 32]).unwrap();
+        let data = folder.path();
+        let token = TokenFile::load_or_make(&TokenFile::default_path(data), [7; 32]).unwrap();
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let listen = SocketAddr::from(([192, 0, 2, 7], 7333));
-        let sessions = Sessions::load(&data).unwrap();
-        let tokens = Tokens::new(token, &data);
+        let sessions = Sessions::load(data).unwrap();
+        let tokens = Tokens::new(token, data);
         (folder, Guard::new(listen, &own(hosts), &own(origins), tokens, sessions, Tickets::new([1; 32])))
     }
 

@@ -142,7 +142,7 @@ pub struct Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         // A note left behind is recognized as that of a dead process.
-        self.note.remove(&self.data).ignored();
+        self.note.remove(self.data.root()).ignored();
     }
 }
 
@@ -173,16 +173,16 @@ async fn serving(
     let ServerSetup { runtime, clock, listen_config, around, webhooks, retention, complain } = setup;
     let has_configured = !webhooks.urls.is_empty();
     let data = runtime.data().clone();
-    if let server_note::Server::Running(other) = ServerNote::read(&data)? {
+    if let server_note::Server::Running(other) = ServerNote::read(data.root())? {
         return Err(ServeError::Another { pid: other.pid, url: other.url });
     }
     let bound = TcpListener::bind(listen_config.listen).await;
     let listener = bound.map_err(|error| ServeError::Listen { listen: listen_config.listen, error })?;
     let listen = listener.local_addr().map_err(|error| ServeError::Listen { listen: listen_config.listen, error })?;
     let token = TokenFile::load_or_make(&listen_config.token_file, random::bytes()?)?;
-    let tickets = Tickets::load_or_make(&data, random::bytes()?)?;
-    let sessions = Sessions::load(&data)?;
-    let tokens = Tokens::new(token, &data);
+    let tickets = Tickets::load_or_make(data.root(), random::bytes()?)?;
+    let sessions = Sessions::load(data.root())?;
+    let tokens = Tokens::new(token, data.root());
     let guard =
         Arc::new(guard::Guard::new(listen, &listen_config.hosts, &listen_config.origins, tokens, sessions, tickets));
     let metrics = Arc::new(Metrics::new());
@@ -225,7 +225,7 @@ async fn serving(
         let listening =
             server_note::Listening { listen: at.to_string(), url: note_url, token_file, started_at: time.now() };
         let note = ServerNote::of_this_process(listening)?;
-        note.write(&folder)?;
+        note.write(folder.root())?;
         Ok::<_, ServeError>((recovered, summaries, webhooks, note))
     })
     .await;

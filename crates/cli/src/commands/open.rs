@@ -13,7 +13,7 @@ const SECOND_NANOS: u64 = 1_000_000_000;
 
 pub(crate) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
-    let note = match ServerNote::read(&settings.data)? {
+    let note = match ServerNote::read(settings.data.root())? {
         Server::Running(note) => note,
         Server::None | Server::Gone(_) => {
             return Err(Failure::NotFound(
@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
         }
     };
     let now = now();
-    let code = links::make(&settings.data, now, random::bytes()?)?;
+    let code = links::make(settings.data.root(), now, random::bytes()?)?;
     // After the #, so that no proxy on the way logs the code.
     let url = format!("{}/open#code={code}", note.url);
     match form {

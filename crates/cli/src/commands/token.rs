@@ -14,7 +14,7 @@ const DAY_NANOS: u64 = 24 * 60 * 60 * 1_000_000_000;
 
 pub(crate) fn run(global: &Global, args: args::Token) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
-    let tokens = TokenList::new(&settings.data);
+    let tokens = TokenList::new(settings.data.root());
     match args.command.unwrap_or(TokenCommand::List { json: args.json }) {
         TokenCommand::Create { name, scope, days, json } => create(&tokens, name, scope, days, json.form()),
         TokenCommand::List { json: form } => {

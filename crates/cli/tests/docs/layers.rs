@@ -10,7 +10,7 @@ use testkit::paths;
 
 /// One line per crate, sorted: its folder in `crates/`, and the crates that it uses outside of its tests.
 const EDGES: &str = "
-auth: base evidence model runs
+auth: base evidence model
 base: model
 catalog: base lifecycle log model
 cli: auth base catalog collect engine evidence inspect lifecycle log model runs runtime server settings simulate skill translate trial webhooks

@@ -10,7 +10,6 @@ use serde_json::Value;
 use skillrun_auth::server_note::Listening;
 use skillrun_auth::{Scope, ServerNote, TokenFile, Tokens, links};
 use skillrun_model::Timestamp;
-use skillrun_runs::DataFolder;
 
 fn skillrun(data: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
@@ -28,7 +27,7 @@ fn now() -> Timestamp {
 }
 
 /// A server that is this process.
-fn note(data: &DataFolder) -> ServerNote {
+fn note(data: &Path) -> ServerNote {
     let listening = Listening {
         listen: "localhost:7333".to_owned(),
         url: "http://localhost:7333".to_owned(),
@@ -41,9 +40,9 @@ fn note(data: &DataFolder) -> ServerNote {
 #[test]
 fn a_token_is_good_until_it_is_revoked() {
     let dir = tempfile::tempdir().expect("a folder");
-    let data = DataFolder::new(dir.path());
-    let first = TokenFile::load_or_make(&TokenFile::default_path(&data), [1; 32]).expect("a token");
-    let tokens = Tokens::new(first, &data);
+    let data = dir.path();
+    let first = TokenFile::load_or_make(&TokenFile::default_path(data), [1; 32]).expect("a token");
+    let tokens = Tokens::new(first, data);
     let scope = |token: &str| tokens.check(token.as_bytes(), now()).map(|granted| granted.scope);
     let printed = text(skillrun(dir.path(), &["token", "create", "people"]));
     let people = printed.lines().next().expect("a line");
@@ -68,19 +67,19 @@ fn a_token_is_good_until_it_is_revoked() {
 #[test]
 fn a_link_opens_the_running_server_once() {
     let dir = tempfile::tempdir().expect("a folder");
-    let data = DataFolder::new(dir.path());
-    let note = note(&data);
-    note.write(&data).expect("written");
+    let data = dir.path();
+    let note = note(data);
+    note.write(data).expect("written");
     let url = text(skillrun(dir.path(), &["open"]));
     let code = url.trim().strip_prefix("http://localhost:7333/open#code=").unwrap_or_else(|| panic!("{url}"));
-    assert!(links::take(&data, code, now()));
-    assert!(!links::take(&data, code, now()));
+    assert!(links::take(data, code, now()));
+    assert!(!links::take(data, code, now()));
     let document: Value = serde_json::from_str(&text(skillrun(dir.path(), &["open", "--json"]))).expect("JSON");
     let other = document["url"].as_str().and_then(|url| url.split_once("#code=")).expect("a link").1;
     assert_ne!(other, code);
     let end: Timestamp = document["expires_at"].as_str().and_then(|end| end.parse().ok()).expect("a moment");
-    assert!(!links::take(&data, other, end));
-    note.remove(&data).expect("removed");
+    assert!(!links::take(data, other, end));
+    note.remove(data).expect("removed");
     let none = skillrun(dir.path(), &["open"]);
     assert_eq!(none.status.code(), Some(4));
     let told = String::from_utf8_lossy(&none.stderr).into_owned();

@@ -134,7 +134,7 @@ async fn begin(
     let body: Begin = parsed(&whole_up_to(request, BEGIN_MAX).await?, "")?;
     let begun = blocking(move || {
         let now = service.now();
-        if !links::take(&service.data, &body.code, now) {
+        if !links::take(service.data.root(), &body.code, now) {
             let detail = "this link was already used or has expired; `skillrun open` prints a new one";
             return Err(Problem::new(ProblemCode::Unauthorized, detail));
         }

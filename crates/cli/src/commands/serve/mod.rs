@@ -65,7 +65,7 @@ fn setup(settings: &Settings, owner: &OwnerProcess, args: &Serve) -> Result<Serv
             hosts: server.hosts.clone(),
             origins: server.origins.clone(),
             connections: server.connections as usize,
-            token_file: token_file.unwrap_or_else(|| TokenFile::default_path(&settings.data)),
+            token_file: token_file.unwrap_or_else(|| TokenFile::default_path(settings.data.root())),
         },
         around: ServiceContext {
             skills: settings.search_path(settings.cwd()),
@@ -119,7 +119,7 @@ fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
 /// Prints the address of the server and how to log in.
 fn print_address(settings: &Settings, serving: &Serving) {
     let Serving { url, token_file, taken_up, waiting, broken } = serving;
-    let link = random::bytes().and_then(|random| links::make(&settings.data, crate::words::now(), random));
+    let link = random::bytes().and_then(|random| links::make(settings.data.root(), crate::words::now(), random));
     let open = link.map_or_else(|error| format!("({error})"), |code| format!("{url}/open#code={code}"));
     let mut text = format!("serving  {url}\nopen     {open}\ntoken    {}\n", token_file.display());
     if taken_up + waiting > 0 {
