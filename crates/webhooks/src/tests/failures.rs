@@ -3,6 +3,8 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::super::address::PrivateAddresses;
 use super::super::queue::WebhookCounts;
 use super::super::record::DeliveryState;
@@ -212,6 +214,37 @@ fn a_closed_port_is_a_failed_try_and_retried() {
     assert!(told[0].last.as_ref().unwrap().error.is_some());
     let receiver = Receiver::at(TcpListener::bind(address).unwrap(), &[Answer::Status("200 OK")]);
     assert_eq!(receiver.next().header("webhook-id"), told[0].id);
+}
+
+/// The file as the first version wrote it; and left in place, because that version died before it had moved it.
+#[test]
+fn a_record_from_before_is_resumed_and_put_away() {
+    let (world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("200 OK")]));
+    let (run, url) = (world.write(&finished()), receiver.url("/"));
+    let (in_run, path) = (world.data.run(run).root().join("webhooks.json"), world.data.root().join("webhooks"));
+    std::fs::create_dir_all(&path).unwrap();
+    let path = path.join(format!("{run}.json"));
+    let message = json!({
+        "id": "msg_1", "type": "run.completed", "seq": 2, "url": url, "state": "pending", "tries": 1,
+        "next_try_at": "1970-01-01T00:00:00.000000Z", "last": {"at": "1970-01-01T00:00:00.000000Z", "status": 500},
+    });
+    let facts = json!({"skill": "sample", "engine": null, "question": null, "told": null, "is_over": true});
+    let record = json!({
+        "format": 1, "run_id": run, "urls": [], "position": {"epoch": null, "seq": 2, "facts": facts},
+        "messages": [message], "bodies": [{"seq": 2, "type": "run.completed", "text": "{\"a\":1}"}], "left_out": 0,
+    });
+    std::fs::write(&path, record.to_string()).unwrap();
+    let webhooks = world.start();
+    let request = receiver.next();
+    assert_eq!((request.header("webhook-id"), request.body.as_str()), ("msg_1", "{\"a\":1}"));
+    until_true(|| in_run.exists().then_some(()));
+    until_true(|| (world.outbox_files() == 0).then_some(()));
+    assert_eq!(webhooks.records(run).unwrap()[0].tries, 2);
+    drop(webhooks);
+    std::fs::copy(&in_run, &path).unwrap();
+    let _webhooks = world.start();
+    until_true(|| (world.outbox_files() == 0).then_some(()));
+    assert_eq!(receiver.rest(), 0);
 }
 
 #[test]
