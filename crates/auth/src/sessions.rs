@@ -180,6 +180,7 @@ pub(super) fn unix_seconds(moment: Timestamp) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use skillrun_base::files::FileProblem;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
@@ -261,7 +262,7 @@ mod tests {
             assert!(error.to_string().contains("sessions.json: is damaged ("), "{error}");
         }
         fs::write(&path, vec![b' '; FILE_MAX as usize + 1]).unwrap();
-        assert!(matches!(Sessions::load(&data), Err(AuthError::Unusable { .. })));
+        assert!(matches!(Sessions::load(&data), Err(AuthError::Unusable { problem: FileProblem::TooLarge(_), .. })));
         fs::write(&path, &good).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(Sessions::load(&data), Err(AuthError::NotPrivate { .. })));

@@ -56,6 +56,7 @@ fn token(bytes: &[u8]) -> Result<&[u8], TokenFileProblem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skillrun_base::files::FileProblem;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
@@ -104,7 +105,10 @@ mod tests {
             }
         }
         fs::write(&path, "x".repeat(10_000)).unwrap();
-        assert!(matches!(TokenFile::load_or_make(&path, [1; 32]), Err(AuthError::Unusable { .. })));
+        assert!(matches!(
+            TokenFile::load_or_make(&path, [1; 32]),
+            Err(AuthError::Unusable { problem: FileProblem::TooLarge(_), .. })
+        ));
         fs::write(&path, format!(" {}\r\n", "x".repeat(16))).unwrap();
         assert_eq!(TokenFile::load_or_make(&path, [1; 32]).unwrap().hash(), TokenHash::of(&[b'x'; 16]));
     }

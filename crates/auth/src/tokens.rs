@@ -156,6 +156,7 @@ mod tests {
     use super::*;
     use crate::token::Token;
     use proptest::prelude::*;
+    use skillrun_base::files::FileProblem;
     use std::os::unix::fs::PermissionsExt;
     use std::time::SystemTime;
 
@@ -305,7 +306,7 @@ mod tests {
         }
         fs::write(lab.list.path(), vec![b' '; FILE_MAX as usize + 1]).unwrap();
         assert_eq!(lab.scope(&token), None);
-        assert!(matches!(lab.tokens.trouble(), Some(AuthError::Unusable { .. })));
+        assert!(matches!(lab.tokens.trouble(), Some(AuthError::Unusable { problem: FileProblem::TooLarge(_), .. })));
         fs::write(lab.list.path(), &good).unwrap();
         assert_eq!(lab.scope(&token), Some(Scope::Admin), "put right");
         fs::set_permissions(lab.list.path(), fs::Permissions::from_mode(0o660)).unwrap();
