@@ -34,8 +34,8 @@ trial: base engine evidence lifecycle log model parse runs runtime simulate skil
 webhooks: base log model runs runtime
 ";
 
-/// Members that are not part of the program: tests and measurements. No crate in `crates/` needs one of them.
-const OUTSIDE: &[&str] = &["testkit", "bench", "e2e", "stand-ins"];
+/// Members that stand outside of the order: tests and measurements. The program never needs one of them.
+const OUTSIDE: &[&str] = &["testkit", "lab", "bench", "e2e", "stand-ins"];
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
 

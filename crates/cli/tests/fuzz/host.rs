@@ -4,93 +4,45 @@
 //! greeted, or by a line that is not exactly a request; what was written to the process is what was asked for; the
 //! evidence is whole at the end.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::{Duration, Instant};
 
+use lab::host::{FIRST, HostLab, receive_ended, start_host};
+use lab::{TEST_TIMEOUT, eventually, is_gone};
 use proptest::prelude::*;
 use serde_json::Value;
 use skillrun_collect::owner::HostMessage;
-use skillrun_collect::plan::{self, HostPlan, Limits, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
-use skillrun_collect::protocol::{HostRequest, Notice};
-use skillrun_collect::{Attached, CollectError, HostConnection, attach, start};
-use skillrun_evidence::host_record::Label;
-use skillrun_evidence::{Folder, HostRecord, OsText, Stream};
-use skillrun_model::{AttemptNumber, EndedBy, RunId, Wiring};
-use tempfile::TempDir;
+use skillrun_collect::plan::{HostPlan, StdinPlan};
+use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::{Attached, CollectError, HostConnection, attach};
+use skillrun_evidence::{Folder, HostRecord, Stream};
+use skillrun_model::EndedBy;
 
 use crate::drive::fuzz;
 use crate::mutate::{self, Bytes, Material};
 use crate::words;
 
-const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
-const FIRST: AttemptNumber = AttemptNumber(1);
-const TEST_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// A host whose process echoes its input.
 struct Lab {
-    root: TempDir,
+    place: HostLab,
     /// The process, by its own word.
     process: u32,
 }
 
 impl Lab {
     fn new() -> Self {
-        let root = tempfile::tempdir().expect("a folder");
-        let (workspace, out) = (root.path().join("workspace"), root.path().join("out"));
-        [&workspace, &out].into_iter().for_each(|folder| fs::create_dir(folder).expect("a folder"));
-        let audit = start::prepare_folder(&out).expect("a folder");
-        let path = Variable {
-            name: "PATH".into(),
-            value: std::env::var_os("PATH").unwrap_or_default().into(),
-            kind: VariableKind::Plain,
-        };
-        let program = testkit::paths::stand_in(SKILLRUN);
-        let program = program.to_str().expect("text");
-        let words = [program, "steps", "pid", "process", "out", "ready\\n", "echo-stdin"];
-        let plan = HostPlan {
-            run_id: RunId::new(1, [7; 10]),
-            attempt: FIRST,
-            nonce: start::random_nonce().expect("randomness"),
-            audit: audit.into(),
-            workspace: workspace.clone().into(),
-            argv: words.iter().map(|word| OsText::from(OsString::from(word))).collect(),
-            variables: vec![path],
-            wiring: Wiring::Pipes,
-            stdin: StdinPlan::Pipe,
-            label: Label::default(),
-            limits: Limits::default(),
-            ladder: plan::ladder(Duration::from_millis(200)),
-            snapshot: SnapshotPlan::Off,
-            temporary: root.path().into(),
-            keys: Vec::new(),
-            start: StartWhen::AtOnce,
-        };
-        let mut command = Command::new(SKILLRUN);
-        command.arg("attempt-host");
-        let mut host = start(command, &plan).expect("a host");
-        // It must be waited for in the end.
-        std::thread::spawn(move || host.wait());
-        let process =
-            eventually("the process", || fs::read_to_string(workspace.join("process")).ok()?.trim().parse().ok());
-        Self { root, process }
-    }
-
-    fn out(&self) -> PathBuf {
-        self.root.path().join("out")
+        let place = HostLab::new();
+        let plan = place.plan(&["pid", "process", "out", "ready\\n", "echo-stdin"]);
+        start_host(&HostPlan { stdin: StdinPlan::Pipe, ..plan });
+        let process = place.await_pid("process");
+        Self { place, process }
     }
 
     fn audit(&self) -> PathBuf {
-        self.out().join(".audit")
-    }
-
-    fn is_alive(&self) -> bool {
-        fs::read_to_string(format!("/proc/{}/stat", self.process)).is_ok_and(|stat| !stat.contains(") Z "))
+        self.place.audit()
     }
 
     fn attach(&self) -> HostConnection {
@@ -100,17 +52,6 @@ impl Lab {
             Err(CollectError::Owned) => None,
             other => panic!("{other:?}"),
         })
-    }
-}
-
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -167,7 +108,7 @@ fn check(lab: &Lab, bytes: &Bytes) {
     let answers = say(lab, &bytes);
     assert!(answers.first().is_none_or(|hello| hello["skillrun_host"] == 1), "{answers:?}");
     let mut owner = lab.attach();
-    assert!(lab.is_alive(), "the process is gone after {answers:?}");
+    assert!(!is_gone(lab.process), "the process is gone after {answers:?}");
     let after = fs::read(&written).unwrap_or_default();
     assert!(after.starts_with(&before), "what was written before is changed");
     let new = &after[before.len()..];
@@ -186,21 +127,10 @@ fn check(lab: &Lab, bytes: &Bytes) {
 fn finish(lab: &Lab) {
     let mut owner = lab.attach();
     owner.send(&HostRequest::Cancel { ladder: None }).expect("said");
-    let begin = Instant::now();
-    loop {
-        assert!(begin.elapsed() < TEST_TIMEOUT, "it does not end");
-        match owner.receive(TEST_TIMEOUT).expect("a host that speaks") {
-            HostMessage::Notice(Notice::Ended { ended_by }) => {
-                assert_eq!(ended_by, EndedBy::Canceled);
-                break;
-            }
-            HostMessage::Notice(_) | HostMessage::Nothing => {}
-            HostMessage::Gone => panic!("it left without a word"),
-        }
-    }
+    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     let record = HostRecord::read(&lab.audit(), FIRST).expect("readable").expect("a record");
     assert_eq!(record.ended_by, Some(EndedBy::Canceled));
-    let attempt = Folder::open(&lab.out()).and_then(|folder| folder.attempt(FIRST)).expect("an attempt");
+    let attempt = Folder::open(&lab.place.out()).and_then(|folder| folder.attempt(FIRST)).expect("an attempt");
     let mut feed = attempt.feed().expect("its bytes");
     while feed.next_step().expect("a step").is_some() {}
     assert_eq!(feed.problems(), Vec::<String>::new(), "the index does not cover what there is");

@@ -157,7 +157,7 @@ impl Asked {
             let query: Vec<String> = self.operation.query.iter().map(|name| format!("{name}={}", next())).collect();
             path = format!("{path}?{}", query.join("&"));
         }
-        let mut head = format!("{} {path} HTTP/1.1\r\nHost: {}\r\n", self.operation.method, server.client.address);
+        let mut head = format!("{} {path} HTTP/1.1\r\nHost: {}\r\n", self.operation.method, server.client().address);
         match self.token {
             Token::Right => head += &format!("Authorization: Bearer {}\r\n", server.token()),
             Token::Wrong => head += "Authorization: Bearer skillrun_wrong\r\n",
@@ -197,7 +197,7 @@ impl Asked {
 
 /// Sends it, and gives what came back before the server hung up.
 fn send(server: &Server, bytes: &[u8], connection: &Connection) -> Vec<u8> {
-    let mut stream = TcpStream::connect(server.client.address).expect("a server that listens");
+    let mut stream = TcpStream::connect(server.client().address).expect("a server that listens");
     stream.set_nodelay(true).ok();
     stream.set_write_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
     let (first, rest) = bytes.split_at(connection.first.min(bytes.len()));

@@ -1,9 +1,8 @@
 //! `skillrun engines verify` and `record`, with an engine that writes what a real one once wrote.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
 use testkit::paths;
@@ -71,39 +70,29 @@ exit 0
 "#;
 
 struct Lab {
-    root: tempfile::TempDir,
+    place: lab::Lab,
 }
 
 impl Lab {
     fn new(odd: &str) -> Self {
-        let lab = Self { root: tempfile::tempdir().expect("a folder") };
-        lab.write("engines/fake.toml", DESCRIPTOR);
-        lab.write("settings.toml", "engines = \"engines\"\n");
-        fs::create_dir(lab.path("home")).expect("a home");
+        let place = lab::Lab::without_data();
+        place.write("engines/fake.toml", DESCRIPTOR);
+        place.settings("engines = \"engines\"\n");
         let golden = paths::workspace().join("crates/trial/golden");
         let program = PROGRAM.replace("GOLDEN", &golden.display().to_string()).replace("ODD", odd);
-        lab.write("bin/fake", &program);
-        fs::set_permissions(lab.path("bin/fake"), fs::Permissions::from_mode(0o755)).expect("executable");
-        lab
+        place.write_program("bin/fake", &program);
+        Self { place }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("written");
+        self.place.path(name)
     }
 
     fn run(&self, words: &[&str]) -> Output {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("bin").display());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
-        command.args(words).current_dir(self.root.path()).env_clear().env("PATH", path).env("HOME", self.path("home"));
-        command.env("SKILLRUN_DATA", self.path("data")).env("SKILLRUN_CONFIG", self.path("settings.toml"));
-        command.env("FAKE_KEY", "a-real-secret-of-the-user").env("FAKE_URL", "http://example.org");
-        command.stdin(Stdio::null()).output().expect("run")
+        let mut command = self.place.command(words);
+        command.env("PATH", path).env("FAKE_KEY", "a-real-secret-of-the-user").env("FAKE_URL", "http://example.org");
+        command.output().expect("run")
     }
 
     fn verify(&self, words: &[&str]) -> (Option<i32>, Value) {
@@ -214,7 +203,7 @@ fn a_recording_is_anonymous_and_parses_like_the_run() {
             _ => "log",
         };
         let text = fs::read_to_string(audit.join(format!("{name}.{number}.{ending}"))).expect("a file");
-        let root = lab.root.path().display().to_string();
+        let root = lab.place.root().display().to_string();
         for word in [root.as_str(), "a-real-secret-of-the-user"] {
             assert!(!text.contains(word), "{name}.{number} has {word}: {text}");
         }

@@ -2,13 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdout, Output, Stdio};
 
+use lab::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
-
-const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ASKS: &str = r"
 - - say: Let me think.
@@ -26,38 +23,18 @@ const HANGS: &str = r"
 ";
 
 struct Lab {
-    root: tempfile::TempDir,
+    place: lab::Lab,
 }
 
 impl Lab {
     fn new(script: &str) -> Self {
-        let root = tempfile::tempdir().expect("a folder");
-        let skill = root.path().join("paint");
-        fs::create_dir_all(skill.join("assets")).expect("a folder");
-        fs::write(skill.join("SKILL.md"), "---\nname: paint\ndescription: Paints.\n---\n\nPaint.\n").expect("written");
-        fs::write(skill.join("assets/scripted.yaml"), script).expect("written");
-        Self { root }
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
-        command
-            .args(words)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.root.path())
-            .env("SKILLRUN_DATA", self.data())
-            .current_dir(self.root.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn data(&self) -> PathBuf {
-        self.root.path().join("data")
+        let place = lab::Lab::without_data();
+        place.bare_skill("paint", script);
+        Self { place }
     }
 
     fn output(&self, words: &[&str]) -> Output {
-        self.command(words).output().expect("started")
+        self.place.output(words)
     }
 
     fn text(&self, words: &[&str]) -> String {
@@ -74,13 +51,14 @@ impl Lab {
 
     fn follow(&self, run: &str, how: &[&str]) -> (Child, BufReader<ChildStdout>) {
         let words = [&["logs", "-f", run], how].concat();
-        let mut child = self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut child =
+            self.place.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         (child, stdout)
     }
 
     fn file(&self, run: &str, name: &str) -> String {
-        fs::read_to_string(self.data().join("runs").join(run).join(name)).expect("readable")
+        fs::read_to_string(self.place.run_folder(run).join(name)).expect("readable")
     }
 }
 
@@ -151,11 +129,8 @@ fn a_dead_owner_is_reported_by_every_command() {
     let found = owner(&lab.text(&["show", &run])).expect("an owner");
     let pid: i32 = found.strip_prefix("process ").and_then(|pid| pid.parse().ok()).expect("a process");
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("killed");
-    let begin = Instant::now();
-    while owner(&lab.text(&["show", &run])).is_some_and(|owner| owner.starts_with("process")) {
-        assert!(begin.elapsed() < TEST_TIMEOUT, "it still has an owner");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let has_owner = || owner(&lab.text(&["show", &run])).is_some_and(|owner| owner.starts_with("process"));
+    wait_until("the end of the owner", || !has_owner());
     let doctor = lab.output(&["doctor"]);
     let told = String::from_utf8(doctor.stdout).expect("text");
     assert_eq!(doctor.status.code(), Some(1), "{told}");

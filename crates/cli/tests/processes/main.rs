@@ -6,6 +6,9 @@
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
 //! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`older_data`], [`trials`]: commands.
 
+/// The program itself.
+const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
+
 mod access;
 mod bounds;
 mod capture;

@@ -4,9 +4,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+use crate::SKILLRUN;
 
 const SUCCEEDED: &str = "01a1e31d-cc1b-7b1d-ba54-60876bc8b11e";
 const WAITING: &str = "01a1e31d-cc5f-7794-baf4-8364fe5cdc60";
@@ -19,42 +20,29 @@ const PROGRAM: &str = "/opt/skillrun-0.1.0/skillrun";
 
 /// A copy of the folder that 0.1.0 wrote, with the permissions it had.
 struct DataFolder {
-    root: tempfile::TempDir,
+    place: lab::Lab,
 }
 
 impl DataFolder {
     fn of_0_1_0() -> Self {
-        let root = tempfile::tempdir().expect("a folder");
-        copy(&testkit::paths::workspace().join("testkit/data-folders/0.1.0"), &root.path().join("data"));
-        let folder = Self { root };
+        let place = lab::Lab::without_data();
+        copy(&testkit::paths::workspace().join("testkit/data-folders/0.1.0"), &place.data());
+        let folder = Self { place };
         // A run continues with the program that began it, which is not on this machine: this one takes its place.
         let record = folder.run_folder(WAITING).join("run.json");
         let text = fs::read_to_string(&record).expect("a record");
         assert!(text.contains(PROGRAM), "{text}");
-        fs::write(&record, text.replace(PROGRAM, env!("CARGO_BIN_EXE_skillrun"))).expect("written");
+        fs::write(&record, text.replace(PROGRAM, SKILLRUN)).expect("written");
         folder
     }
 
     fn run_folder(&self, run: &str) -> PathBuf {
-        self.root.path().join("data/runs").join(run)
-    }
-
-    fn skillrun(&self, words: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_skillrun"))
-            .args(words)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.root.path())
-            .env("SKILLRUN_DATA", self.root.path().join("data"))
-            .current_dir(self.root.path())
-            .stdin(Stdio::null())
-            .output()
-            .expect("skillrun starts")
+        self.place.run_folder(run)
     }
 
     /// What a command prints, which must exit with this code.
     fn printed(&self, words: &[&str], code: i32) -> String {
-        let output = self.skillrun(words);
+        let output = self.place.output(words);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let trouble = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{words:?}: {text}{trouble}");

@@ -2,44 +2,36 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use lab::{signal, wait_until};
 use serde_json::Value;
 
-const TEST_TIMEOUT: Duration = Duration::from_secs(60);
-
 struct Lab {
-    root: tempfile::TempDir,
+    place: lab::Lab,
 }
 
 impl Lab {
     /// A skill `probe` with these cases, and this script.
     fn new(cases: &str, script: &str) -> Self {
-        let lab = Self { root: tempfile::tempdir().expect("a folder") };
-        lab.write("probe/SKILL.md", "---\nname: probe\ndescription: A skill for tests.\n---\n\n# probe\n\nAnswer.\n");
-        lab.write("probe/assets/scripted.yaml", script);
-        lab.write("probe/tests/cases.yaml", cases);
-        lab.write("probe/tests/notes.txt", "for everybody\n");
-        lab
+        let place = lab::Lab::without_data();
+        place.bare_skill("probe", script);
+        place.write("probe/tests/cases.yaml", cases);
+        place.write("probe/tests/notes.txt", "for everybody\n");
+        Self { place }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
+        self.place.path(name)
     }
 
     fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("written");
+        self.place.write(name, text);
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
-        command.args(["test", "./probe", "--engines", "scripted"]).args(words).current_dir(self.root.path());
-        command.env("SKILLRUN_DATA", self.path("data")).env("SKILLRUN_CONFIG", "/dev/null");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = self.place.command(&["test", "./probe", "--engines", "scripted"]);
+        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -59,19 +51,6 @@ fn runs(data: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn interrupt(child: &Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
-    kill_process(pid, Signal::INT).expect("signalled");
-}
-
 #[test]
 fn an_interrupt_cancels_what_runs_and_prints_what_there_is() {
     let cases = "- {name: quick, script: quick.yaml}\n- {name: slow}\n- {name: never}\n";
@@ -82,7 +61,7 @@ fn an_interrupt_cancels_what_runs_and_prints_what_there_is() {
     let is_slow =
         |run: &PathBuf| fs::read_to_string(run.join(".audit/stdout.1.log")).is_ok_and(|text| text.contains("wait"));
     wait_until("slow run", || runs(&kept).iter().any(is_slow));
-    interrupt(&child);
+    signal(child.id(), "INT");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(130));
     let report = json(&output);

@@ -1,15 +1,14 @@
 //! What `make api-check` found once, each with a line: requests made from the description that were not answered as
 //! described.
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
-
-use crate::lab::{Lab, Server};
 
 const ANSWERS: &str = "- - output: {answer: \"yes\"}\n    done: true\n";
 
 fn lab() -> (Lab, Server) {
     let lab = Lab::new();
-    lab.skill("answers", ANSWERS);
+    lab.installed_skill("answers", ANSWERS);
     let server = lab.serve();
     (lab, server)
 }

@@ -1,7 +1,6 @@
 //! The service as a process of its own, over real connections: streams without a gap, and who is kept out.
 
 mod api;
-mod lab;
 mod openapi;
 mod readme;
 mod safety;

@@ -1,10 +1,9 @@
 //! `/openapi.json` is true: its examples can be sent, and what comes back is as it says.
 
 use jsonschema::Validator;
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 use testkit::http::{Answer, Opened};
-
-use crate::lab::{Lab, Server};
 
 const NOT_JSON: &str = "text/event-stream";
 

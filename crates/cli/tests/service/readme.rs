@@ -5,9 +5,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
+use lab::Lab;
 use testkit::paths;
-
-use crate::lab::Lab;
 
 /// The address in the README.
 const ADDRESS: &str = "127.0.0.1:7333";

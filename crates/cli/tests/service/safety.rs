@@ -16,71 +16,20 @@ mod scopes;
 mod smuggling;
 mod tokens;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::TcpStream;
 
-use serde_json::Value;
-use testkit::http::{Answer, answer};
-
-use crate::lab::{Lab, Server};
+use lab::{Lab, Server};
+use testkit::http::Answer;
 
 const SCRIPT: &str = "- - say: Here it is.\n  - output: {answer: done}\n    done: true\n";
 
 /// A server with one skill, `plain`.
 fn plain() -> (Lab, Server) {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     let server = lab.serve();
     (lab, server)
-}
-
-impl Server {
-    /// Everybody else is still served.
-    #[track_caller]
-    fn is_well(&self) {
-        let answer = self.get("/healthz");
-        assert_eq!((answer.status, answer.text().as_str()), (200, "ok\n"));
-        assert_eq!(self.get("/v1/runs").status, 200);
-    }
-
-    /// Runs and skills, to see that nothing was changed.
-    fn belongings(&self) -> (Value, Value) {
-        (self.get("/v1/runs").json()["runs"].clone(), self.get("/v1/skills").json()["skills"].clone())
-    }
-
-    fn send(&self, bytes: &[u8]) -> io::Result<Answer> {
-        let mut stream = self.client.connect()?;
-        stream.write_all(bytes)?;
-        answer(stream)
-    }
-
-    /// With these headers and no token but one that is among them.
-    fn as_told(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let client = testkit::http::Client { address: self.client.address, token: None };
-        client.request(method, path, headers, body).expect("an answer")
-    }
-
-    /// With the server's token and these headers.
-    fn asked(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        self.client.request(method, path, headers, body).expect("an answer")
-    }
-
-    fn token(&self) -> &str {
-        self.client.token.as_deref().expect("a token")
-    }
-
-    /// The same server for a client with another token.
-    fn with_token(&self, token: &str) -> testkit::http::Client {
-        testkit::http::Client { address: self.client.address, token: Some(token.to_owned()) }
-    }
-}
-
-impl Lab {
-    fn make_token(&self, name: &str, scope: &str) -> String {
-        let made = self.command(&["token", "create", name, "--scope", scope, "--json"]).output().expect("run");
-        let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
-        made["token"].as_str().expect("a token").to_owned()
-    }
 }
 
 #[track_caller]

@@ -14,13 +14,9 @@ mod quota;
 
 use std::io::Write;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use lab::{Lab, Server, kind};
 use testkit::http::Answer;
-
-use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 const DONE: &str = "- - say: I begin.\n  - output: {answer: done}\n    done: true\n";
 const LONG: &str = "- - say: I begin.\n  - sleep_ms: 60000\n";
@@ -30,21 +26,6 @@ const ASKS: &str = "\
   - output: {answer: '{{reply}}'}
     done: true
 ";
-
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn kind(event: &Value) -> &str {
-    event["event"]["type"].as_str().unwrap_or_default()
-}
 
 /// What the program printed, where it ended well.
 fn printed(lab: &Lab, words: &[&str]) -> String {

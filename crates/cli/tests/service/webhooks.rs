@@ -5,9 +5,8 @@ use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+use lab::{Lab, TEST_TIMEOUT};
 use serde_json::{Value, json};
-
-use crate::lab::{Lab, TEST_TIMEOUT};
 
 const SCRIPT: &str = "- - output: {answer: done}\n    done: true\n";
 const ASKING: &str = "- - ask: {kind: open_text, prompt: Which?}\n- - output: {answer: done}\n    done: true\n";
@@ -53,8 +52,8 @@ fn receiver() -> (String, Receiver<Message>) {
 fn every_run_is_notified_whichever_process_made_it() {
     let (url, messages) = receiver();
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
-    lab.skill("asking", ASKING);
+    lab.installed_skill("plain", SCRIPT);
+    lab.installed_skill("asking", ASKING);
     lab.settings(&format!("[server]\nwebhooks = [\"{url}\"]\nwebhook_private = true\n"));
     let server = lab.serve();
     let told = |run: &str, kind: &str| {

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::{parallel, paths};
@@ -102,18 +100,11 @@ impl Stage {
         fs::write(self.root.join("script.yaml"), script).expect("written");
         let run = [&RUN[..], &["--retry-quota", "wait"]].concat();
         let mut child = self.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("skillrun runs");
-        let begin = Instant::now();
         let is_retry = |folder: &PathBuf| {
             fs::read_to_string(folder.join("events.jsonl"))
                 .is_ok_and(|log| log.contains("\"not_before\"") && log.contains("\"retry_of\""))
         };
-        let retry = loop {
-            if let Some(folder) = self.runs().into_iter().find(is_retry) {
-                break folder;
-            }
-            assert!(begin.elapsed() < TEST_TIMEOUT, "no retry in time");
-            thread::sleep(Duration::from_millis(20));
-        };
+        let retry = lab::eventually("a retry", || self.runs().into_iter().find(is_retry));
         let id = retry.file_name().and_then(|name| name.to_str()).expect("an id");
         assert_eq!(self.skillrun(&["cancel", id]).status.code(), Some(0));
         assert_eq!(child.wait().expect("it ends").code(), Some(8));
@@ -157,9 +148,6 @@ const STORIES: [fn(&Stage); 4] = [
         stage.run_and_cancel_retry(quota);
     },
 ];
-
-/// How long the creation of a run may take on a busy machine.
-const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Plays all stories and gives the folders of their runs.
 pub(crate) fn runs(root: &Path) -> Vec<PathBuf> {

@@ -8,17 +8,19 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use lab::host::{self, HostLab, error, output, said, spawn, steps};
+use lab::{eventually, is_gone};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, Code, EndedBy};
 
-use crate::capture::lab::{self, Lab, SKILLRUN, error, eventually, output, said, spawn, steps};
+use crate::SKILLRUN;
 
 /// What `normalize` says about the end.
-fn reason(lab: &Lab) -> String {
+fn reason(lab: &HostLab) -> String {
     let output = lab.normalize(&["--engine", "codex"]);
-    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    assert!(output.status.success(), "{}", host::text(&output.stderr));
     let line = output.stdout.split(|byte| *byte == b'\n').next().expect("a line");
     let summary: Value = serde_json::from_slice(line).expect("JSON");
     summary["completion"]["reason_code"].as_str().expect("a reason").to_owned()
@@ -31,7 +33,7 @@ fn make_executable(path: &Path, text: &str) {
 
 #[test]
 fn a_command_that_cannot_be_run_gives_the_codes_of_a_shell() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("text", "not a program");
     make_executable(&lab.workspace().join("script"), "#!/no/such/interpreter\n");
     fs::create_dir(lab.workspace().join("folder")).expect("a folder");
@@ -59,16 +61,16 @@ fn a_command_that_cannot_be_run_gives_the_codes_of_a_shell() {
         let eofs: Vec<_> = lab.index(number).iter().map(|record| record["eof"].clone()).collect();
         assert_eq!(eofs, ["stdout", "stderr"], "{command}");
         let verdict = lab.normalize(&["--attempt", &number.to_string()]);
-        assert!(lab::text(&verdict.stdout).contains(&format!("\"reason_code\":\"{expected}\"")), "{command}");
+        assert!(host::text(&verdict.stdout).contains(&format!("\"reason_code\":\"{expected}\"")), "{command}");
     }
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_command_is_found_where_the_engine_will_be() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     make_executable(&lab.workspace().join("tool"), "#!/bin/sh\necho from the workspace\n");
-    let of = |command: &mut Command| (output(command).status.code(), lab::text(&output(command).stdout));
+    let of = |command: &mut Command| (output(command).status.code(), host::text(&output(command).stdout));
     let found = (Some(0), "from the workspace\n".to_owned());
     assert_eq!(of(lab.bare_capture(&[]).arg("./tool")), found);
     // A part of PATH may be relative; it counts from the workspace as well.
@@ -81,7 +83,7 @@ fn a_command_is_found_where_the_engine_will_be() {
 }
 
 /// `capture` without the places that a lab gives it.
-fn capture_anywhere(lab: &Lab, args: &[&OsStr]) -> Command {
+fn capture_anywhere(lab: &HostLab, args: &[&OsStr]) -> Command {
     let mut command = lab.placeless_capture();
     command.args(args).args(["--", "true"]);
     command
@@ -90,7 +92,7 @@ fn capture_anywhere(lab: &Lab, args: &[&OsStr]) -> Command {
 #[test]
 fn a_missing_workspace_is_reported_and_recorded() {
     for make in [|_: &Path| {}, |path: &Path| fs::write(path, "a file").expect("a file")] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         fs::remove_dir(lab.workspace()).expect("removed");
         make(&lab.workspace());
         let sentence = format!("the workspace {} is not a folder", lab.workspace().display());
@@ -110,7 +112,7 @@ fn a_missing_workspace_is_reported_and_recorded() {
 
 #[test]
 fn an_unwritable_workspace_is_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let Some(user) = lab.other_user() else { return };
     fs::set_permissions(lab.workspace(), fs::Permissions::from_mode(0o555)).expect("read-only");
     let with = output(lab.capture(&[], &["report"]).uid(user).gid(user));
@@ -132,9 +134,9 @@ fn an_unwritable_workspace_is_reported() {
 
 #[test]
 fn a_read_only_workspace_is_reported_to_root_too() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let script = format!("mount -t tmpfs -o ro none '{}' || exit 99", lab.workspace().display());
-    let Some(output) = lab::in_own_mounts(&script, &lab.capture(&[], &["report"])) else { return };
+    let Some(output) = host::in_own_mounts(&script, &lab.capture(&[], &["report"])) else { return };
     assert_eq!(output.status.code(), Some(125));
     let sentence = format!(
         "the workspace {} cannot be written to (Read-only file system (os error 30))",
@@ -147,7 +149,7 @@ fn a_read_only_workspace_is_reported_to_root_too() {
 
 #[test]
 fn an_unreadable_input_is_reported_at_once() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     fs::create_dir(lab.path("folder")).expect("a folder");
     mknodat(CWD, lab.path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
     let cases = [
@@ -169,7 +171,7 @@ fn an_unreadable_input_is_reported_at_once() {
 
 #[test]
 fn a_rule_that_is_no_pattern_is_refused() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     for rule in ["a{b", "[z-a]", "two\nlines"] {
         let output = lab.run(&["--ignore", "*.log", "--ignore", rule], &["report"]);
         assert_eq!(output.status.code(), Some(125), "{rule}");
@@ -182,7 +184,7 @@ fn a_rule_that_is_no_pattern_is_refused() {
 
 #[test]
 fn the_budget_is_kept_to_the_byte_over_both_streams() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     // Only a part of the last write fits, and the engine would continue forever.
     let words = "flood stdout 600 flood stderr 300 ignore SIGTERM ignore SIGINT flood stdout 500 forever";
     let output = lab.run(&["--max-bytes", "1000", "--engine", "codex"], &steps(words));
@@ -193,8 +195,8 @@ fn the_budget_is_kept_to_the_byte_over_both_streams() {
     assert_eq!((record.bytes.stdout + record.bytes.stderr, record.capture.discarded), (1000, 400));
     let (out, err) = (lab.evidence("stdout.1.log"), lab.evidence("stderr.1.log"));
     assert_eq!(out.len() + err.len(), 1000);
-    assert!(lab::flood(300).starts_with(&err), "stderr is not the beginning of what was written");
-    let expected = [lab::flood(600), lab::flood(500)].concat();
+    assert!(host::flood(300).starts_with(&err), "stderr is not the beginning of what was written");
+    let expected = [host::flood(600), host::flood(500)].concat();
     assert!(expected.starts_with(&out), "stdout is not the beginning of what was written");
     assert_eq!(lab.index(1).iter().filter(|record| record["act"] == "budget").count(), 1);
     assert_eq!((record.signal.as_deref(), record.exit_code), (Some("SIGKILL"), None));
@@ -204,7 +206,7 @@ fn the_budget_is_kept_to_the_byte_over_both_streams() {
 
 #[test]
 fn a_budget_that_is_just_enough_ends_nothing() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&["--max-bytes", "1000"], &steps("flood stdout 600 flood stderr 400 exit 3"));
     assert_eq!((output.status.code(), lab.record(1).ended_by), (Some(3), Some(EndedBy::Exited)));
     let output = lab.run(&["--max-bytes", "0"], &steps("exit 4"));
@@ -217,7 +219,7 @@ fn a_budget_that_is_just_enough_ends_nothing() {
 #[test]
 fn a_flood_is_stopped_with_everybody_who_takes_part_in_it() {
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let words = "daemon [ ignore SIGTERM pid one.pid wait-file go flood stdout 1G forever ] wait-file one.pid
             session [ ignore SIGHUP pid two.pid wait-file go flood stderr 1G forever ] wait-file two.pid
             out start pid main.pid wait-file go flood stdout 1G forever";
@@ -231,7 +233,7 @@ fn a_flood_is_stopped_with_everybody_who_takes_part_in_it() {
         assert_eq!(record.ended_by, Some(EndedBy::Budget), "{wiring}");
         assert_eq!(record.bytes.stdout + record.bytes.stderr, 300_000, "{wiring}");
         assert_eq!((record.warnings[0].code, record.survivors_total), (Code::SurvivorsEnded, 2), "{wiring}");
-        lab::read_back(&lab.out(), 1);
+        host::read_back(&lab.out(), 1);
         lab.assert_no_process_is_left();
     }
 }
@@ -242,8 +244,8 @@ fn an_answer_that_the_budget_cut_is_judged_as_that() {
     let stream = fs::read(recorded).expect("a recording");
     let end = stream.windows(14).position(|window| window == b"turn.completed").expect("the end event");
     let lines = stream[..end].iter().rposition(|byte| *byte == b'\n').expect("a line") + 1;
-    let lab = Lab::new();
-    let words = format!("out {} flood stdout 1M", lab::escaped(&stream[..lines]));
+    let lab = HostLab::new();
+    let words = format!("out {} flood stdout 1M", host::escaped(&stream[..lines]));
     let output = lab.run(&["--max-bytes", &(lines + 100).to_string(), "--engine", "codex"], &steps(&words));
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(reason(&lab), "EVIDENCE_BUDGET");
@@ -252,7 +254,7 @@ fn an_answer_that_the_budget_cut_is_judged_as_that() {
 
 #[test]
 fn an_impossible_recording_folder_is_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     fs::write(lab.path("file"), "in the way").expect("a file");
     let beneath = lab.path("file/below");
     fs::create_dir(lab.path("taken")).expect("a folder");
@@ -269,20 +271,20 @@ fn an_impossible_recording_folder_is_reported() {
             "{}",
             error(&output)
         );
-        assert_eq!(lab::text(&output.stdout), "");
+        assert_eq!(host::text(&output.stdout), "");
     }
     lab.assert_no_process_is_left();
 }
 
 /// Everything in `.audit`, name by name.
-fn content(lab: &Lab) -> Vec<(String, Vec<u8>)> {
+fn content(lab: &HostLab) -> Vec<(String, Vec<u8>)> {
     let files = lab.left().into_iter().filter(|name| !name.ends_with('/'));
     files.map(|name| (name.clone(), lab.evidence(&name))).collect()
 }
 
 #[test]
 fn an_attempt_is_begun_once() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     assert_eq!(lab.run(&["--attempt", "3"], &steps(r"out first\n")).status.code(), Some(0));
     let before = content(&lab);
     let output = lab.run(&["--attempt", "3"], &steps(r"out second\n file made.txt x"));
@@ -303,7 +305,7 @@ fn an_attempt_is_begun_once() {
 /// The facts of a recording that was made by hand were written over, because it had no claim.
 #[test]
 fn a_recording_without_a_claim_is_not_written_over() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     fs::create_dir_all(lab.audit()).expect("a folder");
     let recorded = testkit::paths::workspace().join("testkit/corpus/codex-tool-then-done/.audit");
     for name in ["stdout.1.log", "stderr.1.log", "meta.1.json"] {
@@ -323,7 +325,7 @@ fn a_recording_without_a_claim_is_not_written_over() {
 
 #[test]
 fn a_second_capture_in_the_same_folder_is_refused() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut first = spawn(&mut lab.capture(&[], &steps(r"out begin\n pid main.pid wait-file go out end\n exit 7")));
     let main = lab.await_pid("main.pid");
     for (options, sentence) in [
@@ -334,7 +336,7 @@ fn a_second_capture_in_the_same_folder_is_refused() {
         let second = lab.run(options, &steps("file made.txt x"));
         assert_eq!((second.status.code(), error(&second)), (Some(125), sentence));
     }
-    assert!(!lab.workspace().join("made.txt").exists() && !lab::is_gone(main));
+    assert!(!lab.workspace().join("made.txt").exists() && !is_gone(main));
     assert!(lab.audit().join("host.sock").exists(), "the first one can still be spoken to");
     lab.put("go", "");
     assert_eq!(first.wait().expect("its end").code(), Some(7));
@@ -346,7 +348,7 @@ fn a_second_capture_in_the_same_folder_is_refused() {
 
 #[test]
 fn captures_that_begin_in_the_same_moment_do_not_mix() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = steps(r"out begin\n sleep 100 out end\n exit 7");
     let start = || {
         lab.capture(&["--no-snapshot"], &words)
@@ -362,7 +364,7 @@ fn captures_that_begin_in_the_same_moment_do_not_mix() {
         match output.status.code() {
             Some(7) => {
                 begun += 1;
-                assert_eq!(lab::text(&output.stdout), "begin\nend\n");
+                assert_eq!(host::text(&output.stdout), "begin\nend\n");
             }
             Some(125) => drop(error(output)),
             other => panic!("{other:?}: {:?}", said(output)),
@@ -384,7 +386,7 @@ fn odd(bytes: &[u8]) -> OsString {
 
 #[test]
 fn paths_and_arguments_may_be_any_bytes() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let root = lab.path("");
     let workspace = root.join(odd(b"work \n space\xff\"\\"));
     let out = root.join(odd(b"out\n\xfe put/de ep"));
@@ -398,7 +400,7 @@ fn paths_and_arguments_may_be_any_bytes() {
     capture.arg("--workspace").arg(&workspace).arg("--out").arg(&out).arg("--");
     capture.arg(&command).arg(&argument).arg(odd(b"old\n\xff")).arg(odd(b"new\xfd\n"));
     let output = output(&mut capture);
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     assert_eq!(output.stdout, argument.as_bytes());
     let audit = out.join(".audit");
     let record = HostRecord::read(&audit, AttemptNumber(1)).expect("readable").expect("a record");
@@ -416,23 +418,23 @@ fn paths_and_arguments_may_be_any_bytes() {
     assert_eq!(diff["deleted"][0]["path"], "gone \"quoted\"");
     assert_eq!(diff["counts"], serde_json::json!({"created": 1, "modified": 1, "deleted": 1}));
     assert!(
-        lab::output(Command::new(SKILLRUN).arg("normalize").arg(&out).args(["--engine", "codex"])).status.success()
+        host::output(Command::new(SKILLRUN).arg("normalize").arg(&out).args(["--engine", "codex"])).status.success()
     );
 }
 
 /// A name with a line end in it made two lines of the sentence, and an escape in it was obeyed by the terminal.
 #[test]
 fn a_sentence_is_one_line_whatever_names_are_in_it() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = output(lab.bare_capture(&[]).arg(odd(b"./no\nskillrun: error: \x1b[2Jsuch\xff")));
     assert_eq!(output.status.code(), Some(127));
     let sentence = "./no\\nskillrun: error: \\u{1b}[2Jsuch\u{fffd}: there is no such file";
-    assert_eq!(lab::text(&output.stderr), format!("skillrun: error: {sentence}\n"));
+    assert_eq!(host::text(&output.stderr), format!("skillrun: error: {sentence}\n"));
     lab.assert_no_process_is_left();
 }
 
 /// `capture` with the recording in the workspace, where the engine can reach it.
-fn capture_in_workspace(lab: &Lab, script: &str) -> Command {
+fn capture_in_workspace(lab: &HostLab, script: &str) -> Command {
     let mut command = lab.placeless_capture();
     command.arg("--workspace").arg(lab.workspace()).args(["--", "sh", "-c", script]);
     command
@@ -440,10 +442,10 @@ fn capture_in_workspace(lab: &Lab, script: &str) -> Command {
 
 #[test]
 fn an_engine_that_removes_its_workspace_is_recorded_to_its_end() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("file.txt", "x");
     let output = output(lab.bare_capture(&[]).args(["sh", "-c", "rm -r \"$PWD\"; echo done; exit 3"]));
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(3), "done\n".to_owned()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(3), "done\n".to_owned()));
     let record = lab.record(1);
     assert_eq!(record.ended_by, Some(EndedBy::Exited));
     assert_eq!(record.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(), [Code::SnapshotFailed]);
@@ -453,11 +455,11 @@ fn an_engine_that_removes_its_workspace_is_recorded_to_its_end() {
 
 #[test]
 fn an_engine_that_removes_its_recording_fails() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     // From when the index has something on, the host makes no more files until the end.
     let script = "echo begin; while ! test -s .audit/chunks.1.jsonl; do :; done; rm -r \"$PWD\"; echo end; exit 0";
     let output = output(&mut capture_in_workspace(&lab, script));
-    assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(125), "{}", host::text(&output.stderr));
     let place = lab.workspace().join(".audit");
     assert_eq!(error(&output), format!("the recording was removed from {}", place.display()));
     lab.assert_no_process_is_left();
@@ -471,10 +473,10 @@ fn an_engine_that_damages_its_recording_is_reported() {
         (": > .audit/stdout.1.log", "stdout.1.log"),
         ("echo more >> .audit/stderr.1.log", "stderr.1.log"),
     ] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let script = format!("echo begin; while ! test -s .audit/chunks.1.jsonl; do :; done; {script}; echo end");
         let output = output(&mut capture_in_workspace(&lab, &script));
-        assert_eq!(output.status.code(), Some(125), "{script}: {}", lab::text(&output.stderr));
+        assert_eq!(output.status.code(), Some(125), "{script}: {}", host::text(&output.stderr));
         let sentence =
             format!("the evidence on the disk is incomplete ({name} was removed or changed by another process)");
         assert_eq!(error(&output), sentence, "{script}");
@@ -497,10 +499,10 @@ fn an_engine_that_meddles_with_the_rest_changes_nothing() {
         "sed 's/\"started_at\"/\"ended_by\":\"exited\",&/' .audit/meta.1.json > .audit/host.1.json",
         "chmod 777 .audit .audit/*",
     ] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = output(&mut capture_in_workspace(&lab, &format!("echo begin; {script}; echo end; exit 5")));
-        assert_eq!(output.status.code(), Some(5), "{script}: {}", lab::text(&output.stderr));
-        assert_eq!(lab::text(&output.stdout), "begin\nend\n", "{script}");
+        assert_eq!(output.status.code(), Some(5), "{script}: {}", host::text(&output.stderr));
+        assert_eq!(host::text(&output.stdout), "begin\nend\n", "{script}");
         let audit = lab.workspace().join(".audit");
         let record = HostRecord::read(&audit, AttemptNumber(1)).expect("readable").expect("a record");
         assert_eq!((record.ended_by, record.bytes.stdout), (Some(EndedBy::Exited), 10), "{script}");
@@ -511,38 +513,38 @@ fn an_engine_that_meddles_with_the_rest_changes_nothing() {
 /// An attaching owner trusted the file, and did not ask the host.
 #[test]
 fn a_forged_record_is_ignored_while_the_host_lives() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let forged = lab.audit().join("host.1.json");
     let claim = lab.audit().join("claim.1");
     let words = format!("file {} {{}} remove {} pid main.pid wait-file go exit 5", forged.display(), claim.display());
-    lab::start_host(&lab.plan(&steps(&words)));
+    host::start_host(&lab.plan(&steps(&words)));
     lab.await_pid("main.pid");
-    let mut owner = lab.attach(lab::FIRST);
+    let mut owner = lab.attach(host::FIRST);
     lab.put("go", "");
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.record(1).exit_code, Some(5), "the forged one was replaced");
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn without_a_record_no_success_is_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     // Long enough to be attached to: what ends at once on a busy machine is not mirrored.
     let script = "echo begin; mkdir -p .audit/host.1.json/x; sleep 1; echo end";
     let output = output(&mut capture_in_workspace(&lab, script));
-    assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(125), "{}", host::text(&output.stderr));
     assert!(!error(&output).is_empty());
-    assert_eq!(lab::text(&output.stdout), "begin\nend\n");
+    assert_eq!(host::text(&output.stdout), "begin\nend\n");
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn an_engine_that_locks_the_recording_is_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let Some(user) = lab.other_user() else { return };
     let mut command = capture_in_workspace(&lab, "echo begin; chmod 0 .audit; echo end");
     let output = output(command.env("TMPDIR", lab.path("")).uid(user).gid(user));
-    assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(125), "{}", host::text(&output.stderr));
     assert!(error(&output).contains("Permission denied"), "{}", error(&output));
     // Where the recording cannot be reached, the end of the host cannot be waited for.
     let left = || fs::read_dir(lab.path("")).expect("a folder").map(|entry| entry.expect("an entry").file_name());
@@ -553,7 +555,7 @@ fn an_engine_that_locks_the_recording_is_reported() {
 /// A program that was removed or replaced while it ran, as upgrades do, could not start its host.
 #[test]
 fn a_replaced_program_starts_its_own_host() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let copy = lab.path("copy");
     fs::copy(SKILLRUN, &copy).expect("copied");
     let capture = lab.capture(&[], &steps("out x exit 3"));
@@ -561,7 +563,7 @@ fn a_replaced_program_starts_its_own_host() {
     shell.arg("-c").arg("exec 5<\"$1\"; rm \"$1\"; echo 'exit 99' > \"$1\"; shift; exec /proc/self/fd/5 \"$@\"");
     shell.arg("sh").arg(&copy).args(capture.get_args()).stdin(Stdio::null());
     let output = output(&mut shell);
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(3), "x".to_owned()), "{:?}", said(&output));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(3), "x".to_owned()), "{:?}", said(&output));
     lab.assert_no_process_is_left();
 }
 
@@ -578,7 +580,7 @@ fn the_exit_code_is_the_engines() {
         ("die SIGPIPE", 141, Some("SIGPIPE")),
     ] {
         for wiring in ["pipes", "split_pty"] {
-            let lab = Lab::new();
+            let lab = HostLab::new();
             let words = format!(r"out last\x20words\n {words}");
             let output = lab.run(&["--wiring", wiring], &steps(&words));
             assert_eq!((output.status.code(), said(&output)), (Some(code), vec![]), "{words}, {wiring}");
@@ -601,13 +603,13 @@ fn an_engine_that_is_ended_for_its_time_has_a_code_of_its_own() {
         (["--timeout", "0.2"], EndedBy::HardTimeout, "the command ran longer than --timeout and was terminated"),
         (["--stall", "0.2"], EndedBy::Stall, "the command wrote nothing for longer than --stall and was terminated"),
     ] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output =
             lab.run(&[&options[..], &["--grace", "0.05"]].concat(), &steps(r"out words\n ignore SIGINT forever"));
         assert_eq!((output.status.code(), error(&output)), (Some(124), sentence.to_owned()));
         let record = lab.record(1);
         assert_eq!((record.ended_by, record.signal.as_deref()), (Some(why), Some("SIGTERM")));
-        assert_eq!(lab::text(&output.stdout), "words\n");
+        assert_eq!(host::text(&output.stdout), "words\n");
         lab.assert_no_process_is_left();
     }
 }

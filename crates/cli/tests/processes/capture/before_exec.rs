@@ -9,12 +9,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 
+use lab::host::{self, HostLab, Stopped, after, escaped, output, report, said, steps};
+use lab::{eventually, is_gone};
 use rustix::pipe::{fcntl_setpipe_size, pipe};
 use rustix::process::Uid;
 use serde_json::Value;
 use skillrun_model::{Code, EndedBy};
 
-use crate::capture::lab::{self, Lab, SKILLRUN, Stopped, after, escaped, eventually, output, report, said, steps};
+use crate::SKILLRUN;
 
 /// Rust's own runtime ignores SIGPIPE in the engine that reports, and nothing else.
 const SIGPIPE_ALONE: &str = "0000000000001000";
@@ -22,7 +24,7 @@ const NO_SIGNAL: &str = "0000000000000000";
 
 #[test]
 fn signals_that_were_ignored_are_not_ignored_by_the_engine() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let script = "trap '' INT TERM HUP PIPE QUIT USR1 USR2 TSTP TTIN TTOU CHLD";
     let output = output(&mut after(script, &lab.capture(&[], &["report"])));
     let report = report(&output);
@@ -39,7 +41,7 @@ fn signals_of_every_kind_ignored_and_blocked_change_nothing() {
         return;
     }
     for wiring in ["pipes", "split_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let capture = lab.capture(&["--wiring", wiring], &["report"]);
         let mut command = Command::new("env");
         command.args(["--ignore-signal", "--block-signal"]).arg(capture.get_program()).args(capture.get_args());
@@ -54,7 +56,7 @@ fn signals_of_every_kind_ignored_and_blocked_change_nothing() {
 #[test]
 fn only_the_three_descriptors_are_open() {
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let script = "exec 3</etc/passwd 7</etc/passwd 9>/dev/null 8<&0";
         let output = output(&mut after(script, &lab.capture(&["--wiring", wiring], &["report"])));
         assert_eq!(report(&output)["fds"], serde_json::json!([0, 1, 2]), "{wiring}");
@@ -65,7 +67,7 @@ fn only_the_three_descriptors_are_open() {
 /// A host kept the descriptors of the process that started it: a reader of such a pipe waited for the host.
 #[test]
 fn a_host_keeps_nothing_open_that_its_starter_was_given() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let capture = lab.capture(&[], &steps("pid main.pid wait-file go exit 6"));
     let mut command = after("exec 9>&1 8<. >/dev/null 2>&1", &capture);
     let mut starter = command.stdout(Stdio::piped()).spawn().expect("a process");
@@ -81,7 +83,7 @@ fn a_host_keeps_nothing_open_that_its_starter_was_given() {
 }
 
 /// Runs it with these bytes on the standard input of `capture`.
-fn run_with_input(lab: &Lab, options: &[&str], words: &[&str], input: &[u8]) -> Output {
+fn run_with_input(lab: &HostLab, options: &[&str], words: &[&str], input: &[u8]) -> Output {
     let mut command = lab.capture(options, words);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -97,9 +99,9 @@ fn run_with_input(lab: &Lab, options: &[&str], words: &[&str], input: &[u8]) -> 
 
 #[test]
 fn without_a_wish_there_is_nothing_on_stdin() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = run_with_input(&lab, &[], &steps("read-line echo-stdin"), b"not for the engine\n");
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), "got eof\n".to_owned()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), "got eof\n".to_owned()));
     let output = run_with_input(&lab, &["--stdin", "null"], &["report"], b"neither");
     assert_eq!(report(&output)["stdin"], "/dev/null");
     assert_eq!((lab.evidence("stdin.1.log"), lab.evidence("stdin.2.log")), (vec![], vec![]));
@@ -110,8 +112,8 @@ fn without_a_wish_there_is_nothing_on_stdin() {
 #[test]
 fn a_file_on_stdin_is_given_byte_for_byte() {
     let every_byte: Vec<u8> = (0..=255).collect();
-    for content in [vec![], b"no line end".to_vec(), every_byte.repeat(10), lab::flood(2 << 20)] {
-        let lab = Lab::new();
+    for content in [vec![], b"no line end".to_vec(), every_byte.repeat(10), host::flood(2 << 20)] {
+        let lab = HostLab::new();
         fs::write(lab.path("in put"), &content).expect("a file");
         // A name that is not absolute is meant from where we are.
         let mut command = lab.capture(&["--stdin", "in put"], &["echo-stdin"]);
@@ -126,13 +128,13 @@ fn a_file_on_stdin_is_given_byte_for_byte() {
 
 #[test]
 fn an_engine_that_does_not_read_its_file_is_not_waited_for() {
-    let lab = Lab::new();
-    fs::write(lab.path("input"), lab::flood(4 << 20)).expect("a file");
+    let lab = HostLab::new();
+    fs::write(lab.path("input"), host::flood(4 << 20)).expect("a file");
     let input = lab.path("input").into_os_string().into_string().expect("UTF-8");
     let output = lab.run(&["--stdin", &input], &steps("read-line exit 3"));
     assert_eq!((output.status.code(), lab.record(1).ended_by), (Some(3), Some(EndedBy::Exited)));
     let given = lab.evidence("stdin.1.log");
-    assert!(lab::flood(4 << 20).starts_with(&given) && given.len() < 4 << 20, "{} bytes were given", given.len());
+    assert!(host::flood(4 << 20).starts_with(&given) && given.len() < 4 << 20, "{} bytes were given", given.len());
     lab.assert_no_process_is_left();
 }
 
@@ -140,7 +142,7 @@ fn an_engine_that_does_not_read_its_file_is_not_waited_for() {
 fn our_own_input_is_passed_on_to_its_end() {
     let odd: Vec<u8> = (0..2_u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for input in [b"".to_vec(), b"no line end".to_vec(), "grün\0\n".as_bytes().to_vec(), odd] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = run_with_input(&lab, &["--stdin", "pipe"], &["echo-stdin"], &input);
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stdout == input, "{} bytes: what came out is not what went in", input.len());
@@ -151,11 +153,11 @@ fn our_own_input_is_passed_on_to_its_end() {
 
 #[test]
 fn an_engine_that_ignores_its_input_keeps_its_exit_code() {
-    let input = lab::flood(4 << 20);
+    let input = host::flood(4 << 20);
     for round in 0..3 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = run_with_input(&lab, &["--stdin", "pipe", "--no-snapshot"], &steps("read-line exit 3"), &input);
-        assert_eq!(output.status.code(), Some(3), "round {round}: {}", lab::text(&output.stderr));
+        assert_eq!(output.status.code(), Some(3), "round {round}: {}", host::text(&output.stderr));
         lab.assert_no_process_is_left();
     }
 }
@@ -163,7 +165,7 @@ fn an_engine_that_ignores_its_input_keeps_its_exit_code() {
 /// The host ended while more input was on its way to it, and its record was not looked at: exit code 125.
 #[test]
 fn input_for_a_host_that_has_just_ended_is_no_error() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.capture(&["--stdin", "pipe"], &steps("pid main.pid wait-file go exit 3"));
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -179,18 +181,18 @@ fn input_for_a_host_that_has_just_ended_is_no_error() {
     let stopped = Stopped::new(child.id());
     lab.put("go", "");
     let host = lab.record(1).host_pid;
-    eventually("the end of the host", || lab::is_gone(host).then_some(()));
+    eventually("the end of the host", || is_gone(host).then_some(()));
     stdin.write_all(b"too late").expect("written");
     drop(stopped);
     let output = child.wait_with_output().expect("its end");
-    assert_eq!(output.status.code(), Some(3), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_terminal_on_stdin_is_a_terminal_whatever_the_others_are() {
     for (wiring, tty) in [("pipes", [true, false, false]), ("split_pty", [true; 3]), ("one_pty", [true; 3])] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = run_with_input(&lab, &["--wiring", wiring, "--stdin", "tty"], &["report"], b"");
         assert_eq!(report(&output)["tty"], serde_json::json!([tty[0], tty[1], tty[2]]), "{wiring}");
         assert_eq!(lab.meta(1)["stdin"], "tty");
@@ -204,11 +206,11 @@ fn a_terminal_passes_lines_on_and_comes_to_an_end() {
     let many: String = (0..40_000).map(|number| format!("{number}\n")).collect();
     for (wiring, words) in [("pipes", "echo-stdin"), ("pipes", "sleep 100 echo-stdin"), ("one_pty", "echo-stdin")] {
         for input in ["", "one\n", "one\ntwo without an end", "grün\r\n", &many] {
-            let lab = Lab::new();
+            let lab = HostLab::new();
             let options = ["--wiring", wiring, "--stdin", "tty", "--no-snapshot"];
             let output = run_with_input(&lab, &options, &steps(words), input.as_bytes());
             let length = input.len();
-            assert_eq!(output.status.code(), Some(0), "{wiring}, {length} bytes: {}", lab::text(&output.stderr));
+            assert_eq!(output.status.code(), Some(0), "{wiring}, {length} bytes: {}", host::text(&output.stderr));
             assert!(output.stdout == input.as_bytes(), "{wiring}, {length} bytes: not what was typed");
             assert!(lab.evidence("stdin.1.log") == input.as_bytes(), "{wiring}, {length} bytes: not recorded");
             lab.assert_no_process_is_left();
@@ -220,9 +222,9 @@ fn a_terminal_passes_lines_on_and_comes_to_an_end() {
 #[test]
 fn a_line_too_long_for_a_terminal_is_skipped_and_reported() {
     let long = "x".repeat(5_000);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = run_with_input(&lab, &["--stdin", "tty"], &["echo-stdin"], format!("{long}\n").as_bytes());
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), String::new()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), String::new()));
     let warning = "skillrun: warning: a line of the input is too long for a terminal and was skipped";
     assert_eq!(said(&output), [warning]);
     // The first half is written: the length of the line is not known yet.
@@ -238,14 +240,14 @@ fn a_line_too_long_for_a_terminal_is_skipped_and_reported() {
     stdin.write_all(format!("{second}{second}\n").as_bytes()).expect("written");
     drop(stdin);
     let output = child.wait_with_output().expect("its output");
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), first.to_owned()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), first.to_owned()));
     assert_eq!(said(&output), [warning]);
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn keys_of_a_terminal_are_obeyed() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command =
         lab.capture(&["--stdin", "tty"], &steps(r"on SIGINT [ out interrupted\n exit 9 ] pid main.pid forever"));
     let mut child =
@@ -254,7 +256,7 @@ fn keys_of_a_terminal_are_obeyed() {
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(b"\x03").expect("written");
     let output = child.wait_with_output().expect("its output");
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(9), "interrupted\n".to_owned()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(9), "interrupted\n".to_owned()));
     lab.assert_no_process_is_left();
 }
 
@@ -266,9 +268,9 @@ const FILL: &str = r#"
     ln -s "$OLDPWD" a/b/workspace; ln -s / root; mkfifo pipe; echo x > "$(printf 'odd\n\377')"
     echo x > a/b/c/kept; chmod 555 a/b/c; chmod 500 a"#;
 
-fn check_temporary_folder(lab: &Lab, output: &Output, above: &std::path::Path) {
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
-    let text = lab::text(&output.stdout);
+fn check_temporary_folder(lab: &HostLab, output: &Output, above: &std::path::Path) {
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
+    let text = host::text(&output.stdout);
     let lines: Vec<_> = text.lines().collect();
     let [place, mode] = lines[..] else { panic!("{text}") };
     assert_eq!(mode, "700");
@@ -280,7 +282,7 @@ fn check_temporary_folder(lab: &Lab, output: &Output, above: &std::path::Path) {
 
 #[test]
 fn the_engine_has_a_folder_for_temporary_files_until_it_is_over() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("precious", "");
     fs::create_dir(lab.path("temporary")).expect("a folder");
     for (given, above) in [(lab.path("temporary"), lab.path("temporary")), ("temporary".into(), lab.path("temporary"))]
@@ -296,7 +298,7 @@ fn the_engine_has_a_folder_for_temporary_files_until_it_is_over() {
 /// Folders that cannot be written to keep their content from everybody but root.
 #[test]
 fn the_folder_goes_also_when_the_engine_has_locked_parts_of_it() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("precious", "");
     let Some(user) = lab.other_user() else { return };
     let mut command = lab.bare_capture(&[]);
@@ -309,7 +311,7 @@ fn the_folder_goes_also_when_the_engine_has_locked_parts_of_it() {
 
 #[test]
 fn an_engine_that_never_began_leaves_no_folder() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     fs::create_dir(lab.path("temporary")).expect("a folder");
     let mut command = lab.bare_capture(&[]);
     assert_eq!(output(command.arg("no-such-command").env("TMPDIR", lab.path("temporary"))).status.code(), Some(127));
@@ -324,7 +326,7 @@ fn names(environment: &Value) -> BTreeSet<String> {
 }
 
 /// Everything that is in `.audit` but what the engine wrote and was given.
-fn all_but_logs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
+fn all_but_logs(lab: &HostLab) -> Vec<(String, Vec<u8>)> {
     let files = lab.left().into_iter().filter(|name| !name.ends_with(".log") && !name.ends_with('/'));
     files.map(|name| (name.clone(), lab.evidence(&name))).collect()
 }
@@ -332,7 +334,7 @@ fn all_but_logs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn only_variables_that_were_meant_for_it_reach_the_engine() {
     const VALUE: &str = "value-that-stands-nowhere-else";
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let options =
         ["--env", "PASSED", "--env", "SET=set: value-that-stands-nowhere-else", "--env", "EMPTY=", "--env", "UNSET"];
     let wrong = ["--env", "TMPDIR=/elsewhere", "--env", "SKILLRUN_ATTEMPT=a/1/b", "--env", "TZ=Mars/Olympus"];
@@ -391,14 +393,14 @@ fn only_variables_that_were_meant_for_it_reach_the_engine() {
     let told: Vec<String> = serde_json::from_value(lab.meta(1)["env_names"].clone()).expect("names");
     assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "sorted");
     for (name, content) in all_but_logs(&lab) {
-        assert!(!lab::text(&content).contains(VALUE), "a value is in {name}");
+        assert!(!host::text(&content).contains(VALUE), "a value is in {name}");
     }
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn names_and_values_may_be_any_bytes() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.bare_capture(&[]);
     // The options end before the command; these come before that end.
     let options: Vec<_> = command.get_args().take_while(|arg| *arg != "--").map(OsStr::to_owned).collect();
@@ -406,13 +408,13 @@ fn names_and_values_may_be_any_bytes() {
     command.args(options).arg("--env").arg(OsStr::from_bytes(b"ODD\xff=a=b\n\xfe")).arg("--");
     command.args(["sh", "-c", "tr '\\0' '\\n' < /proc/self/environ"]).stdin(Stdio::null());
     let output = output(&mut command);
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     let wanted = b"ODD\xff=a=b\n\xfe\n";
     assert!(output.stdout.windows(wanted.len()).any(|window| window == wanted), "{}", output.stdout.escape_ascii());
     let told = &lab.meta(1)["env_names"];
     assert!(told.as_array().expect("a list").contains(&serde_json::json!({"hex": "4f4444ff"})), "{told}");
     let mut command = lab.bare_capture(&["--env", "=x"]);
-    let output = lab::output(command.arg("true"));
+    let output = host::output(command.arg("true"));
     assert_eq!(
         (output.status.code(), said(&output)),
         (Some(125), vec!["skillrun: error: --env =x: the name is missing".to_owned()])
@@ -423,7 +425,7 @@ fn names_and_values_may_be_any_bytes() {
 #[test]
 fn the_engine_leads_a_session_of_its_own_in_its_workspace() {
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         fs::rename(lab.workspace(), lab.path("real")).expect("renamed");
         symlink("real", lab.workspace()).expect("a link");
         let output = output(&mut after("umask 027", &lab.capture(&["--wiring", wiring], &["report"])));
@@ -447,7 +449,7 @@ fn largest_pipe() -> usize {
 
 #[test]
 fn pipes_are_as_large_as_the_kernel_gives_them() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&[], &["report"]);
     assert_eq!(report(&output)["pipe_size"], largest_pipe());
     assert_eq!(lab.meta(1)["warnings"], serde_json::json!([]));
@@ -476,7 +478,7 @@ fn use_up_pipes(user: u32) -> Option<Vec<rustix::fd::OwnedFd>> {
 
 #[test]
 fn small_pipes_are_reported_and_lose_nothing() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let Some(user) = lab.other_user() else { return };
     let Some(_kept) = use_up_pipes(user) else {
         eprintln!("skipped: the kernel gives this user any number of pipes");
@@ -484,12 +486,12 @@ fn small_pipes_are_reported_and_lose_nothing() {
     };
     let words = steps("report flood stdout 1M flood stderr 1M");
     let output = output(lab.capture(&[], &words).uid(user).gid(user));
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr[..output.stderr.len().min(500)]));
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr[..output.stderr.len().min(500)]));
     let line = output.stdout.iter().position(|byte| *byte == b'\n').expect("a report") + 1;
     let report: Value = serde_json::from_slice(&output.stdout[..line]).expect("a report");
     assert!(report["pipe_size"].as_u64().is_some_and(|size| size < largest_pipe() as u64), "{}", report["pipe_size"]);
-    assert!(output.stdout[line..] == lab::flood(1 << 20), "bytes are missing");
-    assert!(lab.evidence("stderr.1.log") == lab::flood(1 << 20), "bytes are missing");
+    assert!(output.stdout[line..] == host::flood(1 << 20), "bytes are missing");
+    assert!(lab.evidence("stderr.1.log") == host::flood(1 << 20), "bytes are missing");
     let codes: Vec<_> = lab.record(1).warnings.iter().map(|warning| warning.code).collect();
     assert_eq!(codes, [Code::PipeSmall]);
     assert!(said(&output)[0].starts_with("skillrun: warning: PIPE_SMALL: "), "{:?}", said(&output));
@@ -499,13 +501,13 @@ fn small_pipes_are_reported_and_lose_nothing() {
 /// Everything above, for a user without any rights.
 #[test]
 fn a_user_without_rights_gets_the_same() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let Some(user) = lab.other_user() else { return };
     let odd: Vec<u8> = (0..=255).collect();
     let words = format!("out {} report", escaped(&odd));
     for wiring in ["pipes", "split_pty", "one_pty"] {
         let output = output(lab.capture(&["--wiring", wiring], &steps(&words)).uid(user).gid(user));
-        assert_eq!(output.status.code(), Some(0), "{wiring}: {}", lab::text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{wiring}: {}", host::text(&output.stderr));
         assert!(output.stdout.starts_with(&odd), "{wiring}");
         let report: Value = serde_json::from_slice(&output.stdout[256..]).expect("a report");
         assert_eq!((&report["fds"], &report["sid"]), (&serde_json::json!([0, 1, 2]), &report["pid"]), "{wiring}");

@@ -10,15 +10,15 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use lab::host::{self, FIRST, HostLab, Stopped, escaped, output, receive, receive_ended, spawn, steps};
+use lab::{eventually, is_gone};
 use serde_json::Value;
 use skillrun_collect::protocol::Notice;
 use skillrun_evidence::Folder;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::{EndedBy, Stream, Wiring};
 
-use crate::capture::lab::{
-    self, FIRST, Lab, SKILLRUN, Stopped, escaped, eventually, output, receive, receive_ended, spawn, steps,
-};
+use crate::SKILLRUN;
 
 /// Every wiring in which stdout and stderr are apart.
 const APART: &[&str] = &["pipes", "split_pty"];
@@ -31,7 +31,7 @@ fn every_byte() -> Vec<u8> {
 }
 
 /// Sees that every byte of every stream has one record, in order, and that the rest of the index fits.
-fn check_index(lab: &Lab, streams: &[Stream]) {
+fn check_index(lab: &HostLab, streams: &[Stream]) {
     let records = lab.index(1);
     let number = |record: &Value, field: &str| record[field].as_u64().unwrap_or_else(|| panic!("{field} of {record}"));
     let mut reached = [0; 3];
@@ -90,7 +90,7 @@ fn every_byte_arrives_as_it_was_written() {
     let out = every_byte();
     let err: Vec<u8> = out.iter().rev().copied().collect();
     for wiring in APART {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let words = format!("out {} err {} out {}", escaped(&out), escaped(&err), escaped(&out));
         let output = lab.run(&["--wiring", wiring], &steps(&words));
         assert_eq!(output.status.code(), Some(0), "{wiring}");
@@ -105,7 +105,7 @@ fn every_byte_arrives_as_it_was_written() {
 
 #[test]
 fn one_terminal_for_all_is_one_stream_and_rewrites_nothing() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let odd = every_byte();
     let words = format!(r"out one\n err two\r\n tty three\n out {}", escaped(&odd));
     let output = lab.run(&["--wiring", "one_pty"], &steps(&words));
@@ -122,7 +122,7 @@ fn one_terminal_for_all_is_one_stream_and_rewrites_nothing() {
 #[test]
 fn terminals_are_terminals_to_the_engine_and_pipes_are_not() {
     for (wiring, is_terminal) in [("pipes", false), ("split_pty", true), ("one_pty", true)] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = lab.run(&["--wiring", wiring], &["report"]);
         let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
         assert_eq!(report["tty"], serde_json::json!([is_terminal, is_terminal, is_terminal]), "{wiring}");
@@ -136,7 +136,7 @@ fn terminals_are_terminals_to_the_engine_and_pipes_are_not() {
 
 #[test]
 fn what_is_written_to_the_terminal_itself_is_kept_apart() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&["--wiring", "split_pty"], &steps(r"out a\n tty to\x20you\n err b\n"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(lab.evidence("stdout.1.log"), b"a\n");
@@ -152,10 +152,10 @@ fn what_is_written_to_the_terminal_itself_is_kept_apart() {
 fn a_full_terminal_is_read_to_its_end_after_the_exit() {
     const BYTES: usize = 60 * 1024;
     for _ in 0..10 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = lab.run(&["--wiring", "split_pty", "--no-snapshot"], &steps("flood tty 60K"));
-        assert_eq!(output.status.code(), Some(0), "{:?}", lab::said(&output));
-        assert!(lab.evidence("pty-output.1.log") == lab::flood(BYTES), "bytes of the terminal are missing");
+        assert_eq!(output.status.code(), Some(0), "{:?}", host::said(&output));
+        assert!(lab.evidence("pty-output.1.log") == host::flood(BYTES), "bytes of the terminal are missing");
         lab.assert_no_process_is_left();
     }
 }
@@ -164,21 +164,21 @@ fn a_full_terminal_is_read_to_its_end_after_the_exit() {
 fn megabytes_right_before_the_exit_are_complete() {
     const OUT: usize = 640 << 10;
     const ERR: usize = 384 << 10;
-    let times = |bytes: usize| lab::flood(bytes).repeat(8);
+    let times = |bytes: usize| host::flood(bytes).repeat(8);
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let words = steps("repeat 8 [ flood stdout 640K flood stderr 384K ] exit 9");
         let output = lab.run(&["--wiring", wiring], &words);
         assert_eq!(output.status.code(), Some(9), "{wiring}");
         let (out, err) = match wiring {
-            "one_pty" => ([lab::flood(OUT), lab::flood(ERR)].concat().repeat(8), vec![]),
+            "one_pty" => ([host::flood(OUT), host::flood(ERR)].concat().repeat(8), vec![]),
             _ => (times(OUT), times(ERR)),
         };
         assert!(lab.evidence("stdout.1.log") == out, "{wiring}: stdout is not what was written");
         assert!(lab.evidence("stderr.1.log") == err, "{wiring}: stderr is not what was written");
         assert!(output.stdout == out && output.stderr == err, "{wiring}: what was shown is not what was written");
-        let streams = lab::read_back(&lab.out(), 1);
-        assert!(lab::of(&streams, Stream::Stdout) == out, "{wiring}: what is read back is not what was written");
+        let streams = host::read_back(&lab.out(), 1);
+        assert!(host::of(&streams, Stream::Stdout) == out, "{wiring}: what is read back is not what was written");
         check_index(&lab, streams_of(wiring));
         lab.assert_no_process_is_left();
     }
@@ -190,17 +190,17 @@ fn what_waits_in_the_kernel_when_the_engine_is_gone_is_read() {
     // More than one read of a terminal, and less than makes the engine wait.
     const BYTES: usize = 8_000;
     for wiring in [Wiring::Pipes, Wiring::SplitPty, Wiring::OnePty] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut plan = lab.plan(&steps("pid main.pid wait-file go flood stdout 8000 exit 3"));
         plan.wiring = wiring;
         let mut owner = lab.start(&plan);
         let main = lab.await_pid("main.pid");
         let stopped = Stopped::new(owner.host_pid());
         lab.put("go", "");
-        eventually("the exit", || lab::is_gone(main).then_some(()));
+        eventually("the exit", || is_gone(main).then_some(()));
         drop(stopped);
         assert_eq!(receive_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
-        assert!(lab.evidence("stdout.1.log") == lab::flood(BYTES), "{wiring:?}: bytes are missing");
+        assert!(lab.evidence("stdout.1.log") == host::flood(BYTES), "{wiring:?}: bytes are missing");
         lab.assert_no_process_is_left();
     }
 }
@@ -214,7 +214,7 @@ fn an_engine_that_closes_its_streams_lives_on() {
         &["--wiring", "one_pty"],
         &["--wiring", "one_pty", "--stdin", "null"],
     ] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let words = steps(r"out before\n silence pid closed.pid wait-file go out unread\n file after.txt x exit 4");
         let mut child = spawn(&mut lab.capture(options, &words));
         let main = lab.await_pid("closed.pid");
@@ -224,7 +224,7 @@ fn an_engine_that_closes_its_streams_lives_on() {
                 (lab.index(1).iter().filter(|r| is_end(r)).count() == 2).then_some(())
             });
         }
-        assert!(!lab::is_gone(main), "{options:?}: it was ended with its streams");
+        assert!(!is_gone(main), "{options:?}: it was ended with its streams");
         lab.put("go", "");
         assert_eq!(child.wait().expect("its end").code(), Some(4), "{options:?}");
         assert!(lab.workspace().join("after.txt").exists());
@@ -237,7 +237,7 @@ fn an_engine_that_closes_its_streams_lives_on() {
 /// With one terminal an engine may close it and open it again by its name.
 #[test]
 fn a_terminal_that_was_closed_can_be_opened_again() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = steps(r"out one\n silence sleep 20 tty two\n exit 0");
     assert_eq!(lab.run(&["--wiring", "one_pty", "--stdin", "null"], &words).status.code(), Some(0));
     assert_eq!(lab.evidence("stdout.1.log"), b"one\ntwo\n");
@@ -247,7 +247,7 @@ fn a_terminal_that_was_closed_can_be_opened_again() {
 #[test]
 fn what_is_written_after_the_parent_has_gone_is_kept() {
     for wiring in [Wiring::Pipes, Wiring::SplitPty] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let child = r"child [ ignore SIGHUP pid child.pid wait-file go out late\n err late\n ]";
         let words = format!(r"{child} wait-file child.pid out early\n exit 5");
         let mut plan = lab.plan(&steps(&words));
@@ -276,16 +276,16 @@ fn what_is_written_after_the_parent_has_gone_is_kept() {
 
 #[test]
 fn a_late_child_is_waited_for_by_capture_too() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&[], &steps(r"out early\n late 100 late\n exit 5"));
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(5), "early\nlate\n".to_owned()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(5), "early\nlate\n".to_owned()));
     check_index(&lab, streams_of("pipes"));
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn the_index_has_a_record_for_every_byte_however_they_come() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = r"out a err b sleep 5 repeat 20 [ out x\n err y\n sleep 3 ] flood stdout 300K tty z\n sleep 5
         flood stderr 200K out end";
     assert_eq!(lab.run(&["--wiring", "split_pty"], &steps(words)).status.code(), Some(0));
@@ -295,9 +295,9 @@ fn the_index_has_a_record_for_every_byte_however_they_come() {
 
 #[test]
 fn what_was_read_at_different_times_has_different_records() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&lab.plan(&steps("out ab wait-file go err cd out ef")));
-    lab::wait_for_stdout(&mut owner, 2);
+    host::wait_for_stdout(&mut owner, 2);
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     check_index(&lab, streams_of("pipes"));
@@ -310,7 +310,7 @@ fn what_was_read_at_different_times_has_different_records() {
 }
 
 /// Bytes that a reader of a living attempt is given, and what it says about the rest.
-fn read_now(lab: &Lab) -> Option<([Vec<u8>; 3], Vec<String>)> {
+fn read_now(lab: &HostLab) -> Option<([Vec<u8>; 3], Vec<String>)> {
     // Before the first file is there, there is nothing to open.
     let folder = Folder::open(&lab.out()).ok()?;
     let mut feed = folder.attempt(FIRST).expect("the attempt").feed().expect("its bytes");
@@ -327,7 +327,7 @@ fn read_now(lab: &Lab) -> Option<([Vec<u8>; 3], Vec<String>)> {
 /// know of, and of secrets that it did not mask.
 #[test]
 fn a_concurrent_reader_sees_a_prefix_of_the_recording() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = r"repeat 400 [ out a\x20key:\x20open-sesame-1;\n err not\x20much\n sleep 1 ] flood stdout 2M";
     let mut child = spawn(&mut lab.capture(&["--env", "KEY=open-sesame-1", "--secret", "KEY"], &steps(words)));
     let mut seen: Vec<[Vec<u8>; 3]> = Vec::new();
@@ -352,7 +352,7 @@ fn a_concurrent_reader_sees_a_prefix_of_the_recording() {
     assert_eq!(last_problems, Vec::<String>::new());
     let last = seen.last().expect("a reading");
     let line = b"a key: *************;\n";
-    assert!(last[0] == [line.repeat(400), lab::flood(2 << 20)].concat(), "the whole is not what was written");
+    assert!(last[0] == [line.repeat(400), host::flood(2 << 20)].concat(), "the whole is not what was written");
     for streams in &seen {
         for (part, whole) in streams.iter().zip(last) {
             assert!(whole.starts_with(part), "a reading of {} bytes is not a prefix", part.len());
@@ -364,12 +364,12 @@ fn a_concurrent_reader_sees_a_prefix_of_the_recording() {
 #[test]
 fn a_reader_that_comes_late_or_reads_slowly_loses_nothing() {
     const BYTES: usize = 3 << 20;
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.capture(&[], &steps("flood stdout 3M err done exit 7"));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
     // The host finishes before any output of capture is read.
     assert_eq!(lab.record(1).exit_code, Some(7));
-    assert!(lab.evidence("stdout.1.log") == lab::flood(BYTES), "the evidence does not wait for readers");
+    assert!(lab.evidence("stdout.1.log") == host::flood(BYTES), "the evidence does not wait for readers");
     let mut stdout = child.stdout.take().expect("a pipe");
     let mut shown = Vec::new();
     let mut buffer = vec![0; 300_000];
@@ -382,22 +382,22 @@ fn a_reader_that_comes_late_or_reads_slowly_loses_nothing() {
         sleep(Duration::from_millis(5));
     }
     let output = child.wait_with_output().expect("its end");
-    assert_eq!((output.status.code(), lab::text(&output.stderr)), (Some(7), "done".to_owned()));
-    assert!(shown == lab::flood(BYTES), "what was shown is not what was written");
+    assert_eq!((output.status.code(), host::text(&output.stderr)), (Some(7), "done".to_owned()));
+    assert!(shown == host::flood(BYTES), "what was shown is not what was written");
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_reader_that_leaves_takes_nothing_along() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.capture(&[], &steps(r"flood stdout 1M err after\n flood stdout 1M exit 7"));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
     let mut first = [0; 10];
     child.stdout.take().expect("a pipe").read_exact(&mut first).expect("ten bytes");
     let output = child.wait_with_output().expect("its end");
-    assert_eq!(output.status.code(), Some(7), "{}", lab::text(&output.stderr));
-    assert_eq!(lab::text(&output.stderr), "after\n", "stderr is still read");
-    assert!(lab.evidence("stdout.1.log") == lab::flood(1 << 20).repeat(2), "the evidence is not whole");
+    assert_eq!(output.status.code(), Some(7), "{}", host::text(&output.stderr));
+    assert_eq!(host::text(&output.stderr), "after\n", "stderr is still read");
+    assert!(lab.evidence("stdout.1.log") == host::flood(1 << 20).repeat(2), "the evidence is not whole");
     lab.assert_no_process_is_left();
 }
 
@@ -405,7 +405,7 @@ fn a_reader_that_leaves_takes_nothing_along() {
 #[test]
 fn an_output_that_does_not_block_gets_everything() {
     const BYTES: usize = 2 << 20;
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let (mut ours, theirs) = UnixStream::pair().expect("a socket");
     theirs.set_nonblocking(true).expect("set");
     let mut command = lab.capture(&[], &steps("flood stdout 2M exit 7"));
@@ -416,13 +416,13 @@ fn an_output_that_does_not_block_gets_everything() {
     let mut shown = Vec::new();
     ours.read_to_end(&mut shown).expect("readable");
     assert_eq!(child.wait().expect("its end").code(), Some(7));
-    assert!(shown == lab::flood(BYTES), "{} of {BYTES} bytes were shown", shown.len());
+    assert!(shown == host::flood(BYTES), "{} of {BYTES} bytes were shown", shown.len());
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_capture_without_any_stream_of_its_own_records_all_the_same() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let capture = lab.capture(&[], &steps(r"out a\n err b\n exit 7"));
     let mut shell = Command::new("sh");
     shell.arg("-c").arg("exec \"$@\" <&- >&- 2>&-").arg("sh").arg(capture.get_program()).args(capture.get_args());
@@ -447,7 +447,7 @@ const FILES: &[&str] = &[
     "stdout.1.log",
 ];
 
-fn check_modes(lab: &Lab) {
+fn check_modes(lab: &HostLab) {
     let mode = |path: &std::path::Path| fs::symlink_metadata(path).expect("there").permissions().mode() & 0o7777;
     assert_eq!(mode(&lab.audit()), 0o700);
     for name in lab.left() {
@@ -458,7 +458,7 @@ fn check_modes(lab: &Lab) {
 
 #[test]
 fn every_file_of_an_attempt_is_there_and_for_its_owner_alone() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("text.txt", "one\n");
     let words = steps(r"out a\n tty b\n file text.txt two\n pid main.pid wait-file go");
     let mut child = spawn(&mut lab.capture(&["--wiring", "split_pty"], &words));
@@ -479,7 +479,7 @@ fn every_file_of_an_attempt_is_there_and_for_its_owner_alone() {
 
 #[test]
 fn sizes_and_hashes_are_those_of_the_files() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     fs::write(lab.path("input"), "given\n").expect("a file");
     let input = lab.path("input").into_os_string().into_string().expect("UTF-8");
     let options = ["--stdin", &input, "--env", "KEY=open-sesame-1", "--secret", "KEY", "--wiring", "split_pty"];
@@ -520,7 +520,7 @@ fn sizes_and_hashes_are_those_of_the_files() {
 /// What `normalize` makes of a folder, without what names the run.
 fn verdict(dir: &std::path::Path, options: &[&str]) -> Vec<Value> {
     let output = output(Command::new(SKILLRUN).arg("normalize").arg(dir).args(options));
-    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    assert!(output.status.success(), "{}", host::text(&output.stderr));
     let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let fields = "profile session_id turn_state completion run_status rule marker output messages prompt tool_calls usage \
         coverage warnings parse_confidence";
@@ -549,7 +549,7 @@ fn what_was_captured_is_judged_like_the_recording_it_came_from() {
             serde_json::from_slice(&fs::read(recorded.join(".audit/meta.1.json")).expect("a meta file")).expect("JSON");
         let engine = meta["engine"].as_str().expect("an engine").to_owned();
         let mode = meta["execution_mode"].as_str().unwrap_or("auto").to_owned();
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut command = lab.bare_capture(&["--engine", &engine]);
         let script = "cat \"$1/stdout.1.log\"; cat \"$1/stderr.1.log\" >&2; exit \"$2\"";
         command.args(["sh", "-c", script, "sh"]).arg(recorded.join(".audit")).arg(meta["exit_code"].to_string());
@@ -566,9 +566,9 @@ fn what_was_captured_is_judged_like_the_recording_it_came_from() {
 fn the_verdict_does_not_depend_on_how_the_bytes_came() {
     let recorded = testkit::paths::workspace().join("testkit/corpus/codex-tool-then-done");
     let stream = fs::read(recorded.join(".audit/stdout.1.log")).expect("a stream");
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.bare_capture(&["--engine", "codex", "--stdin", "pipe"]);
-    command.args(lab::engine(&["echo-stdin"])).stdin(Stdio::piped()).stdout(Stdio::null());
+    command.args(host::engine(&["echo-stdin"])).stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.spawn().expect("a process");
     let mut stdin = child.stdin.take().expect("a pipe");
     let mut written = 0;

@@ -7,17 +7,18 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Output;
 
+use lab::host::{self, HostLab};
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::{Value, json};
 use skillrun_model::EndedBy;
 
-use crate::capture::lab::{self, Lab};
+use crate::SKILLRUN;
 
-fn json_of(lab: &Lab, name: &str) -> Value {
+fn json_of(lab: &HostLab, name: &str) -> Value {
     serde_json::from_slice(&lab.evidence(name)).expect("JSON")
 }
 
-fn diff(lab: &Lab) -> Value {
+fn diff(lab: &HostLab) -> Value {
     json_of(lab, "fs-diff.1.json")
 }
 
@@ -32,22 +33,22 @@ fn summarized(diff: &Value) -> String {
     ["created", "modified", "deleted"].map(list).join("; ")
 }
 
-fn put(lab: &Lab, name: &str, text: &str) {
+fn put(lab: &HostLab, name: &str, text: &str) {
     let path = lab.workspace().join(name);
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     fs::write(path, text).expect("a file");
 }
 
-fn shell(lab: &Lab, options: &[&str], script: &str) -> Output {
-    let output = lab::output(lab.bare_capture(options).args(["sh", "-c", script]));
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+fn shell(lab: &HostLab, options: &[&str], script: &str) -> Output {
+    let output = host::output(lab.bare_capture(options).args(["sh", "-c", script]));
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
     output
 }
 
 #[test]
 fn created_modified_and_deleted_files_are_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     put(&lab, "same.txt", "same\n");
     put(&lab, "text.txt", "one\ntwo\nthree\n");
     put(&lab, "mode.sh", "echo\n");
@@ -92,7 +93,7 @@ fn created_modified_and_deleted_files_are_reported() {
 
 #[test]
 fn links_are_reported_and_never_followed() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let outside = lab.path("outside");
     fs::create_dir(&outside).expect("a folder");
     fs::write(outside.join("secret.txt"), "not ours\n").expect("a file");
@@ -107,7 +108,7 @@ fn links_are_reported_and_never_followed() {
     assert_eq!(diff["created"][0]["target"], "/etc/passwd");
     let turned = &diff["modified"][0];
     assert_eq!((&turned["before"]["target"], &turned["after"]["target"]), (&json!("nowhere"), &json!("elsewhere")));
-    let listing = lab::text(&lab.evidence("fs-after.1.json"));
+    let listing = host::text(&lab.evidence("fs-after.1.json"));
     assert!(!listing.contains("secret.txt"), "{listing}");
     assert!(listing.contains("\"path\":\"to-outside\",\"kind\":\"symlink\""), "{listing}");
 }
@@ -115,7 +116,7 @@ fn links_are_reported_and_never_followed() {
 /// Opening a pipe without a writer would never return.
 #[test]
 fn pipes_and_sockets_are_named_and_not_opened() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let fifo = |path: &Path| {
         rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
     };
@@ -127,12 +128,12 @@ fn pipes_and_sockets_are_named_and_not_opened() {
     assert_eq!(summarized(&diff), "created: file made.pipe; modified: ; deleted: before.sock");
     assert_eq!(diff["created"][1]["kind"], "pipe");
     assert_eq!(diff["deleted"][0]["kind"], "socket");
-    assert!(lab::text(&lab.evidence("fs-after.1.json")).contains("\"path\":\"before.pipe\",\"kind\":\"pipe\""));
+    assert!(host::text(&lab.evidence("fs-after.1.json")).contains("\"path\":\"before.pipe\",\"kind\":\"pipe\""));
 }
 
 #[test]
 fn housekeeping_and_what_the_user_names_are_left_out() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     put(&lab, ".git/HEAD", "ref: refs/heads/main\n");
     put(&lab, "node_modules/a/index.js", "1\n");
     let script = "echo x >> .git/HEAD && mkdir -p .codex .gemini .opencode .claude .qwen .iflow .agents deep/.claude deep/.git &&
@@ -142,7 +143,7 @@ fn housekeeping_and_what_the_user_names_are_left_out() {
     shell(&lab, &["--ignore", "node_modules/", "--ignore", "*.log", "--ignore", "!keep.log"], script);
     let expected = "created: .gitignore answer.txt deep deep/.claude deep/.claude/file keep.log; modified: ; deleted: ";
     assert_eq!(summarized(&diff(&lab)), expected);
-    let listings = ["fs-before.1.json", "fs-after.1.json"].map(|name| lab::text(&lab.evidence(name))).concat();
+    let listings = ["fs-before.1.json", "fs-after.1.json"].map(|name| host::text(&lab.evidence(name))).concat();
     for hidden in ["HEAD", "node_modules", "debug.log", ".codex", ".audit"] {
         assert!(!listings.contains(hidden), "{hidden} is listed");
     }
@@ -150,17 +151,17 @@ fn housekeeping_and_what_the_user_names_are_left_out() {
 
 #[test]
 fn a_rule_that_is_none_is_refused_before_anything_begins() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&["--ignore", "a{b"], &["out", "never\n"]);
     assert_eq!(output.status.code(), Some(125));
-    assert_eq!(lab::text(&output.stdout), "");
-    assert!(lab::text(&output.stderr).contains("a{b"), "{}", lab::text(&output.stderr));
+    assert_eq!(host::text(&output.stdout), "");
+    assert!(host::text(&output.stderr).contains("a{b"), "{}", host::text(&output.stderr));
     assert!(!lab.audit().join("claim.1").exists());
 }
 
 #[test]
 fn without_snapshots_there_are_no_files_of_them() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     put(&lab, "text.txt", "one\n");
     shell(&lab, &["--no-snapshot"], "echo two > text.txt");
     let names = fs::read_dir(lab.audit()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
@@ -172,31 +173,31 @@ fn without_snapshots_there_are_no_files_of_them() {
 
 #[test]
 fn a_recording_in_the_workspace_is_not_a_change() {
-    let lab = Lab::new();
-    let mut command = std::process::Command::new(lab::SKILLRUN);
+    let lab = HostLab::new();
+    let mut command = std::process::Command::new(SKILLRUN);
     command.arg("capture").current_dir(lab.workspace()).args(["--", "sh", "-c", "echo x > made.txt; ls -a"]);
-    let output = lab::output(&mut command);
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
-    assert!(lab::text(&output.stdout).contains(".audit"), "it is there, where the engine works");
+    let output = host::output(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
+    assert!(host::text(&output.stdout).contains(".audit"), "it is there, where the engine works");
     let audit = lab.workspace().join(".audit");
-    let read = |name: &str| lab::text(&fs::read(audit.join(name)).expect(name));
+    let read = |name: &str| host::text(&fs::read(audit.join(name)).expect(name));
     let diff: Value = serde_json::from_str(&read("fs-diff.1.json")).expect("JSON");
     assert_eq!(summarized(&diff), "created: made.txt; modified: ; deleted: ");
     assert!(!read("fs-after.1.json").contains(".audit"));
     // The next attempt begins where this one ended.
-    let output = lab::output(&mut command);
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    let output = host::output(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     let diff: Value = serde_json::from_str(&read("fs-diff.2.json")).expect("JSON");
     assert_eq!(summarized(&diff), "created: ; modified: ; deleted: ", "the same content is not a change");
 }
 
 #[test]
 fn a_text_that_holds_a_secret_is_masked_in_the_diff() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     put(&lab, "config.txt", "key = hunter2-hunter2\n");
     let options = ["--secret", "KEY", "--env", "KEY=hunter2-hunter2"];
     shell(&lab, &options, "echo \"other = $KEY\" >> config.txt && echo $KEY > made.txt");
-    let text = lab::text(&lab.evidence("fs-diff.1.json"));
+    let text = host::text(&lab.evidence("fs-diff.1.json"));
     assert!(!text.contains("hunter2"), "{text}");
     let expected = "@@ -1 +1,2 @@\n key = ***************\n+other = ***************\n";
     assert_eq!(diff(&lab)["modified"][0]["diff"], expected);
@@ -205,7 +206,7 @@ fn a_text_that_holds_a_secret_is_masked_in_the_diff() {
 /// What is left running changes files to the last moment, and that is seen too.
 #[test]
 fn the_second_snapshot_is_taken_after_the_last_process() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = [
         "daemon",
         "[",
@@ -227,7 +228,7 @@ fn the_second_snapshot_is_taken_after_the_last_process() {
         "0",
     ];
     let output = lab.run(&[], &steps);
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
     let diff = diff(&lab);

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lab::eventually;
+use lab::host::{self, FIRST, HostLab, LONG, at_once, hang_up, input, receive_ended, send, spawn};
 use serde_json::Value;
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::plan::{HostPlan, Limits, StdinPlan};
@@ -11,8 +13,6 @@ use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice};
 use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_evidence::OsText;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, Stream};
-
-use crate::capture::lab::{self, FIRST, LONG, Lab, at_once, eventually, hang_up, input, receive_ended, send, spawn};
 
 const SHORT: Duration = Duration::from_millis(400);
 
@@ -23,15 +23,15 @@ fn millis(millis: u64) -> Duration {
 type Change = fn(&mut Limits);
 
 /// A plan with other limits than usual.
-fn limited(lab: &Lab, steps: &[&str], limit: impl FnOnce(&mut Limits)) -> HostPlan {
+fn limited(lab: &HostLab, steps: &[&str], limit: impl FnOnce(&mut Limits)) -> HostPlan {
     let mut plan = lab.plan(steps);
     limit(&mut plan.limits);
     plan
 }
 
 /// The index of the attempt, line by line.
-fn index(lab: &Lab) -> Vec<Value> {
-    let index = lab::text(&lab.evidence("chunks.1.jsonl"));
+fn index(lab: &HostLab) -> Vec<Value> {
+    let index = host::text(&lab.evidence("chunks.1.jsonl"));
     index.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -40,7 +40,7 @@ fn t_ns(line: &Value) -> u64 {
 }
 
 /// The one act in the index, and the moment of the last byte before it.
-fn act(lab: &Lab) -> (String, Duration, Duration) {
+fn act(lab: &HostLab) -> (String, Duration, Duration) {
     let index = index(lab);
     let acts: Vec<_> = index.iter().filter(|line| line.get("act").is_some()).collect();
     let [act] = acts[..] else { panic!("{acts:?}") };
@@ -50,17 +50,17 @@ fn act(lab: &Lab) -> (String, Duration, Duration) {
 }
 
 /// What `normalize` says of the only attempt.
-fn verdict(lab: &Lab, options: &[&str]) -> Value {
+fn verdict(lab: &HostLab, options: &[&str]) -> Value {
     let output = lab.normalize(options);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", lab::text(&output.stderr)))
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", host::text(&output.stderr)))
 }
 
 #[test]
 fn a_process_that_takes_too_long_is_ended() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&["--timeout", "0.4", "--engine", "codex"], &["drip", "stdout", "1M", "2"]);
-    assert_eq!(output.status.code(), Some(124), "{}", lab::text(&output.stderr));
-    assert!(lab::text(&output.stderr).contains("longer than --timeout and was"), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(124), "{}", host::text(&output.stderr));
+    assert!(host::text(&output.stderr).contains("longer than --timeout and was"), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.signal.as_deref()), (Some(EndedBy::HardTimeout), Some("SIGINT")));
@@ -75,10 +75,10 @@ fn a_process_that_takes_too_long_is_ended() {
 
 #[test]
 fn silence_ends_a_process() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(&["--stall", "0.4", "--engine", "codex"], &["err", "thinking\n", "forever"]);
-    assert_eq!(output.status.code(), Some(124), "{}", lab::text(&output.stderr));
-    assert!(lab::text(&output.stderr).contains("longer than --stall and was"), "{}", lab::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(124), "{}", host::text(&output.stderr));
+    assert!(host::text(&output.stderr).contains("longer than --stall and was"), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Stall));
     let (why, at, last) = act(&lab);
@@ -96,7 +96,7 @@ fn a_drip_keeps_a_process_alive() {
     // Twice as long as silence may be, and never silent.
     let steps = ["drip", "stdout", "30", "35", "drip", "stderr", "30", "35"];
     for _ in 0..10 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&limited(&lab, &steps, |limits| limits.stall = STALL));
         let ended_by = receive_ended(&mut owner);
         lab.assert_no_process_is_left();
@@ -114,7 +114,7 @@ fn a_drip_keeps_a_process_alive() {
 }
 
 /// `sh` that writes what an engine wrote once, and does not exit.
-fn recorded_engine(lab: &Lab, recording: &str) -> HostPlan {
+fn recorded_engine(lab: &HostLab, recording: &str) -> HostPlan {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testkit/corpus");
     let stdout = corpus.join(recording).join(".audit/stdout.1.log");
     let mut plan = lab.plan(&[]);
@@ -129,7 +129,7 @@ fn recorded_engine(lab: &Lab, recording: &str) -> HostPlan {
 #[test]
 fn a_process_may_linger_after_its_turn_without_harm() {
     for linger in [None, Some(SHORT)] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut plan = recorded_engine(&lab, "codex-tool-then-done");
         plan.limits.linger = if linger.is_none() { SHORT } else { LONG };
         let mut owner = lab.start(&plan);
@@ -153,7 +153,7 @@ fn a_process_may_linger_after_its_turn_without_harm() {
 fn a_continued_turn_is_not_ended() {
     const LINGER: Duration = Duration::from_secs(1);
     for _ in 0..20 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&lab.plan(&["out", "done?\n", "wait-file", "go", "out", "done\n"]));
         lab.await_stdout(1, "done?\n");
         let begin = Instant::now();
@@ -167,7 +167,7 @@ fn a_continued_turn_is_not_ended() {
         lab.put("go", "");
         assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
         assert_eq!(lab.record(1).exit_code, Some(0));
-        assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"done?\ndone\n");
+        assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"done?\ndone\n");
         return;
     }
     panic!("this machine is too slow to show anything");
@@ -182,8 +182,8 @@ fn deadlines_hold_without_an_owner() {
         (EndedBy::Linger, |limits| limits.linger = SHORT),
     ];
     for (why, limit) in cases {
-        let lab = Lab::new();
-        lab::start_host(&limited(&lab, &steps, limit));
+        let lab = HostLab::new();
+        host::start_host(&limited(&lab, &steps, limit));
         if why == EndedBy::Linger {
             let mut owner = lab.attach(FIRST);
             send(&mut owner, HostRequest::TurnOver { linger: None });
@@ -197,7 +197,7 @@ fn deadlines_hold_without_an_owner() {
 
 #[test]
 fn deadlines_hold_when_the_starter_was_killed() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let options = ["--no-snapshot", "--stall", "1"];
     let mut starter = spawn(&mut lab.capture(&options, &["out", "begun\n", "file", "begun", "x", "forever"]));
     lab.await_file("begun");
@@ -223,9 +223,9 @@ fn has_heard(owner: &mut HostConnection) -> bool {
 }
 
 /// An attempt that waits for a person before its deadline.
-fn waiting(limit: Duration, steps: &[&str], limits: fn(&mut Limits, Duration)) -> (Lab, HostConnection) {
+fn waiting(limit: Duration, steps: &[&str], limits: fn(&mut Limits, Duration)) -> (HostLab, HostConnection) {
     for _ in 0..20 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let begin = Instant::now();
         let mut plan = limited(&lab, steps, |these| limits(these, limit));
         plan.stdin = StdinPlan::Pipe;
@@ -272,7 +272,7 @@ fn an_undecided_question_ends_the_process_after_its_deadline() {
     let grace = millis(300);
     let deadline = Some(millis(400));
     for stays in [true, false] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.wait_grace = grace));
         let begin = Instant::now();
         send(&mut owner, HostRequest::Wait { deadline });
@@ -290,7 +290,7 @@ fn an_undecided_question_ends_the_process_after_its_deadline() {
 fn without_an_owner_an_open_question_ends_the_process() {
     // A day in real life.
     let ownerless = millis(500);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.ownerless = ownerless));
     send(&mut owner, HostRequest::Wait { deadline: None });
     sleep(ownerless + millis(300));
@@ -306,7 +306,7 @@ fn without_an_owner_an_open_question_ends_the_process() {
 fn an_owner_that_comes_back_puts_the_end_off() {
     let ownerless = millis(700);
     for _ in 0..20 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.ownerless = ownerless));
         send(&mut owner, HostRequest::Wait { deadline: None });
         let begin = Instant::now();
@@ -330,7 +330,7 @@ fn an_owner_that_comes_back_puts_the_end_off() {
 
 #[test]
 fn the_index_has_the_act_after_everything_that_came_before_it() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = [
         "on",
         "SIGINT",

@@ -5,17 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use lab::host::{self, HostLab, error, output, said, steps};
 use serde_json::Value;
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, Code, EndedBy};
 
-use crate::capture::lab::{self, Lab, error, output, said, steps};
-
 /// Runs a capture whose folder for the recording lies on a disk of its own. What is on it at the end is found in
-/// [`Lab::out`] afterwards. None, with the reason printed, where mounting is not allowed.
-fn on_small_disk(lab: &Lab, mount_options: &str, before: &str, capture: &Command) -> Option<Output> {
+/// [`HostLab::out`] afterwards. None, with the reason printed, where mounting is not allowed.
+fn on_small_disk(lab: &HostLab, mount_options: &str, before: &str, capture: &Command) -> Option<Output> {
     // Mounting is tried first, so that a later failure is a failure of the test.
-    lab::in_own_mounts("true", &Command::new("true"))?;
+    host::in_own_mounts("true", &Command::new("true"))?;
     fs::create_dir_all(lab.out()).expect("a folder");
     let kept = lab.path("kept");
     let script = format!(
@@ -31,7 +30,7 @@ fn on_small_disk(lab: &Lab, mount_options: &str, before: &str, capture: &Command
 }
 
 /// Sees that the attempt ended because the disk was full, and that everything the record says is true.
-fn check_record(lab: &Lab, output: &Output) -> HostRecord {
+fn check_record(lab: &HostLab, output: &Output) -> HostRecord {
     assert_eq!(output.status.code(), Some(125), "{:?}", said(output));
     let sentence = "the evidence could not be written (No space left on device (os error 28))";
     assert_eq!(error(output), sentence);
@@ -55,7 +54,7 @@ fn check_record(lab: &Lab, output: &Output) -> HostRecord {
     }
     let recorded = ["stdout.1.log", "stderr.1.log", "stdin.1.log", "chunks.1.jsonl", "redact.1.jsonl"];
     assert!(recorded.iter().all(|name| record.hashes.contains_key(*name)), "{:?}", record.hashes);
-    let streams = lab::read_back(&lab.out(), 1);
+    let streams = host::read_back(&lab.out(), 1);
     assert_eq!([streams[0].len() as u64, streams[1].len() as u64], reached, "nothing is in a file without a record");
     for name in lab.left() {
         let is_of_no_use = [".tmp", ".pack", ".sock", "reserve.1"].iter().any(|end| name.ends_with(end));
@@ -70,12 +69,12 @@ fn check_record(lab: &Lab, output: &Output) -> HostRecord {
 #[test]
 fn a_disk_that_fills_up_in_mid_stream_keeps_what_was_recorded() {
     for wiring in ["pipes", "one_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let capture = lab.capture(&["--wiring", wiring], &steps("ignore SIGTERM flood stdout 8M forever"));
         let Some(output) = on_small_disk(&lab, "size=1m", "", &capture) else { return };
         let record = check_record(&lab, &output);
         let kept = lab.evidence("stdout.1.log");
-        assert!(kept == lab::flood(kept.len()), "{wiring}: what was kept is not the beginning of what was written");
+        assert!(kept == host::flood(kept.len()), "{wiring}: what was kept is not the beginning of what was written");
         assert!(kept.len() > 500_000, "{wiring}: {} bytes were kept", kept.len());
         assert!(output.stdout == kept, "{wiring}: what was shown is not what was kept");
         assert!(record.capture.discarded > 0, "{wiring}");
@@ -91,17 +90,17 @@ fn it_does_not_matter_where_the_last_byte_falls() {
     let secret = ["--env", "KEY=open-sesame-1", "--secret", "KEY", "--no-snapshot"];
     let words = r"repeat 60000 [ out key:\x20open-sesame-1\n err x\n ] forever";
     for kilobytes in [300, 308, 320, 332] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let capture = lab.capture(&secret, &steps(words));
         let Some(output) = on_small_disk(&lab, &format!("size={kilobytes}k"), "", &capture) else { return };
         check_record(&lab, &output);
-        let kept = lab::text(&lab.evidence("stdout.1.log"));
+        let kept = host::text(&lab.evidence("stdout.1.log"));
         let whole = "key: open-sesame-1\n".repeat(kept.len() / 19 + 1);
         assert!(whole.starts_with(&kept), "{kilobytes}: what was kept is not what was written");
         let masked = "key: *************\n".repeat(kept.len() / 19 + 1);
-        let read = lab::text(&lab::read_back(&lab.out(), 1)[0]);
+        let read = host::text(&host::read_back(&lab.out(), 1)[0]);
         assert!(!read.contains("open-sesame"), "{kilobytes}: a secret is read");
-        assert!(!lab::text(&output.stdout).contains("open-sesame"), "{kilobytes}: a secret was shown");
+        assert!(!host::text(&output.stdout).contains("open-sesame"), "{kilobytes}: a secret was shown");
         assert!(masked.starts_with(&read[..read.len().saturating_sub(19)]), "{kilobytes}: not masked as it should be");
     }
 }
@@ -109,7 +108,7 @@ fn it_does_not_matter_where_the_last_byte_falls() {
 /// The space kept for the record was released while the engine was alive, and the engine used it.
 #[test]
 fn an_engine_cannot_use_the_space_kept_for_the_record() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let script = "while :; do cat /dev/zero; done >> fill 2>/dev/null & yes";
     let mut capture = lab.placeless_capture();
     capture.arg("--workspace").arg(lab.out()).arg("--out").arg(lab.out()).args(["--", "sh", "-c", script]);
@@ -120,7 +119,7 @@ fn an_engine_cannot_use_the_space_kept_for_the_record() {
 
 #[test]
 fn a_large_workspace_leaves_room_for_the_record() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     for number in 0..3_000 {
         lab.put(&format!("a file with a name that is not short {number}"), "");
     }
@@ -135,7 +134,7 @@ fn a_large_workspace_leaves_room_for_the_record() {
 /// The listing after the attempt took the room that was kept for the record, when it was just of that size.
 #[test]
 fn a_listing_of_any_size_leaves_room_for_the_record() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let name = "x".repeat(200);
     let (mut count, mut given_up) = (0, 0);
     for more in [590, 20, 10, 5, 5, 5, 15] {
@@ -155,7 +154,7 @@ fn a_listing_of_any_size_leaves_room_for_the_record() {
 }
 
 /// What of an attempt is there: nothing, or a claim and a record.
-fn check_all_or_nothing(lab: &Lab, output: &Output, what: &str) {
+fn check_all_or_nothing(lab: &HostLab, output: &Output, what: &str) {
     let code = output.status.code();
     assert!(code == Some(125) || code == Some(0), "{what}: {code:?} {:?}", said(output));
     let audit: &Path = &lab.audit();
@@ -174,7 +173,7 @@ fn check_all_or_nothing(lab: &Lab, output: &Output, what: &str) {
 
 #[test]
 fn a_disk_full_from_the_start_is_reported_at_once() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let capture = lab.capture(&[], &steps("file made.txt x"));
     let fill = "mkdir -m 700 \"$OUT/.audit\"; cat /dev/zero > \"$OUT/fill\" 2>/dev/null";
     let Some(output) = on_small_disk(&lab, "size=64k", fill, &capture) else { return };
@@ -189,13 +188,13 @@ fn a_disk_full_from_the_start_is_reported_at_once() {
 #[test]
 fn a_full_disk_is_reported_in_one_sentence() {
     for files in 2..22 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let capture = lab.capture(&["--wiring", "split_pty"], &steps(r"out a\n tty b\n"));
         let Some(output) = on_small_disk(&lab, &format!("size=2m,nr_inodes={files}"), "", &capture) else { return };
         check_all_or_nothing(&lab, &output, &format!("{files} files"));
     }
     for pages in [1, 2, 8, 64, 65, 66, 67, 68, 70] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         lab.put("text.txt", "some text\n");
         let capture = lab.capture(&[], &steps(r"out a\n err b\n file text.txt other\n"));
         let Some(output) = on_small_disk(&lab, &format!("size={}k", pages * 4), "", &capture) else { return };
@@ -205,12 +204,12 @@ fn a_full_disk_is_reported_in_one_sentence() {
 
 #[test]
 fn what_comes_through_a_terminal_of_its_own_counts_as_well() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let capture = lab.capture(&["--wiring", "split_pty"], &steps("flood tty 8M forever"));
     let Some(output) = on_small_disk(&lab, "size=1m", "", &capture) else { return };
     assert_eq!(output.status.code(), Some(125));
     let kept = lab.evidence("pty-output.1.log");
-    assert!(kept == lab::flood(kept.len()) && kept.len() as u64 == lab.record(1).bytes.pty, "not what was written");
+    assert!(kept == host::flood(kept.len()) && kept.len() as u64 == lab.record(1).bytes.pty, "not what was written");
     let meta: Value = lab.meta(1);
     assert_eq!(meta["error"]["code"], "HOST_ERROR");
     lab.assert_no_process_is_left();

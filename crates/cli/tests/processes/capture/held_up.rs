@@ -4,10 +4,10 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use lab::host::{self, HostLab, spawn};
+use lab::{is_gone, signal};
 use skillrun_collect::plan::{HostPlan, Limits};
 use skillrun_model::{EndedBy, Stream};
-
-use crate::capture::lab::{self, Lab, kill, spawn};
 
 fn limits(hard: u64, stall: u64) -> Limits {
     Limits { hard: Duration::from_secs(hard), stall: Duration::from_secs(stall), ..Limits::default() }
@@ -15,26 +15,26 @@ fn limits(hard: u64, stall: u64) -> Limits {
 
 /// Stops the host, waits, and continues it.
 fn hold_up(pid: u32, time: Duration) {
-    kill(pid, "STOP");
+    signal(pid, "STOP");
     sleep(time);
-    kill(pid, "CONT");
+    signal(pid, "CONT");
 }
 
 #[test]
 fn a_process_done_while_the_host_was_stopped_is_not_timed_out() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let plan = HostPlan { limits: limits(2, 600), ..lab.plan(&["pid", "main.pid", "sleep", "300", "out", "done\n"]) };
     let owner = lab.start(&plan);
     lab.await_pid("main.pid");
     hold_up(owner.host_pid(), Duration::from_millis(2500));
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::Exited), Some(0)));
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"done\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"done\n");
 }
 
 #[test]
 fn output_during_a_stop_of_the_host_is_not_a_stall() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = ["pid", "main.pid", "drip", "stdout", "40", "50"];
     let plan = HostPlan { limits: limits(600, 1), ..lab.plan(&steps) };
     let owner = lab.start(&plan);
@@ -46,18 +46,18 @@ fn output_during_a_stop_of_the_host_is_not_a_stall() {
 
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_that_is_recorded() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let capture = lab.capture(&[], &["flood", "stdout", "4M", "forever"]);
     let mut command = Command::new("sh");
     // In units of 512 or 1024 bytes; less than four megabytes in both.
     command.arg("-c").arg("ulimit -f 1000; exec \"$@\"").arg("sh").arg(capture.get_program()).args(capture.get_args());
-    let output = lab::output(command.stdin(Stdio::null()));
-    assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
+    let output = host::output(command.stdin(Stdio::null()));
+    assert_eq!(output.status.code(), Some(125), "{}", host::text(&output.stderr));
     let record = lab.record(1);
     assert_eq!(record.ended_by, Some(EndedBy::HostError));
-    let kept = lab::read_back(&lab.out(), 1);
-    let kept = lab::of(&kept, Stream::Stdout);
-    assert!(!kept.is_empty() && *kept == lab::flood(kept.len()), "{} bytes", kept.len());
+    let kept = host::read_back(&lab.out(), 1);
+    let kept = host::of(&kept, Stream::Stdout);
+    assert!(!kept.is_empty() && *kept == host::flood(kept.len()), "{} bytes", kept.len());
     lab.assert_no_process_is_left();
 }
 
@@ -71,7 +71,7 @@ fn a_process_whose_first_thread_has_ended_is_ended_too() {
         eprintln!("skipped: it takes python3 and the number of a system call on x86_64");
         return;
     }
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.bare_capture(&["--timeout", "1", "--grace", "0.1"]);
     let capture = spawn(command.args(["python3", "-c", script]));
     let pid = lab.await_pid("main.pid");
@@ -81,6 +81,6 @@ fn a_process_whose_first_thread_has_ended_is_ended_too() {
     assert_eq!(record.ended_by, Some(EndedBy::HardTimeout));
     // By the host: the kernel ends it with the host in any case, but then its exit is not recorded.
     assert!(record.signal.is_some() && record.warnings.is_empty(), "{:?} {:?}", record.signal, record.warnings);
-    assert!(lab::is_gone(pid));
+    assert!(is_gone(pid));
     lab.assert_no_process_is_left();
 }

@@ -4,23 +4,23 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lab::host::{self, FIRST, HostLab, LONG, hang_up, send};
+use lab::{eventually, is_gone, signal};
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::plan::{HostPlan, Limits, SnapshotPlan, StartWhen, StdinPlan};
 use skillrun_collect::protocol::{CloseReason, HostRequest, Notice, ProcessState};
 use skillrun_collect::{Attached, CollectError, HostConnection, attach, withdraw};
 use skillrun_model::{EndedBy, Stream};
 
-use crate::capture::lab::{self, FIRST, LONG, Lab, eventually, hang_up, is_gone, kill, send};
-
 const WORK: &[&str] = &["pid", "main.pid", "out", "hello\n", "exit", "7"];
 
 /// A plan whose process waits, and whose workspace is listed.
-fn held(lab: &Lab, within: Duration, steps: &[&str]) -> HostPlan {
+fn held(lab: &HostLab, within: Duration, steps: &[&str]) -> HostPlan {
     let snapshot = SnapshotPlan::On { ignore: Vec::new() };
     HostPlan { start: StartWhen::Told { within }, snapshot, ..lab.plan(steps) }
 }
 
-fn assert_nothing_runs(lab: &Lab) {
+fn assert_nothing_runs(lab: &HostLab) {
     eventually("the listing", || lab.audit().join("fs-before.1.json").exists().then_some(()));
     sleep(Duration::from_millis(100));
     lab.assert_no_process_is_left();
@@ -29,21 +29,21 @@ fn assert_nothing_runs(lab: &Lab) {
 }
 
 /// It ran, once, and everything is as if it had never waited.
-fn assert_ran(lab: &Lab) {
+fn assert_ran(lab: &HostLab) {
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.ended_by), (Some(7), Some(EndedBy::Exited)));
     assert!(record.pid.is_some());
     assert_eq!(record.fs_diff.map(|diff| diff.created), Some(1), "the file with its process id");
-    let streams = lab::read_back(&lab.out(), 1);
-    assert_eq!(lab::of(&streams, Stream::Stdout), b"hello\n");
+    let streams = host::read_back(&lab.out(), 1);
+    assert_eq!(host::of(&streams, Stream::Stdout), b"hello\n");
     eventually("the end of the host", || is_gone(record.host_pid).then_some(()));
     lab.assert_no_process_is_left();
-    let undisturbed = Lab::new();
+    let undisturbed = HostLab::new();
     undisturbed.run(&[], WORK);
     assert_eq!(lab.left(), undisturbed.left());
 }
 
-fn assert_not_begun(lab: &Lab) {
+fn assert_not_begun(lab: &HostLab) {
     match attach(&lab.audit(), FIRST).expect("an answer") {
         Attached::NotBegun => {}
         other @ (Attached::Live(_) | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -57,14 +57,14 @@ fn assert_not_begun(lab: &Lab) {
 }
 
 /// Begins the same attempt once more, with a host of its own.
-fn assert_can_be_begun(lab: &Lab) {
+fn assert_can_be_begun(lab: &HostLab) {
     let mut owner = lab.start(&held(lab, LONG, WORK));
     send(&mut owner, HostRequest::Start);
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     assert_ran(lab);
 }
 
-fn refused(lab: &Lab) -> String {
+fn refused(lab: &HostLab) -> String {
     match withdraw(&lab.audit(), FIRST) {
         Err(CollectError::Refused(why)) => why,
         other => panic!("{other:?}"),
@@ -73,20 +73,20 @@ fn refused(lab: &Lab) -> String {
 
 #[test]
 fn nothing_runs_before_the_word() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&held(&lab, LONG, WORK));
     assert_eq!(owner.process(), ProcessState::Held);
     assert_nothing_runs(&lab);
     assert_eq!(refused(&lab), "the host of attempt 1 is alive");
     send(&mut owner, HostRequest::Start);
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     assert_ran(&lab);
     assert_eq!(refused(&lab), "attempt 1 was begun; its evidence is kept");
 }
 
 #[test]
 fn a_start_may_be_repeated_and_superfluous() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = ["pid", "main.pid", "wait-file", "go", "out", "hello\n", "exit", "7"];
     let mut owner = lab.start(&held(&lab, LONG, &steps));
     send(&mut owner, HostRequest::Start);
@@ -98,22 +98,22 @@ fn a_start_may_be_repeated_and_superfluous() {
     assert_eq!(owner.process(), ProcessState::Started);
     send(&mut owner, HostRequest::Start);
     fs::write(lab.workspace().join("go"), "x").expect("a file");
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.pid), (Some(7), Some(pid)));
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"hello\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"hello\n");
 
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&lab.plan(&["wait-file", "go", "out", "hello\n"]));
     assert_eq!(owner.process(), ProcessState::Started);
     send(&mut owner, HostRequest::Start);
     fs::write(lab.workspace().join("go"), "x").expect("a file");
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"hello\n");
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"hello\n");
 }
 
 /// None while the host has not noticed that its owner is gone.
-fn attach_live(lab: &Lab) -> Option<HostConnection> {
+fn attach_live(lab: &HostLab) -> Option<HostConnection> {
     match attach(&lab.audit(), FIRST) {
         Ok(Attached::Live(owner)) => Some(*owner),
         Err(CollectError::Owned) => None,
@@ -123,7 +123,7 @@ fn attach_live(lab: &Lab) -> Option<HostConnection> {
 
 #[test]
 fn an_owner_that_leaves_is_followed_by_one_that_says_it() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let owner = lab.start(&held(&lab, LONG, WORK));
     assert_nothing_runs(&lab);
     hang_up(owner);
@@ -131,43 +131,43 @@ fn an_owner_that_leaves_is_followed_by_one_that_says_it() {
     assert_eq!(owner.process(), ProcessState::Held);
     assert_nothing_runs(&lab);
     send(&mut owner, HostRequest::Start);
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     assert_ran(&lab);
 }
 
 #[test]
 fn a_word_said_while_the_workspace_is_listed_counts() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     for number in 0..3000 {
         fs::write(lab.workspace().join(format!("file-{number}")), number.to_string()).expect("a file");
     }
     let mut owner = lab.start(&held(&lab, LONG, WORK));
     send(&mut owner, HostRequest::Start);
     send(&mut owner, HostRequest::Detach);
-    lab::all_notices(&mut owner);
+    host::all_notices(&mut owner);
     assert_eq!(lab.record(1).fs_diff.map(|diff| diff.created), Some(1));
 }
 
 #[test]
 fn what_is_asked_for_before_the_word_is_done_after_it() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let plan = HostPlan { stdin: StdinPlan::Pipe, ..held(&lab, LONG, &["echo-stdin"]) };
     let mut owner = lab.start(&plan);
     send(&mut owner, HostRequest::Input { id: "1".to_owned(), text: Some("blue\n".to_owned()), hex: None });
     send(&mut owner, HostRequest::CloseStdin);
     assert_nothing_runs(&lab);
     send(&mut owner, HostRequest::Start);
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!((lab.evidence("stdin.1.log"), lab.evidence("stdout.1.log")), (b"blue\n".to_vec(), b"blue\n".to_vec()));
 }
 
 #[test]
 fn a_host_that_is_never_started_leaves_nothing() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&held(&lab, Duration::from_millis(300), WORK));
     // Attached or not: an owner that says nothing is as good as none.
     let begin = Instant::now();
-    let notices = lab::all_notices(&mut owner);
+    let notices = host::all_notices(&mut owner);
     assert!(begin.elapsed() < Duration::from_secs(10), "it took {:?}", begin.elapsed());
     assert!(
         matches!(notices.last(), Some(Notice::Closed { reason: CloseReason::Withdrawn, .. })),
@@ -188,9 +188,9 @@ fn a_late_start_starts_the_process_or_is_refused() {
     let within = Duration::from_millis(40);
     let mut started = 0;
     for round in 0..40u64 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let begin = Instant::now();
-        lab::start_host(&held(&lab, within, WORK));
+        host::start_host(&held(&lab, within, WORK));
         let Attached::Live(mut owner) = attach(&lab.audit(), FIRST).expect("an answer") else {
             assert_not_begun(&lab);
             continue;
@@ -221,24 +221,24 @@ fn a_late_start_starts_the_process_or_is_refused() {
 
 #[test]
 fn a_cancel_before_the_word_leaves_a_record_and_no_process() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&held(&lab, LONG, WORK));
     assert_nothing_runs(&lab);
     send(&mut owner, HostRequest::Cancel { ladder: None });
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Canceled);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Canceled);
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.error), (Some(EndedBy::Canceled), None));
     assert_eq!((record.pid, record.exit_code, record.signal), (None, None, None));
     assert!(!lab.workspace().join("main.pid").exists(), "the process has run");
-    assert_eq!(lab::read_back(&lab.out(), 1), <[Vec<u8>; 3]>::default());
+    assert_eq!(host::read_back(&lab.out(), 1), <[Vec<u8>; 3]>::default());
 }
 
 #[test]
 fn a_host_killed_before_the_word_can_be_withdrawn() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let owner = lab.start(&held(&lab, LONG, WORK));
     assert_nothing_runs(&lab);
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     // Some owners look first, and what they note is withdrawn too.
     match attach(&lab.audit(), FIRST).expect("an answer") {
@@ -253,7 +253,7 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
     assert_not_begun(&lab);
 
     let owner = lab.start(&held(&lab, LONG, WORK));
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     withdraw(&lab.audit(), FIRST).expect("withdrawn");
     assert_can_be_begun(&lab);
@@ -262,11 +262,11 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
 /// Evidence is never removed: a host that received the start request may have started.
 #[test]
 fn a_host_killed_after_the_word_cannot_be_withdrawn() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&held(&lab, LONG, &["out", "hello\n", "pid", "main.pid", "forever"]));
     send(&mut owner, HostRequest::Start);
     lab.await_pid("main.pid");
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     assert_eq!(refused(&lab), "attempt 1 was begun; its evidence is kept");
     assert!(lab.audit().join("claim.1").exists() && lab.audit().join("chunks.1.jsonl").exists());
@@ -274,23 +274,23 @@ fn a_host_killed_after_the_word_cannot_be_withdrawn() {
 
 #[test]
 fn a_host_ended_before_its_start_withdraws() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&held(&lab, LONG, WORK));
     assert_nothing_runs(&lab);
-    kill(owner.host_pid(), "TERM");
-    lab::all_notices(&mut owner);
+    signal(owner.host_pid(), "TERM");
+    host::all_notices(&mut owner);
     assert_not_begun(&lab);
 }
 
 #[test]
 fn deadlines_count_from_the_word() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let limit = Duration::from_secs(2);
     let limits = Limits { hard: limit, stall: limit, ..Limits::default() };
     let mut owner = lab.start(&HostPlan { limits, ..held(&lab, LONG, &["sleep", "100", "out", "done\n"]) });
     sleep(limit + Duration::from_millis(300));
     send(&mut owner, HostRequest::Start);
-    assert_eq!(lab::receive_ended(&mut owner), EndedBy::Exited);
+    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     let first = lab.index(1)[0]["t_ns"].as_u64().expect("a time");
     assert!(first < 2_000_000_000, "its time begins before the word: {first} {record:?}");

@@ -4,10 +4,10 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lab::host::{self, FIRST, HostLab, spawn};
+use lab::{eventually, is_gone, signal};
 use skillrun_collect::{Attached, attach};
 use skillrun_model::{EndedBy, Stream};
-
-use crate::capture::lab::{self, FIRST, Lab, eventually, kill, spawn};
 
 /// How often; `make kills` asks for more.
 fn rounds() -> u32 {
@@ -55,7 +55,7 @@ const WORK: &[&str] = &[
 ];
 
 /// Names of what is in `.audit`.
-fn files(lab: &Lab) -> Vec<String> {
+fn files(lab: &HostLab) -> Vec<String> {
     let entries = fs::read_dir(lab.audit()).expect("a folder");
     let mut names: Vec<_> =
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
@@ -65,15 +65,15 @@ fn files(lab: &Lab) -> Vec<String> {
 
 #[test]
 fn an_attempt_is_complete_whenever_its_starter_is_killed() {
-    let undisturbed = Lab::new();
+    let undisturbed = HostLab::new();
     assert_eq!(undisturbed.run(&[], WORK).status.code(), Some(7));
-    let expected = lab::read_back(&undisturbed.out(), 1);
+    let expected = host::read_back(&undisturbed.out(), 1);
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").subsec_nanos();
     eprintln!("seed {seed}");
     let mut dice = Dice(u64::from(seed) | 1);
     let (mut begun, mut attached) = (0, 0);
     for round in 0..rounds() {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut starter = spawn(&mut lab.capture(&[], WORK));
         sleep(Duration::from_micros(dice.below(200_000)));
         starter.kill().expect("killed");
@@ -93,16 +93,16 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
             attached += 1;
             if round % 2 == 0 {
                 // A second owner that is not killed is notified of the end.
-                lab::all_notices(&mut owner);
+                host::all_notices(&mut owner);
             }
         }
         let record = lab.record(1);
         assert_eq!((record.exit_code, record.ended_by), (Some(7), Some(EndedBy::Exited)), "round {round}");
         let fs_diff = record.fs_diff.expect("a diff");
         assert_eq!((fs_diff.created, fs_diff.modified, fs_diff.deleted), (1, 0, 0), "round {round}");
-        assert!(lab::read_back(&lab.out(), 1) == expected, "round {round}: the bytes differ");
+        assert!(host::read_back(&lab.out(), 1) == expected, "round {round}: the bytes differ");
         eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
-        eventually("the end of the host", || lab::is_gone(record.host_pid).then_some(()));
+        eventually("the end of the host", || is_gone(record.host_pid).then_some(()));
         assert_eq!(files(&lab), files(&undisturbed), "round {round}");
     }
     eprintln!("{begun} of {} were begun, {attached} were attached to while they ran", rounds());
@@ -111,7 +111,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
 
 #[test]
 fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = [
         "flood",
         "stdout",
@@ -142,11 +142,11 @@ fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
         "forever",
     ];
     let mut owner = lab.start(&lab.plan(&steps));
-    lab::wait_for_stdout(&mut owner, 300 * 1024);
+    host::wait_for_stdout(&mut owner, 300 * 1024);
     lab.await_pid("main.pid");
     let before = lab.evidence("stdout.1.log");
-    kill(owner.host_pid(), "KILL");
-    eventually("the death of the host", || lab::is_gone(owner.host_pid()).then_some(()));
+    signal(owner.host_pid(), "KILL");
+    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     assert!(!lab.alive().is_empty(), "children in sessions of their own outlive the host");
     let begin = Instant::now();
     let survivors = match attach(&lab.audit(), FIRST).expect("an answer") {
@@ -157,23 +157,27 @@ fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
     lab.assert_no_process_is_left();
     assert!(survivors.len() >= 2, "{survivors:?}");
     assert_eq!(lab.evidence("stdout.1.log"), before);
-    let streams = lab::read_back(&lab.out(), 1);
-    assert_eq!(lab::of(&streams, Stream::Stdout), lab::flood(300 * 1024));
+    let streams = host::read_back(&lab.out(), 1);
+    assert_eq!(host::of(&streams, Stream::Stdout), host::flood(300 * 1024));
     assert_eq!(lab.meta(1)["ended_by"], "host_lost");
     assert!(!lab.audit().join("host.1.json").exists(), "only a host writes its record");
     let summary = lab.normalize(&["--engine", "codex"]);
-    assert!(lab::text(&summary.stdout).contains("\"reason_code\":\"ATTEMPT_LOST\""), "{}", lab::text(&summary.stdout));
+    assert!(
+        host::text(&summary.stdout).contains("\"reason_code\":\"ATTEMPT_LOST\""),
+        "{}",
+        host::text(&summary.stdout)
+    );
 }
 
 #[test]
 fn a_killed_host_does_not_stop_the_next_attempt() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
     lab.await_pid("main.pid");
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     drop(owner);
     // Its socket still exists, and no process listens on it.
     let output = lab.run(&[], &["out", "again\n"]);
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), "again\n".to_owned()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), "again\n".to_owned()));
     assert_eq!(lab.record(2).ended_by, Some(EndedBy::Exited));
 }

@@ -3,8 +3,6 @@
 //!
 //! `lab` is what the tests stand on; the other files are named after what they show.
 
-mod lab;
-
 mod bad_cases;
 mod before_exec;
 mod bytes;

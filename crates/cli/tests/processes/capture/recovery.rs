@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use lab::host::{self, FIRST, HostLab};
+use lab::{eventually, is_gone, signal};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use serde_json::Value;
 use skillrun_collect::plan::SnapshotPlan;
@@ -13,20 +15,20 @@ use skillrun_collect::{
 };
 use skillrun_model::EndedBy;
 
-use crate::capture::lab::{self, FIRST, Lab, eventually, is_gone, kill};
+use crate::SKILLRUN;
 
 /// A lab whose host was killed, and the claim it left.
-fn lost(steps: &[&str]) -> (Lab, Value) {
-    let lab = Lab::new();
+fn lost(steps: &[&str]) -> (HostLab, Value) {
+    let lab = HostLab::new();
     let owner = lab.start(&lab.plan(steps));
     lab.await_pid("main.pid");
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     let claim = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
     (lab, claim)
 }
 
-fn survivors(lab: &Lab) -> usize {
+fn survivors(lab: &HostLab) -> usize {
     match attach(&lab.audit(), FIRST).expect("an answer") {
         Attached::Lost { survivors } => survivors.len(),
         other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
@@ -73,7 +75,7 @@ fn a_forged_claim_removes_no_folder() {
 #[test]
 fn a_claim_that_cannot_be_read_is_a_host_that_is_gone() {
     for content in ["", "{\"run_id\":", "[]"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         lab.run(&[], &["out", "before\n"]);
         fs::remove_file(lab.audit().join("host.1.json")).expect("removed");
         fs::write(lab.audit().join("claim.1"), content).expect("written");
@@ -85,7 +87,7 @@ fn a_claim_that_cannot_be_read_is_a_host_that_is_gone() {
 
 #[test]
 fn a_host_killed_after_its_record_has_finished() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.run(&["--engine", "codex"], &["out", "hello\n", "exit", "3"]);
     let whole = lab.normalize(&[]);
     // What such a host leaves: the view from when the process started, or none.
@@ -94,9 +96,9 @@ fn a_host_killed_after_its_record_has_finished() {
         meta[field] = Value::Null;
     }
     fs::write(lab.audit().join("meta.1.json"), meta.to_string()).expect("written");
-    assert_eq!(lab::text(&lab.normalize(&[]).stdout), lab::text(&whole.stdout));
+    assert_eq!(host::text(&lab.normalize(&[]).stdout), host::text(&whole.stdout));
     fs::remove_file(lab.audit().join("meta.1.json")).expect("removed");
-    assert_eq!(lab::text(&lab.normalize(&[]).stdout), lab::text(&whole.stdout));
+    assert_eq!(host::text(&lab.normalize(&[]).stdout), host::text(&whole.stdout));
     match attach(&lab.audit(), FIRST).expect("an answer") {
         Attached::Ended(record) => assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited))),
         other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -105,16 +107,16 @@ fn a_host_killed_after_its_record_has_finished() {
 
 #[test]
 fn a_link_planted_in_the_folder_is_not_followed() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let victim = lab.path("victim");
     fs::write(&victim, "precious").expect("a file");
     // The workspace is the folder of the recording, so that the engine reaches it.
     let target = victim.to_str().expect("UTF-8");
-    let mut command = std::process::Command::new(lab::SKILLRUN);
+    let mut command = std::process::Command::new(SKILLRUN);
     command.arg("capture").arg("--workspace").arg(lab.workspace()).arg("--");
-    command.args(lab::engine(&["link", ".audit/host.1.json", target, "link", ".audit/fs-after.1.json", target]));
-    let output = lab::output(&mut command);
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    command.args(host::engine(&["link", ".audit/host.1.json", target, "link", ".audit/fs-after.1.json", target]));
+    let output = host::output(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     assert_eq!(fs::read_to_string(&victim).expect("the file"), "precious");
     let record = fs::symlink_metadata(lab.workspace().join(".audit/host.1.json")).expect("the record");
     assert!(record.file_type().is_file());
@@ -124,12 +126,12 @@ fn a_link_planted_in_the_folder_is_not_followed() {
 /// killing hosts).
 #[test]
 fn what_a_killed_host_would_have_removed_is_removed() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("text.txt", "some text\n");
     let snapshot = SnapshotPlan::On { ignore: Vec::new() };
     let owner = lab.start(&HostPlan { snapshot, ..lab.plan(&["pid", "main.pid", "forever"]) });
     lab.await_pid("main.pid");
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     assert!(lab.audit().join("blobs/text.1.pack").exists());
     let drafts = ["fs-after.1.json.tmp".to_owned(), format!("host.1.json.{}.tmp", owner.host_pid())];
@@ -146,7 +148,7 @@ fn what_a_killed_host_would_have_removed_is_removed() {
 
 #[test]
 fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.run(&[], &["out", "hello\n"]);
     let claim: Value = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
     let temporary = claim["temporary"].as_str().expect("a path");
@@ -159,11 +161,11 @@ fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
 /// forever to enter it.
 #[test]
 fn no_command_waits_for_a_stopped_host() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
     lab.await_pid("main.pid");
     assert_eq!(host_responds(&lab.audit()), HostResponse::Yes, "whichever owner is attached");
-    kill(owner.host_pid(), "STOP");
+    signal(owner.host_pid(), "STOP");
     let place = fs::File::open(lab.audit()).expect("a folder");
     let door = format!("/proc/self/fd/{}/host.sock", std::os::fd::AsRawFd::as_raw_fd(&place));
     let door = SocketAddrUnix::new(door.as_str()).expect("an address");

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
+use lab::eventually;
+use lab::host::{self, FIRST, HostLab, escaped, output, receive, receive_ended, said, steps};
 use serde_json::Value;
 use skillrun_collect::plan::{Variable, VariableKind};
 use skillrun_collect::protocol::{Notice, RecordedSizes};
 use skillrun_evidence::{Folder, Tail};
 use skillrun_model::{Code, EndedBy, Stream};
-
-use crate::capture::lab::{self, FIRST, Lab, escaped, eventually, output, receive, receive_ended, said, steps};
 
 const SECRET: &str = "sk-live-0123456789abcdef";
 const MASK: &str = "************************";
@@ -22,7 +22,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 /// Sees that a value stands in no file of `.audit` but what the engine wrote and was given.
-fn assert_only_in_logs(lab: &Lab, value: &str) {
+fn assert_only_in_logs(lab: &HostLab, value: &str) {
     let in_json = serde_json::to_string(value).expect("JSON");
     for name in lab.left().into_iter().filter(|name| !name.ends_with('/')) {
         let content = lab.evidence(&name);
@@ -32,7 +32,7 @@ fn assert_only_in_logs(lab: &Lab, value: &str) {
 }
 
 /// What a reader of the recording is given of a stream by now.
-fn read_now(lab: &Lab, stream: Stream) -> Option<String> {
+fn read_now(lab: &HostLab, stream: Stream) -> Option<String> {
     let mut feed = Folder::open(&lab.out()).ok()?.attempt(FIRST).expect("the attempt").feed().expect("its bytes");
     let mut read = Vec::new();
     while let Some(step) = feed.next_step().expect("a step") {
@@ -42,13 +42,13 @@ fn read_now(lab: &Lab, stream: Stream) -> Option<String> {
             read.extend_from_slice(bytes);
         }
     }
-    Some(lab::text(&read))
+    Some(host::text(&read))
 }
 
 #[test]
 fn half_a_secret_is_not_announced_before_the_other_half() {
     let (first, second) = SECRET.split_at(9);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = format!(r"out before:{first} err meanwhile\n wait-file go out {second}:after\n");
     let mut command = lab.capture(PASSED, &steps(&words));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -62,12 +62,12 @@ fn half_a_secret_is_not_announced_before_the_other_half() {
     assert_eq!(&shown, b"before:");
     lab.put("go", "");
     let output = child.wait_with_output().expect("its output");
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), format!("{MASK}:after\n")));
-    assert_eq!(lab::text(&output.stderr), "meanwhile\n");
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), format!("{MASK}:after\n")));
+    assert_eq!(host::text(&output.stderr), "meanwhile\n");
     assert_eq!(read_now(&lab, Stream::Stdout), Some(format!("before:{MASK}:after\n")));
-    assert_eq!(lab::text(&lab.evidence("stdout.1.log")), format!("before:{SECRET}:after\n"), "the truth is kept");
+    assert_eq!(host::text(&lab.evidence("stdout.1.log")), format!("before:{SECRET}:after\n"), "the truth is kept");
     assert!(lab.record(1).capture.reads >= 3, "two reads of stdout, one of stderr");
-    assert_eq!(lab::text(&lab.evidence("redact.1.jsonl")), "{\"stream\":\"stdout\",\"from\":7,\"to\":31}\n");
+    assert_eq!(host::text(&lab.evidence("redact.1.jsonl")), "{\"stream\":\"stdout\",\"from\":7,\"to\":31}\n");
     let of_stdout: Vec<_> = lab.index(1).into_iter().filter(|record| record["stream"] == "stdout").collect();
     assert_eq!((&of_stdout[0]["to"], &of_stdout[1]["from"]), (&7.into(), &7.into()), "{of_stdout:?}");
     assert_only_in_logs(&lab, SECRET);
@@ -77,7 +77,7 @@ fn half_a_secret_is_not_announced_before_the_other_half() {
 #[test]
 fn the_owner_receives_no_byte_that_may_be_a_secret() {
     let (first, second) = SECRET.split_at(20);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = format!(r"out before:{first} err x wait-file go out {second}:after");
     let mut plan = lab.plan(&steps(&words));
     plan.variables.push(Variable { name: "KEY".into(), value: SECRET.into(), kind: VariableKind::Secret });
@@ -108,10 +108,10 @@ fn codex_stream(text: &str) -> Vec<u8> {
     stream.replace("fake run finished", text).into_bytes()
 }
 
-fn normalized(lab: &Lab, format: &str) -> String {
+fn normalized(lab: &HostLab, format: &str) -> String {
     let output = lab.normalize(&["--engine", "codex", "--format", format]);
-    assert!(output.status.success(), "{format}: {}", lab::text(&output.stderr));
-    lab::text(&output.stdout)
+    assert!(output.status.success(), "{format}: {}", host::text(&output.stderr));
+    host::text(&output.stdout)
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_secret_over_two_reads_is_masked_in_every_view() {
     let stream = codex_stream(SECRET);
     let at = stream.windows(SECRET.len()).position(|window| window == SECRET.as_bytes()).expect("the secret") + 11;
     let (first, second) = stream.split_at(at);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = format!("out {} wait-file go out {}", escaped(first), escaped(second));
     let mut command = lab.capture(&[PASSED, &["--engine", "codex"]].concat(), &steps(&words));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -129,9 +129,9 @@ fn a_secret_over_two_reads_is_masked_in_every_view() {
     assert_eq!(shown.status.code(), Some(0));
     assert!(lab.record(1).capture.reads >= 2);
     assert!(lab.evidence("stdout.1.log") == stream, "the evidence is what was written");
-    let masked = lab::text(&stream).replace(SECRET, MASK);
-    assert_eq!(lab::text(&shown.stdout), masked);
-    assert_eq!(lab::text(&lab::read_back(&lab.out(), 1)[0]), masked);
+    let masked = host::text(&stream).replace(SECRET, MASK);
+    assert_eq!(host::text(&shown.stdout), masked);
+    assert_eq!(host::text(&host::read_back(&lab.out(), 1)[0]), masked);
     for format in ["summary", "conversation", "rasp", "fcmp", "diagnostics"] {
         let view = normalized(&lab, format);
         assert!(!view.contains(SECRET), "{format}: {view}");
@@ -181,7 +181,7 @@ fn a_secret_in_pieces_is_in_no_view() {
     for (recording, profile, change) in cases {
         let stream = in_pieces(recording, &change);
         let views = |options: &[&str]| {
-            let lab = Lab::new();
+            let lab = HostLab::new();
             fs::write(lab.path("stream"), &stream).expect("written");
             let mut command = lab.bare_capture(&[options, &["--no-snapshot"]].concat());
             assert!(output(command.arg("cat").arg(lab.path("stream"))).status.success());
@@ -189,8 +189,8 @@ fn a_secret_in_pieces_is_in_no_view() {
             let formats = ["summary", "conversation", "rasp", "fcmp"];
             let view = |format: &&str| {
                 let output = lab.normalize(&["--profile", profile, "--format", format]);
-                assert!(output.status.success(), "{format}: {}", lab::text(&output.stderr));
-                lab::text(&output.stdout)
+                assert!(output.status.success(), "{format}: {}", host::text(&output.stderr));
+                host::text(&output.stdout)
             };
             formats.iter().map(view).collect::<String>()
         };
@@ -207,7 +207,7 @@ fn a_secret_in_pieces_is_in_no_view() {
 /// A mask that is not whole was believed.
 #[test]
 fn what_a_lost_mask_hid_is_withheld() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = format!(r"out before\n err go\n wait-file go out key:{SECRET}\n");
     let mut command = lab.capture(PASSED, &steps(&words));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -230,7 +230,7 @@ fn what_a_lost_mask_hid_is_withheld() {
 
 #[test]
 fn a_file_that_is_named_after_a_secret_is_in_no_list() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(PASSED, &steps(&format!("file report-{SECRET}.md x file report.md x")));
     assert_eq!(output.status.code(), Some(0));
     let diff: Value = serde_json::from_slice(&lab.evidence("fs-diff.1.json")).expect("JSON");
@@ -245,7 +245,7 @@ fn a_file_that_is_named_after_a_secret_is_in_no_list() {
 fn a_possible_secret_is_held_back_at_most_a_second() {
     let (one, other) = SECRET.split_at(9);
     let line = |text: &str| escaped(format!("{{\"text\":\"{text}\"}}\n").as_bytes());
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = format!("out {} wait-file go out {}", line(one), line(other));
     let mut command = lab.capture(PASSED, &steps(&words));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -267,15 +267,15 @@ fn a_secret_is_found_however_json_writes_it() {
     let upper_slash = r#"pass\"w\u00F6rd\/\nline two \uD83D\uDE00"#;
     let twice = serde_json::to_string(usual).expect("JSON");
     let twice = twice.trim_matches('"');
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let spellings = [value, usual, ascii, upper_slash, twice];
     let words: String = spellings.iter().map(|spelling| format!("out <{}> ", escaped(spelling.as_bytes()))).collect();
     let mut command = lab.capture(&["--secret", "KEY"], &steps(&words));
     let output = output(command.env("KEY", value));
     let masked: String = spellings.iter().map(|spelling| format!("<{}>", "*".repeat(spelling.len()))).collect();
-    assert_eq!(lab::text(&output.stdout), masked);
+    assert_eq!(host::text(&output.stdout), masked);
     let truth: String = spellings.iter().map(|spelling| format!("<{spelling}>")).collect();
-    assert_eq!(lab::text(&lab.evidence("stdout.1.log")), truth);
+    assert_eq!(host::text(&lab.evidence("stdout.1.log")), truth);
     for spelling in spellings {
         assert_only_in_logs(&lab, spelling);
     }
@@ -295,7 +295,7 @@ fn a_secret_is_masked_on_every_stream_of_every_wiring() {
         ("one_pty", "stdout", "err"),
         ("one_pty", "stdout", "tty"),
     ] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let words = format!("{step} a:{first} wait-file go {step} {second}:z");
         let mut command = lab.capture(&[PASSED, &["--wiring", wiring, "--no-snapshot"]].concat(), &steps(&words));
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -304,10 +304,10 @@ fn a_secret_is_masked_on_every_stream_of_every_wiring() {
         lab.put("go", "");
         let output = child.wait_with_output().expect("its output");
         let shown = if log == "stdout" { output.stdout } else { output.stderr };
-        assert_eq!(lab::text(&shown), format!("a:{MASK}:z"), "{wiring} {step}");
-        assert_eq!(lab::text(&lab.evidence(&format!("{log}.1.log"))), format!("a:{SECRET}:z"), "{wiring} {step}");
-        let read: Vec<_> = lab::read_back(&lab.out(), 1).concat();
-        assert_eq!(lab::text(&read), format!("a:{MASK}:z"), "{wiring} {step}");
+        assert_eq!(host::text(&shown), format!("a:{MASK}:z"), "{wiring} {step}");
+        assert_eq!(host::text(&lab.evidence(&format!("{log}.1.log"))), format!("a:{SECRET}:z"), "{wiring} {step}");
+        let read: Vec<_> = host::read_back(&lab.out(), 1).concat();
+        assert_eq!(host::text(&read), format!("a:{MASK}:z"), "{wiring} {step}");
         assert_only_in_logs(&lab, SECRET);
         lab.assert_no_process_is_left();
     }
@@ -315,16 +315,16 @@ fn a_secret_is_masked_on_every_stream_of_every_wiring() {
 
 #[test]
 fn many_secrets_in_a_flood_are_all_masked() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let other = "another-secret-of-mine";
     let words = format!("repeat 300 [ out x{SECRET}y flood stdout 1000 out {other}{SECRET} err {other} ]");
     let options = [PASSED, &["--env", "OTHER=another-secret-of-mine", "--secret", "OTHER"]].concat();
     let output = lab.run(&options, &steps(&words));
-    let flood = lab::text(&lab::flood(1000));
+    let flood = host::text(&host::flood(1000));
     let masked = format!("x{MASK}y{flood}{}{MASK}", "*".repeat(other.len())).repeat(300);
-    assert!(lab::text(&output.stdout) == masked, "what was shown is not what was written, masked");
-    assert_eq!(lab::text(&output.stderr), "*".repeat(other.len() * 300));
-    assert!(lab::read_back(&lab.out(), 1)[0] == masked.as_bytes(), "what is read is not what was written, masked");
+    assert!(host::text(&output.stdout) == masked, "what was shown is not what was written, masked");
+    assert_eq!(host::text(&output.stderr), "*".repeat(other.len() * 300));
+    assert!(host::read_back(&lab.out(), 1)[0] == masked.as_bytes(), "what is read is not what was written, masked");
     assert_only_in_logs(&lab, SECRET);
     assert_only_in_logs(&lab, other);
     lab.assert_no_process_is_left();
@@ -333,10 +333,10 @@ fn many_secrets_in_a_flood_are_all_masked() {
 #[test]
 fn the_beginning_of_a_secret_at_the_very_end_is_none() {
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let output = lab.run(&[PASSED, &["--wiring", wiring]].concat(), &steps("out end:sk-live-0123456789abcde"));
-        assert_eq!(lab::text(&output.stdout), "end:sk-live-0123456789abcde", "{wiring}");
-        assert_eq!(lab::text(&lab::read_back(&lab.out(), 1)[0]), "end:sk-live-0123456789abcde", "{wiring}");
+        assert_eq!(host::text(&output.stdout), "end:sk-live-0123456789abcde", "{wiring}");
+        assert_eq!(host::text(&host::read_back(&lab.out(), 1)[0]), "end:sk-live-0123456789abcde", "{wiring}");
         assert_eq!(lab.evidence("redact.1.jsonl"), b"", "{wiring}");
         lab.assert_no_process_is_left();
     }
@@ -345,13 +345,13 @@ fn the_beginning_of_a_secret_at_the_very_end_is_none() {
 /// Nearly all of it was kept, and nothing shows that the rest is missing.
 #[test]
 fn a_secret_that_the_budget_cuts_is_masked() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let options = [PASSED, &["--max-bytes", "27"]].concat();
     let output = lab.run(&options, &steps(&format!("out end:{SECRET} forever")));
     assert_eq!(output.status.code(), Some(125));
-    assert_eq!(lab::text(&output.stdout), format!("end:{}", "*".repeat(23)));
-    assert_eq!(lab::text(&lab.evidence("stdout.1.log")), "end:sk-live-0123456789abcde");
-    assert_eq!(lab::text(&lab::read_back(&lab.out(), 1)[0]), format!("end:{}", "*".repeat(23)));
+    assert_eq!(host::text(&output.stdout), format!("end:{}", "*".repeat(23)));
+    assert_eq!(host::text(&lab.evidence("stdout.1.log")), "end:sk-live-0123456789abcde");
+    assert_eq!(host::text(&host::read_back(&lab.out(), 1)[0]), format!("end:{}", "*".repeat(23)));
     assert_only_in_logs(&lab, "sk-live-0123456789abcde");
     lab.assert_no_process_is_left();
 }
@@ -359,7 +359,7 @@ fn a_secret_that_the_budget_cuts_is_masked() {
 #[test]
 fn a_secret_in_a_changed_file_is_masked_in_the_diff() {
     let (first, second) = SECRET.split_at(4);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("config.txt", "name = x\nkey =\n");
     let words = format!(
         r"append config.txt key\x20=\x20{first} append config.txt {second}\n append new.txt {first} append new.txt {second}"
@@ -375,7 +375,7 @@ fn a_secret_in_a_changed_file_is_masked_in_the_diff() {
 
 #[test]
 fn a_secret_that_was_in_a_file_before_is_masked_in_the_diff() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.put("config.txt", &format!("key = {SECRET}\nname = x\n"));
     assert_eq!(lab.run(PASSED, &steps(r"file config.txt name\x20=\x20y\n")).status.code(), Some(0));
     let diff: Value = serde_json::from_slice(&lab.evidence("fs-diff.1.json")).expect("JSON");
@@ -388,30 +388,30 @@ fn a_secret_that_was_in_a_file_before_is_masked_in_the_diff() {
 
 #[test]
 fn a_secret_on_the_command_line_is_masked_in_the_records() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let output = lab.run(PASSED, &steps(&format!("out {SECRET}")));
-    assert_eq!(lab::text(&output.stdout), MASK);
+    assert_eq!(host::text(&output.stdout), MASK);
     let argv = &lab.meta(1)["argv"];
     assert_eq!((&argv[1], &argv[2], &argv[3]), (&"steps".into(), &"out".into(), &MASK.into()));
     assert_only_in_logs(&lab, SECRET);
     // The command may not even begin.
     let mut command = lab.bare_capture(PASSED);
-    let output = lab::output(command.arg(format!("./{SECRET}/nowhere")));
+    let output = host::output(command.arg(format!("./{SECRET}/nowhere")));
     assert_eq!(output.status.code(), Some(127));
     assert!(!contains(&lab.evidence("host.2.json"), SECRET), "the sentence with the reason has it");
-    assert!(!contains(&output.stderr, SECRET), "{}", lab::text(&output.stderr));
+    assert!(!contains(&output.stderr, SECRET), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_secret_that_the_engine_is_given_is_marked_in_its_input() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     fs::write(lab.path("input"), format!("my key is {SECRET}\n")).expect("a file");
     let input = lab.path("input").into_os_string().into_string().expect("UTF-8");
     let output = lab.run(&[PASSED, &["--stdin", &input]].concat(), &["read-line"]);
-    assert_eq!(lab::text(&output.stdout), format!("got: my key is {MASK}\n"));
-    assert_eq!(lab::text(&lab.evidence("stdin.1.log")), format!("my key is {SECRET}\n"));
-    let redact = lab::text(&lab.evidence("redact.1.jsonl"));
+    assert_eq!(host::text(&output.stdout), format!("got: my key is {MASK}\n"));
+    assert_eq!(host::text(&lab.evidence("stdin.1.log")), format!("my key is {SECRET}\n"));
+    let redact = host::text(&lab.evidence("redact.1.jsonl"));
     assert!(redact.contains("{\"stream\":\"stdin\",\"from\":10,\"to\":34}\n"), "{redact}");
     assert_only_in_logs(&lab, SECRET);
     lab.assert_no_process_is_left();
@@ -426,14 +426,14 @@ fn a_secret_may_be_inherited_or_given_and_reaches_the_engine() {
         (&["--secret", "KEY", "--env", "KEY=sk-live-0123456789abcdef"], Some("inherited-and-not-used")),
     ];
     for (options, inherited) in ways {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut command = lab.bare_capture(options);
         command.args(["sh", "-c", "printf '%s' \"$KEY\"; test \"${#KEY}\" = 24"]).env_remove("KEY");
         if let Some(value) = inherited {
             command.env("KEY", value);
         }
         let output = output(&mut command);
-        assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), MASK.to_owned()), "{options:?}");
+        assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), MASK.to_owned()), "{options:?}");
         assert_eq!(lab.evidence("stdout.1.log"), SECRET.as_bytes());
         let meta = lab.meta(1);
         assert_eq!(meta["secret_names"], serde_json::json!(["KEY"]));
@@ -445,11 +445,11 @@ fn a_secret_may_be_inherited_or_given_and_reaches_the_engine() {
 
 #[test]
 fn a_secret_too_short_to_be_masked_is_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let options = ["--env", "PIN=1234567", "--secret", "PIN", "--env", "KEY=12345678", "--secret", "KEY"];
     let output = lab.run(&options, &steps(r"out pin:1234567\n out key:12345678\n"));
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(lab::text(&output.stdout), "pin:1234567\nkey:********\n");
+    assert_eq!(host::text(&output.stdout), "pin:1234567\nkey:********\n");
     let warnings: Vec<_> = lab.record(1).warnings.into_iter().map(|warning| (warning.code, warning.message)).collect();
     assert_eq!(warnings, [(Code::SecretShort, "PIN is too short to be masked".to_owned())]);
     assert_eq!(said(&output), ["skillrun: warning: SECRET_SHORT: PIN is too short to be masked"]);
@@ -458,12 +458,12 @@ fn a_secret_too_short_to_be_masked_is_reported() {
 
 #[test]
 fn a_secret_that_is_not_set_is_refused_before_anything_is_begun() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.capture(&["--secret", "KEY"], &steps("file made.txt x"));
     let output = output(command.env_remove("KEY"));
-    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(125), String::new()));
+    assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(125), String::new()));
     let sentence = "skillrun: error: --secret KEY: the variable is not set; set it, or give --env KEY=VALUE too\n";
-    assert_eq!(lab::text(&output.stderr), sentence);
+    assert_eq!(host::text(&output.stderr), sentence);
     assert!(!lab.out().exists() && !lab.workspace().join("made.txt").exists(), "something was begun");
     lab.assert_no_process_is_left();
 }
@@ -471,18 +471,18 @@ fn a_secret_that_is_not_set_is_refused_before_anything_is_begun() {
 /// The process list does not show it either, except in the environment of the engine.
 #[test]
 fn no_command_line_of_ours_has_a_value() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.capture(&["--secret", "KEY"], &steps("pid main.pid wait-file go"));
-    let mut child = lab::spawn(command.env("KEY", SECRET));
+    let mut child = host::spawn(command.env("KEY", SECRET));
     let main = lab.await_pid("main.pid");
     let host = serde_json::from_slice::<Value>(&lab.evidence("claim.1")).expect("JSON")["host_pid"].clone();
     let host = u32::try_from(host.as_u64().expect("a number")).expect("a process id");
     for pid in [host, child.id(), main] {
         let line = fs::read(format!("/proc/{pid}/cmdline")).expect("a process");
-        assert!(!contains(&line, SECRET), "{}", lab::text(&line));
+        assert!(!contains(&line, SECRET), "{}", host::text(&line));
     }
     let environment = fs::read(format!("/proc/{host}/environ")).expect("a process");
-    assert_eq!(lab::text(&environment), "", "the host itself needs no variable");
+    assert_eq!(host::text(&environment), "", "the host itself needs no variable");
     lab.put("go", "");
     assert!(child.wait().expect("its end").success());
     lab.assert_no_process_is_left();

@@ -9,6 +9,8 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lab::host::{self, FIRST, HostLab, LONG, at_once, hang_up, input, receive, receive_answer, receive_ended, send};
+use lab::{eventually, is_gone, signal};
 use serde_json::{Value, json};
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::plan::{HostPlan, StdinPlan};
@@ -17,10 +19,7 @@ use skillrun_collect::{Attached, CollectError, HostConnection, attach, start};
 use skillrun_evidence::{HostRecord, Tail};
 use skillrun_model::{AttemptNumber, EndedBy, Stream};
 
-use crate::capture::lab::{
-    self, FIRST, LONG, Lab, at_once, eventually, hang_up, input, is_gone, kill, receive, receive_answer, receive_ended,
-    send,
-};
+use crate::SKILLRUN;
 
 /// A client of the socket that may send anything.
 struct Raw {
@@ -28,7 +27,7 @@ struct Raw {
 }
 
 impl Raw {
-    fn connect(lab: &Lab) -> Self {
+    fn connect(lab: &HostLab) -> Self {
         let stream = UnixStream::connect(lab.audit().join("host.sock")).expect("a host that listens");
         stream.set_read_timeout(Some(LONG)).expect("a timeout");
         stream.set_write_timeout(Some(LONG)).expect("a timeout");
@@ -36,7 +35,7 @@ impl Raw {
     }
 
     /// Connects and greets, and has received the host's greeting.
-    fn greeted(lab: &Lab) -> Self {
+    fn greeted(lab: &HostLab) -> Self {
         let mut raw = Self::connect(lab);
         assert_eq!(raw.line()["skillrun_host"], VERSION);
         raw.say(b"{\"skillrun_owner\":1}\n");
@@ -77,7 +76,7 @@ impl Raw {
 }
 
 /// Ends an attempt that has shown all it should, and checks that no process is left.
-fn finish(lab: &Lab, mut owner: HostConnection) {
+fn finish(lab: &HostLab, mut owner: HostConnection) {
     send(&mut owner, HostRequest::Cancel { ladder: at_once() });
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     lab.assert_no_process_is_left();
@@ -87,9 +86,9 @@ const IDLE: &[&str] = &["out", "ready\n", "forever"];
 
 #[test]
 fn the_first_line_each_way_carries_the_version() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let plan = lab.plan(IDLE);
-    lab::start_host(&plan);
+    host::start_host(&plan);
     let socket = fs::symlink_metadata(lab.audit().join("host.sock")).expect("a socket");
     assert!(socket.file_type().is_socket());
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
@@ -110,7 +109,7 @@ fn the_first_line_each_way_carries_the_version() {
 }
 
 /// Everything a reader can have who is not attached.
-fn read_as_far_as_it_is(lab: &Lab) -> Vec<u8> {
+fn read_as_far_as_it_is(lab: &HostLab) -> Vec<u8> {
     let folder = skillrun_evidence::Folder::open(&lab.out()).expect("a recording");
     let mut feed = folder.attempt(FIRST).expect("the attempt").feed().expect("its bytes");
     let mut stdout = Vec::new();
@@ -124,8 +123,8 @@ fn read_as_far_as_it_is(lab: &Lab) -> Vec<u8> {
 
 #[test]
 fn an_unknown_version_is_refused_but_files_can_be_followed() {
-    let lab = Lab::new();
-    lab::start_host(&lab.plan(&["out", "one\n", "wait-file", "go", "out", "two\n"]));
+    let lab = HostLab::new();
+    host::start_host(&lab.plan(&["out", "one\n", "wait-file", "go", "out", "two\n"]));
     for greeting in ["{\"skillrun_owner\":2}\n", "{\"skillrun_owner\":0,\"more\":[]}\n"] {
         let mut raw = Raw::connect(&lab);
         raw.line();
@@ -145,7 +144,7 @@ fn an_unknown_version_is_refused_but_files_can_be_followed() {
 
 /// How an owner reacts to a false host that sends these lines.
 fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&HostPlan) -> Vec<Value>) -> Result<Attached, CollectError> {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let plan = lab.plan(IDLE);
     let mut owner = lab.start(&plan);
     let host = owner.host_pid();
@@ -164,7 +163,7 @@ fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&HostPlan) -> Vec<Value>)
     });
     let attached = attach(&lab.audit(), FIRST);
     impostor.join().expect("no panic");
-    kill(host, "TERM");
+    signal(host, "TERM");
     lab.record(1);
     eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
     attached
@@ -201,7 +200,7 @@ fn an_owner_refused_before_its_greeting_gets_the_reason() {
 
 #[test]
 fn the_host_survives_any_message_and_takes_the_next_owner() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let owner = lab.start(&lab.plan(IDLE));
     let host = owner.host_pid();
     hang_up(owner);
@@ -249,10 +248,10 @@ fn the_host_survives_any_message_and_takes_the_next_owner() {
 
 #[test]
 fn many_requests_at_once_do_not_hold_the_host_up() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
     plan.stdin = StdinPlan::Pipe;
-    lab::start_host(&plan);
+    host::start_host(&plan);
     let mut raw = Raw::greeted(&lab);
     let begin = Instant::now();
     raw.say("{\"do\":\"go_on\"}\n".repeat(200_000).as_bytes());
@@ -269,7 +268,7 @@ fn many_requests_at_once_do_not_hold_the_host_up() {
 
 #[test]
 fn a_second_owner_is_refused_while_the_first_stays() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut first = lab.start(&lab.plan(&["wait-file", "go", "out", "more\n", "forever"]));
     for _ in 0..5 {
         let begin = Instant::now();
@@ -278,7 +277,7 @@ fn a_second_owner_is_refused_while_the_first_stays() {
         assert!(begin.elapsed() < Duration::from_secs(4), "a refusal is not waited for: {:?}", begin.elapsed());
     }
     lab.put("go", "");
-    lab::wait_for_stdout(&mut first, 5);
+    host::wait_for_stdout(&mut first, 5);
     // Found here: an owner that came while another one was being refused was refused as well, though the first had left.
     for _ in 0..100 {
         assert!(matches!(attach(&lab.audit(), FIRST), Err(CollectError::Owned)));
@@ -290,7 +289,7 @@ fn a_second_owner_is_refused_while_the_first_stays() {
 
 #[test]
 fn the_place_of_an_owner_that_was_killed_is_free() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut command = lab.capture(&["--no-snapshot"], IDLE);
     let mut starter = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a process");
     // It received what it shows as the owner.
@@ -305,7 +304,7 @@ fn the_place_of_an_owner_that_was_killed_is_free() {
 }
 
 /// How the progress compares with the files at the moment it is received.
-fn check_progress(lab: &Lab, progress: &RecordedSizes, last: &mut RecordedSizes) {
+fn check_progress(lab: &HostLab, progress: &RecordedSizes, last: &mut RecordedSizes) {
     for (name, at, before) in
         [("stdout.1.log", progress.stdout, last.stdout), ("stderr.1.log", progress.stderr, last.stderr)]
     {
@@ -319,7 +318,7 @@ fn check_progress(lab: &Lab, progress: &RecordedSizes, last: &mut RecordedSizes)
 
 #[test]
 fn progress_is_sent_unasked_and_never_ahead_of_the_files() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = ["repeat", "40", "[", "flood", "stdout", "20K", "flood", "stderr", "3K", "sleep", "4", "]"];
     let mut owner = lab.start(&lab.plan(&steps));
     let mut last = RecordedSizes { attempt: FIRST, stdout: 0, stderr: 0, pty: 0 };
@@ -342,7 +341,7 @@ fn progress_is_sent_unasked_and_never_ahead_of_the_files() {
 fn an_unresponsive_owner_blocks_nothing_and_gets_the_newest() {
     const FLOOD: u64 = 50 << 20;
     const DRIP: u64 = 1000;
-    let lab = Lab::new();
+    let lab = HostLab::new();
     // Much at once, and then often enough that all possible notices do not fit into the buffers.
     let drip = DRIP.to_string();
     let steps = ["flood", "stdout", "50M", "drip", "stdout", &drip, "1", "file", "written", "x", "forever"];
@@ -366,13 +365,13 @@ fn an_unresponsive_owner_blocks_nothing_and_gets_the_newest() {
     if batches > DRIP / 2 && buffer.is_some_and(|size: u64| size <= 256 * 1024) {
         assert!(notices < batches, "progress was queued");
     }
-    let expected = [lab::flood(FLOOD as usize), lab::flood(DRIP as usize)].concat();
-    assert!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout) == expected, "the bytes differ");
+    let expected = [host::flood(FLOOD as usize), host::flood(DRIP as usize)].concat();
+    assert!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout) == expected, "the bytes differ");
 }
 
 #[test]
 fn an_input_is_written_once_however_often_it_comes() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut plan = lab.plan(&["echo-stdin", "out", "end\n", "wait-file", "end"]);
     plan.stdin = StdinPlan::Pipe;
     let mut owner = lab.start(&plan);
@@ -415,7 +414,7 @@ fn an_input_is_written_once_however_often_it_comes() {
 
 #[test]
 fn without_a_pipe_nothing_can_be_written() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&lab.plan(IDLE));
     assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed);
     assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed, "it was never written");
@@ -426,7 +425,7 @@ fn without_a_pipe_nothing_can_be_written() {
 /// An owner that sends it again after a crash must not be answered that it was written.
 #[test]
 fn an_engine_that_has_closed_its_input_gets_nothing() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut plan = lab.plan(&["close", "stdin", "file", "closed", "x", "forever"]);
     plan.stdin = StdinPlan::Pipe;
     let mut owner = lab.start(&plan);
@@ -440,7 +439,7 @@ fn an_engine_that_has_closed_its_input_gets_nothing() {
 
 #[test]
 fn an_engine_that_does_not_read_blocks_nothing() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut plan = lab.plan(&["out", "ready\n", "forever"]);
     plan.stdin = StdinPlan::Pipe;
     let mut owner = lab.start(&plan);
@@ -475,10 +474,10 @@ fn an_engine_that_does_not_read_blocks_nothing() {
 
 #[test]
 fn a_detached_attempt_continues_to_a_full_record() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = ["out", "one\n", "wait-file", "go", "flood", "stderr", "500K", "out", "two\n", "exit", "3"];
     let mut owner = lab.start(&lab.plan(&steps));
-    lab::wait_for_stdout(&mut owner, 4);
+    host::wait_for_stdout(&mut owner, 4);
     send(&mut owner, HostRequest::Detach);
     let detached = receive(&mut owner, "leave", |notice| {
         if let Notice::Closed { reason, version } = notice { Some((*reason, *version)) } else { None }
@@ -496,9 +495,9 @@ fn a_detached_attempt_continues_to_a_full_record() {
     lab.put("go", "");
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited)));
-    let streams = lab::read_back(&lab.out(), 1);
-    assert_eq!(lab::of(&streams, Stream::Stdout), b"one\ntwo\n");
-    assert!(lab::of(&streams, Stream::Stderr) == lab::flood(500 * 1024));
+    let streams = host::read_back(&lab.out(), 1);
+    assert_eq!(host::of(&streams, Stream::Stdout), b"one\ntwo\n");
+    assert!(host::of(&streams, Stream::Stderr) == host::flood(500 * 1024));
     eventually("the end of the host", || is_gone(next.host_pid()).then_some(()));
     match attach(&lab.audit(), FIRST).expect("an answer") {
         Attached::Ended(ended) => assert_eq!(*ended, record),
@@ -511,14 +510,14 @@ fn a_detached_attempt_continues_to_a_full_record() {
 
 #[test]
 fn what_was_never_begun_is_not_attached_to() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let audit = start::prepare_folder(&lab.out()).expect("a folder");
     let nobody = attach(&audit, FIRST).expect("an answer");
     assert!(matches!(nobody, Attached::NotBegun), "{nobody:?}");
 }
 
 /// A folder whose path alone has more bytes than this.
-fn deep(lab: &Lab, bytes: usize) -> PathBuf {
+fn deep(lab: &HostLab, bytes: usize) -> PathBuf {
     let mut path = lab.out();
     while path.as_os_str().len() <= bytes {
         path.push("a-folder-with-a-rather-long-name-so-that-a-few-of-them-are-enough".repeat(3));
@@ -528,14 +527,14 @@ fn deep(lab: &Lab, bytes: usize) -> PathBuf {
 
 #[test]
 fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     for bytes in [108, 1000, 3000] {
         let out = deep(&lab, bytes);
         let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
         let audit = start::prepare_folder(&out).expect("a folder");
         plan.audit = audit.clone().into();
         plan.stdin = StdinPlan::Pipe;
-        lab::start_host(&plan);
+        host::start_host(&plan);
         let live = || match attach(&audit, FIRST).expect("attached") {
             Attached::Live(owner) => *owner,
             other @ (Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -548,23 +547,23 @@ fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
         send(&mut owner, HostRequest::CloseStdin);
         assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
         assert!(!audit.join("host.sock").exists());
-        assert_eq!(lab::of(&lab::read_back(&out, 1), Stream::Stdout), b"hello\nend\n");
+        assert_eq!(host::of(&host::read_back(&out, 1), Stream::Stdout), b"hello\nend\n");
         // The command finds its way as well.
         let mut command = lab.bare_capture(&["--no-snapshot"]);
-        let output = lab::output(command.args(["true"]));
+        let output = host::output(command.args(["true"]));
         assert_eq!(output.status.code(), Some(0));
     }
     let out = deep(&lab, 2000);
-    let mut command = std::process::Command::new(lab::SKILLRUN);
+    let mut command = std::process::Command::new(SKILLRUN);
     command.args(["capture", "--no-snapshot", "--workspace"]).arg(lab.workspace()).arg("--out").arg(&out);
-    let output = lab::output(command.args(["--", "sh", "-c", "echo deep; exit 5"]));
-    assert_eq!((output.status.code(), lab::text(&output.stdout).as_str()), (Some(5), "deep\n"));
+    let output = host::output(command.args(["--", "sh", "-c", "echo deep; exit 5"]));
+    assert_eq!((output.status.code(), host::text(&output.stdout).as_str()), (Some(5), "deep\n"));
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn the_owner_is_notified_of_exit_and_end_after_the_record() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     // Main is over long before its streams are.
     let steps = ["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "9"];
     let mut owner = lab.start(&lab.plan(&steps));
@@ -619,18 +618,18 @@ fn the_owner_is_notified_of_exit_and_end_after_the_record() {
 #[test]
 fn a_host_that_is_terminated_ends_the_engine_first() {
     for signal in ["TERM", "INT", "HUP"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let steps = ["out", "begun\n", "daemon", "[", "silence", "forever", "]", "pid", "main.pid", "forever"];
         let mut owner = lab.start(&lab.plan(&steps));
         lab.await_pid("main.pid");
-        kill(owner.host_pid(), signal);
+        lab::signal(owner.host_pid(), signal);
         assert_eq!(receive_ended(&mut owner), EndedBy::HostError, "{signal}");
         lab.assert_no_process_is_left();
         let record = lab.record(1);
         assert_eq!(record.ended_by, Some(EndedBy::HostError));
         let error = record.error.expect("an error");
         assert_eq!(error.message, "the host process was terminated by a signal");
-        assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"begun\n");
+        assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"begun\n");
         eventually("the end of the host", || is_gone(owner.host_pid()).then_some(()));
         assert!(!lab.audit().join("host.sock").exists());
     }
@@ -638,8 +637,8 @@ fn a_host_that_is_terminated_ends_the_engine_first() {
 
 #[test]
 fn an_owner_that_never_greets_loses_its_place() {
-    let lab = Lab::new();
-    lab::start_host(&lab.plan(IDLE));
+    let lab = HostLab::new();
+    host::start_host(&lab.plan(IDLE));
     let mut raw = Raw::connect(&lab);
     raw.line();
     raw.say(b"{\"skillrun_");

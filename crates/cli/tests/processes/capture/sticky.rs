@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use lab::host::{self, FIRST, HostLab, at_once, hang_up, input, receive, receive_ended, receive_refused, send};
+use lab::{eventually, is_gone, signal};
 use serde_json::Value;
 use skillrun_collect::plan::{HostPlan, SnapshotPlan, StdinPlan, Variable, VariableKind};
 use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
@@ -11,14 +13,10 @@ use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, EndedBy, Stream, Timestamp};
 
-use crate::capture::lab::{
-    self, FIRST, Lab, at_once, eventually, hang_up, input, is_gone, kill, receive, receive_ended, receive_refused, send,
-};
-
 /// How long streams may take to reach a line end.
 const LINE_END_TIMEOUT: Duration = Duration::from_secs(1);
 
-fn plan(lab: &Lab, steps: &[&str]) -> HostPlan {
+fn plan(lab: &HostLab, steps: &[&str]) -> HostPlan {
     HostPlan { stdin: StdinPlan::Pipe, ..lab.plan(steps) }
 }
 
@@ -47,7 +45,7 @@ fn next(owner: &mut HostConnection, attempt: u32) -> RecordedSizes {
 }
 
 /// One turn of the engine `turns`; its number continues from one attempt to the next.
-fn turn(lab: &Lab, owner: &mut HostConnection, attempt: u32, turn: u32) {
+fn turn(lab: &HostLab, owner: &mut HostConnection, attempt: u32, turn: u32) {
     assert_eq!(input(owner, &format!("turn {turn}"), &format!("line {turn}\n")), InputAnswer::Written);
     lab.await_stdout(attempt, &format!("turn {turn} end\n"));
 }
@@ -57,7 +55,7 @@ fn answer(turn: u32) -> String {
 }
 
 /// All files of an attempt, as they are.
-fn files(lab: &Lab, attempt: u32) -> BTreeMap<String, Vec<u8>> {
+fn files(lab: &HostLab, attempt: u32) -> BTreeMap<String, Vec<u8>> {
     let number = format!(".{attempt}.");
     let entries = fs::read_dir(lab.audit()).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
@@ -65,7 +63,7 @@ fn files(lab: &Lab, attempt: u32) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// An attempt that is over while its process is not, at the moment the owner is notified.
-fn assert_continues(lab: &Lab, attempt: u32, sizes: RecordedSizes) {
+fn assert_continues(lab: &HostLab, attempt: u32, sizes: RecordedSizes) {
     let record = HostRecord::read(&lab.audit(), AttemptNumber(attempt)).expect("readable").expect("there by now");
     assert!(record.process_continues);
     assert_eq!((record.exit_code, record.signal, record.ended_by), (None, None, None));
@@ -83,7 +81,7 @@ fn assert_continues(lab: &Lab, attempt: u32, sizes: RecordedSizes) {
 }
 
 /// When the first byte of an attempt came, as its index has it.
-fn first_t_ns(lab: &Lab, attempt: u32) -> u64 {
+fn first_t_ns(lab: &HostLab, attempt: u32) -> u64 {
     let index = lab.evidence(&format!("chunks.{attempt}.jsonl"));
     let line = index.split(|byte| *byte == b'\n').next().expect("a line");
     serde_json::from_slice::<Value>(line).expect("JSON")["t_ns"].as_u64().expect("a number")
@@ -91,7 +89,7 @@ fn first_t_ns(lab: &Lab, attempt: u32) -> u64 {
 
 #[test]
 fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["err", "started\n", "turns"]));
     eventually("stderr", || (lab.evidence("stderr.1.log") == b"started\n").then_some(()));
     turn(&lab, &mut owner, 1, 1);
@@ -121,14 +119,14 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
     let mut whole = Vec::new();
     for attempt in 1..=4 {
         let bye = if attempt == 4 { "bye\n" } else { "" };
-        let streams = lab::read_back(&lab.out(), attempt);
-        assert_eq!(lab::text(lab::of(&streams, Stream::Stdout)), format!("{}{bye}", answer(attempt)));
-        assert_eq!(lab::of(&streams, Stream::Stderr), if attempt == 1 { &b"started\n"[..] } else { b"" });
-        assert_eq!(lab::text(&lab.evidence(&format!("stdin.{attempt}.log"))), format!("line {attempt}\n"));
-        whole.extend_from_slice(lab::of(&streams, Stream::Stdout));
+        let streams = host::read_back(&lab.out(), attempt);
+        assert_eq!(host::text(host::of(&streams, Stream::Stdout)), format!("{}{bye}", answer(attempt)));
+        assert_eq!(host::of(&streams, Stream::Stderr), if attempt == 1 { &b"started\n"[..] } else { b"" });
+        assert_eq!(host::text(&lab.evidence(&format!("stdin.{attempt}.log"))), format!("line {attempt}\n"));
+        whole.extend_from_slice(host::of(&streams, Stream::Stdout));
     }
     let expected: String = (1..=4).map(answer).collect();
-    assert_eq!(lab::text(&whole), format!("{expected}bye\n"));
+    assert_eq!(host::text(&whole), format!("{expected}bye\n"));
     let records: Vec<_> = (1..=4).map(|attempt| lab.record(attempt)).collect();
     assert!(records.iter().all(|record| record.pid == records[0].pid && record.run_id == records[0].run_id));
     assert!(records.windows(2).all(|pair| pair[0].started_at <= pair[1].started_at));
@@ -139,7 +137,7 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
 
 #[test]
 fn twenty_turns_in_a_row() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     for number in 1..=20 {
         turn(&lab, &mut owner, number, number);
@@ -149,14 +147,14 @@ fn twenty_turns_in_a_row() {
     send(&mut owner, HostRequest::CloseStdin);
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     for number in 1..=20 {
-        assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), number), Stream::Stdout)), answer(number));
+        assert_eq!(host::text(host::of(&host::read_back(&lab.out(), number), Stream::Stdout)), answer(number));
     }
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 21), Stream::Stdout), b"bye\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 21), Stream::Stdout), b"bye\n");
     lab.assert_no_process_is_left();
 }
 
 /// Waits until the host has received the request for a second attempt; it could read what comes next before that.
-fn await_wish(lab: &Lab) {
+fn await_wish(lab: &HostLab) {
     eventually("the next files", || lab.audit().join("stdout.2.log").exists().then_some(()));
 }
 
@@ -176,7 +174,7 @@ fn a_half_line_is_waited_for_and_belongs_where_it_began() {
     let steps = ["out", "half", "wait-file", "go", "out", " line\nmore\n", "file", "written", "x", "wait-file", "end"];
     let mut shown = None;
     in_time(|| {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&plan(&lab, &steps));
         lab.await_stdout(1, "half");
         let asked = Instant::now();
@@ -193,7 +191,7 @@ fn a_half_line_is_waited_for_and_belongs_where_it_began() {
     assert_eq!(lab.evidence("stdout.1.log"), b"half line\n");
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout), b"more\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout), b"more\n");
     lab.assert_no_process_is_left();
 }
 
@@ -218,7 +216,7 @@ fn each_stream_changes_over_at_its_own_line_end() {
     ];
     let mut shown = None;
     in_time(|| {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&plan(&lab, &steps));
         lab.await_stdout(1, "a\n");
         eventually("stderr", || (lab.evidence("stderr.1.log") == b"half").then_some(()));
@@ -235,15 +233,18 @@ fn each_stream_changes_over_at_its_own_line_end() {
     assert_continues(&lab, 1, sizes);
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    let [first, second] = [1, 2].map(|attempt| lab::read_back(&lab.out(), attempt));
-    assert_eq!((lab::of(&first, Stream::Stdout), lab::of(&first, Stream::Stderr)), (&b"a\n"[..], &b"half rest\n"[..]));
-    assert_eq!((lab::of(&second, Stream::Stdout), lab::of(&second, Stream::Stderr)), (&b"b\n"[..], &b"next\n"[..]));
+    let [first, second] = [1, 2].map(|attempt| host::read_back(&lab.out(), attempt));
+    assert_eq!(
+        (host::of(&first, Stream::Stdout), host::of(&first, Stream::Stderr)),
+        (&b"a\n"[..], &b"half rest\n"[..])
+    );
+    assert_eq!((host::of(&second, Stream::Stdout), host::of(&second, Stream::Stderr)), (&b"b\n"[..], &b"next\n"[..]));
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_half_line_that_never_ends_is_cut_after_a_second() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["out", "half", "wait-file", "go", "out", " line\n"]));
     lab.await_stdout(1, "half");
     let begin = Instant::now();
@@ -253,14 +254,14 @@ fn a_half_line_that_never_ends_is_cut_after_a_second() {
     assert_continues(&lab, 1, sizes);
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"half");
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout), b" line\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"half");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout), b" line\n");
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn only_the_next_attempt_can_be_opened_and_only_once() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     turn(&lab, &mut owner, 1, 1);
     for wrong in [0, 1, 3, u32::MAX] {
@@ -278,7 +279,7 @@ fn only_the_next_attempt_can_be_opened_and_only_once() {
     send(&mut owner, HostRequest::CloseStdin);
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.record(3).bytes.stdout, 0);
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 4), Stream::Stdout), b"bye\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 4), Stream::Stdout), b"bye\n");
     lab.assert_no_process_is_left();
 }
 
@@ -289,7 +290,7 @@ fn two_more_attempts(owner: &mut HostConnection) {
 
 #[test]
 fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["out", "half", "forever"]));
     lab.await_stdout(1, "half");
     ask_next(&mut owner, 2);
@@ -309,7 +310,7 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
 /// was read before; a run that should have asked a question continued forever. Found by `make chaos`.
 #[test]
 fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["out", "one\n", "forever"]));
     lab.await_stdout(1, "one\n");
     // Nothing can be put in the place of a folder with something in it.
@@ -318,7 +319,7 @@ fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
     next(&mut owner, 2);
     assert!(in_the_way.is_dir());
     fs::remove_dir_all(&in_the_way).expect("room");
-    lab::eventually("what is known", || in_the_way.is_file().then_some(()));
+    eventually("what is known", || in_the_way.is_file().then_some(()));
     assert!(!lab.meta(2)["started_at"].is_null());
     send(&mut owner, HostRequest::Cancel { ladder: at_once() });
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
@@ -327,7 +328,7 @@ fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
 
 #[test]
 fn after_the_exit_there_is_no_next_attempt() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "2"]));
     receive(&mut owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
     ask_next(&mut owner, 2);
@@ -335,13 +336,13 @@ fn after_the_exit_there_is_no_next_attempt() {
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert!(!lab.audit().join("claim.2").exists());
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"late\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"late\n");
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn what_is_given_after_the_wish_belongs_to_the_next_attempt() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     turn(&lab, &mut owner, 1, 1);
     ask_next(&mut owner, 2);
@@ -353,7 +354,7 @@ fn what_is_given_after_the_wish_belongs_to_the_next_attempt() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdin.1.log"), b"line 1\n");
     assert_eq!(lab.evidence("stdin.2.log"), b"line 2\n");
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout)), answer(1));
+    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout)), answer(1));
     lab.assert_no_process_is_left();
 }
 
@@ -362,7 +363,7 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
     const HARD: Duration = Duration::from_millis(1200);
     let mut shown = None;
     for _ in 0..20 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut plan = plan(&lab, &["turns"]);
         plan.limits.hard = HARD;
         let mut owner = lab.start(&plan);
@@ -394,7 +395,7 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
             break lab.record(3).ended_by;
         }
         std::thread::sleep(HARD / 10);
-        assert!(last.elapsed() < lab::LONG, "it is fed and never ends");
+        assert!(last.elapsed() < host::LONG, "it is fed and never ends");
     };
     assert_eq!(ended_by, Some(EndedBy::HardTimeout));
     assert!(last.elapsed() >= HARD, "it had its time after the input that began the turn");
@@ -404,32 +405,32 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
 
 #[test]
 fn a_later_death_does_not_change_earlier_attempts() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
     let before = files(&lab, 1);
     turn(&lab, &mut owner, 2, 2);
-    kill(lab.meta(2)["pid"].as_u64().expect("a process id") as u32, "KILL");
+    signal(lab.meta(2)["pid"].as_u64().expect("a process id") as u32, "KILL");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(2);
     assert_eq!((record.exit_code, record.signal.as_deref()), (None, Some("SIGKILL")));
     assert!(!record.process_continues);
     assert_eq!(files(&lab, 1), before);
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
+    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
     lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "turns"]));
     lab.await_pid("daemon.pid");
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
     let before = files(&lab, 1);
     turn(&lab, &mut owner, 2, 2);
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     match attach(&lab.audit(), AttemptNumber(2)).expect("an answer") {
         Attached::Lost { survivors } => assert!(!survivors.is_empty(), "the daemon at least"),
@@ -443,7 +444,7 @@ fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
     assert_eq!(files(&lab, 1), before);
     assert_eq!(lab.meta(2)["ended_by"], "host_lost");
     assert!(!lab.audit().join("host.2.json").exists());
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
+    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
     for left in ["reserve.1", "reserve.2"] {
         assert!(!lab.audit().join(left).exists(), "{left} is left");
     }
@@ -451,7 +452,7 @@ fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
 
 #[test]
 fn another_owner_finds_the_attempt_that_is_going_on() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["turns"]));
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
@@ -467,11 +468,11 @@ fn another_owner_finds_the_attempt_that_is_going_on() {
     turn(&lab, &mut owner, 3, 3);
     send(&mut owner, HostRequest::CloseStdin);
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 3), Stream::Stdout)), format!("{}bye\n", answer(3)));
+    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 3), Stream::Stdout)), format!("{}bye\n", answer(3)));
     lab.assert_no_process_is_left();
 }
 
-fn diff(lab: &Lab, attempt: u32) -> Value {
+fn diff(lab: &HostLab, attempt: u32) -> Value {
     serde_json::from_slice(&lab.evidence(&format!("fs-diff.{attempt}.json"))).expect("JSON")
 }
 
@@ -481,7 +482,7 @@ fn paths(diff: &Value, what: &str) -> Vec<String> {
 }
 
 /// Enough to look at for a while: a hundred in each folder.
-fn put_many_files(lab: &Lab, folders: u32) {
+fn put_many_files(lab: &HostLab, folders: u32) {
     for folder in 0..folders {
         let folder = lab.workspace().join(format!("many/{folder}"));
         fs::create_dir_all(&folder).expect("a folder");
@@ -491,7 +492,7 @@ fn put_many_files(lab: &Lab, folders: u32) {
 
 #[test]
 fn each_attempt_has_its_own_changes_and_none_is_lost() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     put_many_files(&lab, 30);
     let steps = [
         "read-line",
@@ -543,8 +544,8 @@ fn each_attempt_has_its_own_changes_and_none_is_lost() {
     send(&mut owner, HostRequest::CloseStdin);
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(files(&lab, 1), before);
-    let whole = [1, 2].map(|attempt| lab::of(&lab::read_back(&lab.out(), attempt), Stream::Stdout).to_vec()).concat();
-    let tick = [lab::flood(10 * 1024), b"\ntick\n".to_vec()].concat();
+    let whole = [1, 2].map(|attempt| host::of(&host::read_back(&lab.out(), attempt), Stream::Stdout).to_vec()).concat();
+    let tick = [host::flood(10 * 1024), b"\ntick\n".to_vec()].concat();
     let expected = [b"got: go\nturn 1 end\n", &tick.repeat(400)[..], b"got: go on\nturn 2 end\ngot eof\n"].concat();
     assert!(whole == expected, "{} bytes, not {}", whole.len(), expected.len());
     let (first, second) = (diff(&lab, 1), diff(&lab, 2));
@@ -584,7 +585,7 @@ fn no_attempt_ends_in_the_middle_of_a_secret() {
     ];
     let mut shown = None;
     in_time(|| {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut plan = plan(&lab, &steps);
         plan.variables.push(secret("first-half\nsecond-half"));
         let mut owner = lab.start(&plan);
@@ -602,15 +603,18 @@ fn no_attempt_ends_in_the_middle_of_a_secret() {
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdout.1.log"), b"x first-half\nsecond-half y\n");
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout)), format!("x {} y\n", "*".repeat(22)));
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout), b"after\n");
+    assert_eq!(
+        host::text(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout)),
+        format!("x {} y\n", "*".repeat(22))
+    );
+    assert_eq!(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout), b"after\n");
     lab.assert_no_process_is_left();
 }
 
 /// Where it cannot be helped, both halves are hidden.
 #[test]
 fn a_secret_that_is_cut_is_masked_on_both_sides() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut plan = plan(&lab, &["out", "key: hunter-", "wait-file", "go", "out", "two-two, and more\n"]);
     plan.variables.push(secret("hunter-two-two"));
     let mut owner = lab.start(&plan);
@@ -621,14 +625,14 @@ fn a_secret_that_is_cut_is_masked_on_both_sides() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdout.1.log"), b"key: hunter-", "the evidence is the truth");
     assert_eq!(lab.evidence("stdout.2.log"), b"two-two, and more\n");
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout)), "key: *******");
-    assert_eq!(lab::text(lab::of(&lab::read_back(&lab.out(), 2), Stream::Stdout)), "*******, and more\n");
+    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout)), "key: *******");
+    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout)), "*******, and more\n");
     lab.assert_no_process_is_left();
 }
 
 /// The acts in the index of an attempt.
-fn acts(lab: &Lab, attempt: u32) -> Vec<String> {
-    let index = lab::text(&lab.evidence(&format!("chunks.{attempt}.jsonl")));
+fn acts(lab: &HostLab, attempt: u32) -> Vec<String> {
+    let index = host::text(&lab.evidence(&format!("chunks.{attempt}.jsonl")));
     let lines = index.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     lines.filter_map(|line| Some(line.get("act")?.as_str()?.to_owned())).collect()
 }
@@ -637,7 +641,7 @@ fn acts(lab: &Lab, attempt: u32) -> Vec<String> {
 #[test]
 fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
     for ladder in [at_once(), None] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut owner = lab.start(&plan(&lab, &["err", "whole\n", "out", "half", "forever"]));
         lab.await_stdout(1, "half");
         ask_next(&mut owner, 2);
@@ -649,9 +653,12 @@ fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
         let record = lab.record(2);
         assert_eq!((record.ended_by, record.process_continues), (Some(EndedBy::Canceled), false));
         assert!(record.signal.is_some());
-        let [first, second] = [1, 2].map(|attempt| lab::read_back(&lab.out(), attempt));
-        assert_eq!((lab::of(&first, Stream::Stdout), lab::of(&first, Stream::Stderr)), (&b"half"[..], &b"whole\n"[..]));
-        assert_eq!((lab::of(&second, Stream::Stdout), lab::of(&second, Stream::Stderr)), (&b""[..], &b""[..]));
+        let [first, second] = [1, 2].map(|attempt| host::read_back(&lab.out(), attempt));
+        assert_eq!(
+            (host::of(&first, Stream::Stdout), host::of(&first, Stream::Stderr)),
+            (&b"half"[..], &b"whole\n"[..])
+        );
+        assert_eq!((host::of(&second, Stream::Stdout), host::of(&second, Stream::Stderr)), (&b""[..], &b""[..]));
         assert_eq!((acts(&lab, 1), acts(&lab, 2)), (vec![], vec!["canceled".to_owned()]));
         let ended = attach(&lab.audit(), AttemptNumber(2)).expect("an answer");
         assert!(matches!(ended, Attached::Ended(_)), "{ended:?}");
@@ -660,7 +667,7 @@ fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
 
 #[test]
 fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["out", "half", "wait-file", "go", "exit", "4"]));
     lab.await_stdout(1, "half");
     ask_next(&mut owner, 2);
@@ -671,15 +678,15 @@ fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(2);
     assert_eq!((record.exit_code, record.bytes.stdout), (Some(4), 0));
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"half");
-    lab::read_back(&lab.out(), 2);
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"half");
+    host::read_back(&lab.out(), 2);
     lab.assert_no_process_is_left();
 }
 
 /// Found with two gigabytes in the workspace: a cancel came to pass when they were listed.
 #[test]
 fn a_cancel_does_not_wait_until_the_workspace_is_listed() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     put_many_files(&lab, 8);
     let mut plan = plan(&lab, &["repeat", "100000", "[", "out", "tick\n", "sleep", "1", "]"]);
     plan.snapshot = SnapshotPlan::On { ignore: vec![] };
@@ -692,7 +699,7 @@ fn a_cancel_does_not_wait_until_the_workspace_is_listed() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     lab.assert_no_process_is_left();
     assert_eq!(acts(&lab, 2), ["canceled"]);
-    let index = lab::text(&lab.evidence("chunks.2.jsonl"));
+    let index = host::text(&lab.evidence("chunks.2.jsonl"));
     let lines = index.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let last = lines.filter(|line| line.get("stream").is_some()).filter_map(|line| line["t_ns"].as_u64()).max();
     let last = lab.record(2).started_at.plus_nanos(last.unwrap_or(0));

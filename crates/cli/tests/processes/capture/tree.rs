@@ -12,16 +12,14 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lab::host::{self, FIRST, HostLab, LONG, at_once, receive, receive_ended, send, wait_for_stdout};
+use lab::{eventually, is_gone, signal};
 use serde_json::Value;
 use skillrun_collect::plan::{self, Rung};
 use skillrun_collect::protocol::{HostRequest, Notice};
 use skillrun_collect::signals::SignalName;
 use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_model::{Code, EndedBy, Stream};
-
-use crate::capture::lab::{
-    self, FIRST, LONG, Lab, at_once, eventually, is_gone, kill, receive, receive_ended, send, wait_for_stdout,
-};
 
 /// What cancel may take beyond the ladder's own time.
 const BEYOND: Duration = Duration::from_secs(1);
@@ -45,7 +43,7 @@ fn wait_for_exit(owner: &mut HostConnection) {
 }
 
 /// What the files say about survivors: process ids; all three places must agree.
-fn survivors(lab: &Lab) -> BTreeSet<u32> {
+fn survivors(lab: &HostLab) -> BTreeSet<u32> {
     let record = lab.record(1);
     let meta = lab.meta(1);
     let in_meta = meta["survivors"].as_array().expect("a list");
@@ -62,7 +60,7 @@ fn survivors(lab: &Lab) -> BTreeSet<u32> {
 
 #[test]
 fn escaped_processes_are_found_and_ended() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = steps(&[
         "session [ silence pid session.pid forever ]",
         "group [ silence pid group.pid forever ]",
@@ -78,8 +76,8 @@ fn escaped_processes_are_found_and_ended() {
     let output = lab.run(&["--no-snapshot", "--linger", "60"], &steps);
     assert!(begin.elapsed() < LONG, "their streams are closed, so the host does not wait for them");
     lab.assert_no_process_is_left();
-    assert_eq!((output.status.code(), lab::text(&output.stdout).as_str()), (Some(3), "done\n"));
-    assert!(lab::text(&output.stderr).contains("SURVIVORS_ENDED"), "{}", lab::text(&output.stderr));
+    assert_eq!((output.status.code(), host::text(&output.stdout).as_str()), (Some(3), "done\n"));
+    assert!(host::text(&output.stderr).contains("SURVIVORS_ENDED"), "{}", host::text(&output.stderr));
     let names = ["session", "group", "orphan", "daemon", "chain1", "chain2", "chain3"];
     let expected: BTreeSet<_> = names.map(|name| lab.await_pid(&format!("{name}.pid"))).into();
     assert_eq!(survivors(&lab), expected);
@@ -87,7 +85,7 @@ fn escaped_processes_are_found_and_ended() {
     assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::Exited), Some(3)));
     assert!(record.survivors.iter().all(|survivor| survivor.name == "stand-in"), "{:?}", record.survivors);
     let verdict = lab.normalize(&["--engine", "codex"]);
-    assert_eq!(verdict.status.code(), Some(0), "{}", lab::text(&verdict.stderr));
+    assert_eq!(verdict.status.code(), Some(0), "{}", host::text(&verdict.stderr));
 }
 
 #[test]
@@ -97,7 +95,7 @@ fn an_engine_that_leaves_no_process_has_no_survivors() {
         steps(&["call [ out one\\n ]", "child [ sleep 1 ]", "daemon [ sleep 20 out two\\n ]", "out three\\n exit 1"]);
     // Found so: one of sixty was taken for a survivor in the moment between the end of its streams and its own.
     for _ in 0..20 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         assert_eq!(lab.run(&["--no-snapshot"], &steps).status.code(), Some(1));
         assert_eq!(survivors(&lab), BTreeSet::new());
         lab.assert_no_process_is_left();
@@ -107,13 +105,13 @@ fn an_engine_that_leaves_no_process_has_no_survivors() {
 /// A process that has dropped its environment, and with it the tag.
 #[test]
 fn a_process_without_its_environment_is_found_by_its_descent() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let script = "env -i sleep 601 >/dev/null 2>&1 & echo $! > one.pid\n\
                   (setsid env -i sleep 602 >/dev/null 2>&1 & echo $! > two.pid)\n\
                   until grep -q sleep /proc/$(cat one.pid)/comm; do :; done; exit 0";
     let mut command = lab.bare_capture(&["--no-snapshot"]);
-    let output = lab::output(command.args(["sh", "-c", script]));
-    assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
+    let output = host::output(command.args(["sh", "-c", script]));
+    assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     for name in ["one.pid", "two.pid"] {
         assert!(is_gone(lab.await_pid(name)), "{name} is left");
     }
@@ -123,8 +121,8 @@ fn a_process_without_its_environment_is_found_by_its_descent() {
 }
 
 /// When an index has its last byte, and when it ends.
-fn last_byte_and_end(lab: &Lab) -> (Duration, Duration) {
-    let index = lab::text(&lab.evidence("chunks.1.jsonl"));
+fn last_byte_and_end(lab: &HostLab) -> (Duration, Duration) {
+    let index = host::text(&lab.evidence("chunks.1.jsonl"));
     let lines: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let t = |line: &Value| Duration::from_nanos(line["t_ns"].as_u64().expect("a number"));
     let last = lines.iter().rfind(|line| line.get("stream").is_some()).map_or(Duration::ZERO, t);
@@ -136,7 +134,7 @@ fn what_outlives_the_engine_is_recorded_until_it_is_silent() {
     const LINGER: Duration = Duration::from_millis(800);
     let steps = steps(&["orphan [ pid silent.pid repeat 12 [ out tick\\n sleep 100 ] forever ]", "out main\\n exit 5"]);
     for _ in 0..10 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut plan = lab.plan(&steps);
         plan.limits.linger = LINGER;
         let mut owner = lab.start(&plan);
@@ -145,9 +143,9 @@ fn what_outlives_the_engine_is_recorded_until_it_is_silent() {
         assert_eq!(lab.record(1).exit_code, Some(5));
         let (last, end) = last_byte_and_end(&lab);
         assert!(end - last >= LINGER - millis(1), "{:?} after the last byte", end - last);
-        let streams = lab::read_back(&lab.out(), 1);
+        let streams = host::read_back(&lab.out(), 1);
         // Where the machine was so slow that it was silent in between, the host was right to end it.
-        if lab::text(lab::of(&streams, Stream::Stdout)).matches("tick\n").count() == 12 {
+        if host::text(host::of(&streams, Stream::Stdout)).matches("tick\n").count() == 12 {
             assert_eq!(survivors(&lab), [lab.await_pid("silent.pid")].into());
             assert!(end > LINGER + millis(1100), "it wrote for longer than it may be silent");
             return;
@@ -176,7 +174,7 @@ fn assert_idle(host: u32, time: Duration) {
 
 #[test]
 fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = steps(&[
         "heir [ out real\\n wait-file go out more\\n err done\\n ]",
         "out wrapper\\n wait-file die",
@@ -194,9 +192,9 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     assert_eq!((record.signal.as_deref(), record.exit_code), (Some("SIGTERM"), None));
-    let streams = lab::read_back(&lab.out(), 1);
-    assert_eq!(lab::text(lab::of(&streams, Stream::Stdout)), "wrapper\nreal\nmore\n");
-    assert_eq!(lab::of(&streams, Stream::Stderr), b"done\n");
+    let streams = host::read_back(&lab.out(), 1);
+    assert_eq!(host::text(host::of(&streams, Stream::Stdout)), "wrapper\nreal\nmore\n");
+    assert_eq!(host::of(&streams, Stream::Stderr), b"done\n");
     assert_eq!(survivors(&lab), BTreeSet::new());
     lab.assert_no_process_is_left();
     // Found in real use: whether the end came before or after the signal was nowhere to be read.
@@ -211,15 +209,15 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
 /// wrapper, recorded it, and never reported it to the owner.
 #[test]
 fn bytes_read_beside_the_end_of_a_wrapper_are_reported() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let heir = "heir [ out real\\n pid written.pid forever ]";
     let mut owner = lab.start(&lab.plan(&steps(&[heir, "pid main.pid forever"])));
     let main = lab.await_pid("main.pid");
     // It finds the bytes and the end of the wrapper together.
-    kill(owner.host_pid(), "STOP");
-    kill(main, "KILL");
+    signal(owner.host_pid(), "STOP");
+    signal(main, "KILL");
     lab.await_pid("written.pid");
-    kill(owner.host_pid(), "CONT");
+    signal(owner.host_pid(), "CONT");
     wait_for_stdout(&mut owner, 5);
     canceled(&mut owner);
     lab.assert_no_process_is_left();
@@ -228,7 +226,7 @@ fn bytes_read_beside_the_end_of_a_wrapper_are_reported() {
 #[test]
 fn a_deadline_ends_what_a_killed_wrapper_left() {
     for _ in 0..10 {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let mut plan = lab.plan(&steps(&["heir [ out real\\n forever ]", "die SIGKILL"]));
         plan.limits.linger = millis(100);
         plan.limits.stall = millis(700);
@@ -246,13 +244,13 @@ fn a_deadline_ends_what_a_killed_wrapper_left() {
 /// A process that is killed after its turn was not a wrapper.
 #[test]
 fn an_engine_that_is_killed_after_its_turn_is_over() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut plan = lab.plan(&steps(&["heir [ out real\\n forever ]", "pid main.pid forever"]));
     plan.limits.linger = millis(300);
     let mut owner = lab.start(&plan);
     let main = lab.await_pid("main.pid");
     send(&mut owner, HostRequest::TurnOver { linger: Some(LONG) });
-    kill(main, "KILL");
+    signal(main, "KILL");
     let begin = Instant::now();
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert!(begin.elapsed() < LONG / 2, "it took {:?}", begin.elapsed());
@@ -264,7 +262,7 @@ fn an_engine_that_is_killed_after_its_turn_is_over() {
 fn an_engine_that_has_exited_is_no_stall() {
     let (lab, mut owner) = (0..10)
         .find_map(|_| {
-            let lab = Lab::new();
+            let lab = HostLab::new();
             let mut plan = lab.plan(&steps(&["orphan [ pid holds.pid forever ]", "out done\\n exit 0"]));
             plan.limits.stall = millis(300);
             plan.limits.linger = millis(1500);
@@ -287,7 +285,7 @@ fn an_engine_that_has_exited_is_no_stall() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::Exited), Some(0)));
-    assert!(!lab::text(&lab.evidence("chunks.1.jsonl")).contains("act"), "nothing was done to it");
+    assert!(!host::text(&lab.evidence("chunks.1.jsonl")).contains("act"), "nothing was done to it");
     lab.assert_no_process_is_left();
 }
 
@@ -301,7 +299,7 @@ const STUBBORN: &[&str] = &[
 ];
 
 /// Waits until everybody is gone; how long that took.
-fn until_no_process_is_left(lab: &Lab, begin: Instant) -> Duration {
+fn until_no_process_is_left(lab: &HostLab, begin: Instant) -> Duration {
     eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
     begin.elapsed()
 }
@@ -309,7 +307,7 @@ fn until_no_process_is_left(lab: &Lab, begin: Instant) -> Duration {
 #[test]
 fn cancel_ends_a_tree_that_ignores_it() {
     let grace = millis(300);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&lab.plan(&steps(STUBBORN)));
     lab.await_pid("main.pid");
     assert_eq!(lab.alive().len(), 4);
@@ -326,7 +324,7 @@ fn cancel_ends_a_tree_that_ignores_it() {
 
 #[test]
 fn a_second_cancel_makes_it_faster() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let mut owner = lab.start(&lab.plan(&steps(STUBBORN)));
     lab.await_pid("main.pid");
     send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
@@ -341,7 +339,7 @@ fn a_second_cancel_makes_it_faster() {
 
 #[test]
 fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = steps(&["on SIGINT [ sleep 300 flood stdout 200K out bye\\n exit 0 ]", "out ready\\n forever"]);
     let mut owner = lab.start(&lab.plan(&steps));
     lab.await_stdout(1, "ready\n");
@@ -351,8 +349,8 @@ fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
     assert!(begin.elapsed() < LONG / 2, "it took {:?}", begin.elapsed());
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.signal, record.ended_by), (Some(0), None, Some(EndedBy::Canceled)));
-    let expected = [b"ready\n", &lab::flood(200 * 1024)[..], b"bye\n"].concat();
-    assert!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout) == expected);
+    let expected = [b"ready\n", &host::flood(200 * 1024)[..], b"bye\n"].concat();
+    assert!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout) == expected);
     assert_eq!(survivors(&lab), BTreeSet::new());
     lab.assert_no_process_is_left();
 }
@@ -363,7 +361,7 @@ fn rung(signal: SignalName) -> Option<Vec<Rung>> {
 
 #[test]
 fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let on = |name: &str| format!("on SIGINT [ file {name}.int x ] on SIGTERM [ file {name}.term x exit 0 ]");
     let start = |how: &str| format!("{how} [ {} pid {how}.pid forever ]", on(how));
     let words = [
@@ -398,7 +396,7 @@ fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
 
 #[test]
 fn a_forking_process_is_ended_while_it_forks() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let storm = "repeat 200 [ daemon [ silence sleep 50000 ] ]";
     let words = [&format!("session [ {storm} ]"), storm, "forever"];
     let mut owner = lab.start(&lab.plan(&steps(&words)));
@@ -431,7 +429,7 @@ fn children(parent: u32) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn orphans_are_waited_for_while_the_engine_works() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps =
         steps(&["repeat 60 [ orphan [ exit 7 ] ]", "orphan [ pid last.pid wait-file go ]", "pid main.pid forever"]);
     let mut owner = lab.start(&lab.plan(&steps));
@@ -451,11 +449,11 @@ fn orphans_are_waited_for_while_the_engine_works() {
 #[test]
 fn stopped_processes_are_ended_too() {
     let grace = millis(200);
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = steps(&["session [ pid session.pid forever ]", "wait-file session.pid pid main.pid forever"]);
     let mut owner = lab.start(&lab.plan(&steps));
     for pid in [lab.await_pid("main.pid"), lab.await_pid("session.pid")] {
-        kill(pid, "STOP");
+        signal(pid, "STOP");
     }
     let begin = Instant::now();
     send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(grace)) });
@@ -463,11 +461,11 @@ fn stopped_processes_are_ended_too() {
     assert!(took <= 2 * grace + BEYOND, "it took {took:?}");
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     // At the normal end as well.
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = ["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "wait-file", "go", "exit", "0"];
     let mut owner = lab.start(&lab.plan(&steps));
     let daemon = lab.await_pid("daemon.pid");
-    kill(daemon, "STOP");
+    signal(daemon, "STOP");
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     lab.assert_no_process_is_left();
@@ -481,7 +479,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(lab: &Lab, options: &[&str], steps: &[&str]) -> Self {
+    fn new(lab: &HostLab, options: &[&str], steps: &[&str]) -> Self {
         let mut command = lab.capture(options, steps);
         let mut capture = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
         let mut stdout = BufReader::new(capture.stdout.take().expect("a pipe"));
@@ -492,7 +490,7 @@ impl Shown {
     }
 
     fn signal(&self, signal: &str) {
-        kill(self.capture.id(), signal);
+        lab::signal(self.capture.id(), signal);
     }
 
     /// Exit code, rest of stdout, stderr.
@@ -507,7 +505,7 @@ impl Shown {
 #[test]
 fn an_interrupt_of_the_command_cancels() {
     for signal in ["INT", "TERM"] {
-        let lab = Lab::new();
+        let lab = HostLab::new();
         let steps = steps(&["on SIGINT [ out bye\\n exit 0 ]", "out ready\\n forever"]);
         let shown = Shown::new(&lab, &["--no-snapshot"], &steps);
         shown.signal(signal);
@@ -520,7 +518,7 @@ fn an_interrupt_of_the_command_cancels() {
 
 #[test]
 fn a_second_interrupt_leaves_it_running() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = steps(&["on SIGINT [ file interrupted x ]", "out ready\\n forever"]);
     let shown = Shown::new(&lab, &["--no-snapshot", "--grace", "60"], &steps);
     shown.signal("INT");
@@ -536,7 +534,7 @@ fn a_second_interrupt_leaves_it_running() {
 
 #[test]
 fn a_terminal_that_is_closed_leaves_it_running() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let steps = ["out", "ready\n", "wait-file", "go", "out", "done\n", "exit", "4"];
     let shown = Shown::new(&lab, &["--no-snapshot"], &steps);
     shown.signal("HUP");
@@ -545,7 +543,7 @@ fn a_terminal_that_is_closed_leaves_it_running() {
     lab.put("go", "");
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.ended_by), (Some(4), Some(EndedBy::Exited)));
-    assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"ready\ndone\n");
+    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"ready\ndone\n");
     eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
 }
 
@@ -576,7 +574,7 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
             return;
         }
     };
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let words = [
         "daemon [ silence pid daemon.pid forever ] pid main.pid",
         "wait-file more session [ pid later.pid forever ] forever",
@@ -600,13 +598,13 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     lab.assert_no_process_is_left();
     assert!(!group.exists(), "{} is left", group.display());
     // A killed host cannot clean up; the process that finds it does.
-    let lab = Lab::new();
+    let lab = HostLab::new();
     let plan = lab.plan(&steps(&["daemon [ silence pid daemon.pid forever ] forever"]));
     let group = folder.join(format!("skillrun-{}", plan.nonce));
     let owner = lab.start(&plan);
     lab.await_pid("daemon.pid");
     eventually("a group", || group.exists().then_some(()));
-    kill(owner.host_pid(), "KILL");
+    signal(owner.host_pid(), "KILL");
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     let lost = attach(&lab.audit(), FIRST).expect("an answer");
     assert!(matches!(lost, Attached::Lost { .. }), "{lost:?}");
@@ -616,10 +614,10 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
 
 #[test]
 fn warnings_of_the_host_are_reported_with_the_verdict() {
-    let lab = Lab::new();
+    let lab = HostLab::new();
     lab.run(&["--engine", "codex"], &["daemon", "[", "silence", "forever", "]", "out", "hello\n"]);
     let diagnostics = lab.normalize(&["--format", "diagnostics"]);
-    let diagnostics = lab::text(&diagnostics.stdout);
+    let diagnostics = host::text(&diagnostics.stdout);
     assert!(diagnostics.contains("\"code\":\"SURVIVORS_ENDED\""), "{diagnostics}");
     lab.assert_no_process_is_left();
 }

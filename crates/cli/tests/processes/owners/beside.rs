@@ -3,41 +3,28 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
+use lab::{Lab, eventually, is_end, kind};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 700\n  - output: {answer: blue}\n    done: true\n";
 const ASKS: &str =
     "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn wait_exit(child: &mut Child) -> ExitStatus {
-    wait_for("exit", || child.try_wait().expect("waited"))
+    eventually("exit", || child.try_wait().expect("waited"))
 }
 
 fn wait_type(lab: &Lab, run: &str, word: &str) {
-    wait_for(word, || lab.events(run).iter().any(|event| kind(event) == word).then_some(()));
+    eventually(word, || lab.events(run).iter().any(|event| kind(event) == word).then_some(()));
 }
 
 fn wait_end(lab: &Lab, run: &str) -> Value {
-    wait_for("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
+    eventually("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
 }
 
 fn only_run(lab: &Lab) -> String {
-    wait_for("run", || lab.runs().first().cloned())
+    eventually("run", || lab.runs().first().cloned())
 }
 
 fn interrupt(child: &Child) {
@@ -66,7 +53,7 @@ fn a_second_ctrl_c_leaves_it_running_with_another_owner() {
     let run = only_run(&lab);
     wait_type(&lab, &run, "agent.message.final");
     interrupt(&owner);
-    wait_for("cancel", || lab.events(&run).iter().any(|event| event["data"]["phase"] == "canceling").then_some(()));
+    eventually("cancel", || lab.events(&run).iter().any(|event| event["data"]["phase"] == "canceling").then_some(()));
     interrupt(&owner);
     assert_eq!(wait_exit(&mut owner).code(), Some(130));
     // The one in the background brings the cancel to its end.
@@ -299,9 +286,9 @@ fn an_owner_exits_when_its_question_is_answered_elsewhere() {
     let made = lab.json(&[&words[..], &["--no-wait", "--json"]].concat());
     let run = made["run_id"].as_str().expect("an id").to_owned();
     let folder = lab.data().join("runs").join(&run);
-    wait_for("end of the process", || folder.join(".audit/host.1.json").exists().then_some(()));
+    eventually("end of the process", || folder.join(".audit/host.1.json").exists().then_some(()));
     // The agent can load its session, so the run waits on, and the owner has nothing of it but the time.
-    wait_for("rest", || {
+    eventually("rest", || {
         let free = Command::new("flock").arg("-n").arg(folder.join("lock")).arg("true").status().expect("flock");
         free.success().then_some(())
     });
@@ -319,7 +306,7 @@ fn a_question_keeps_its_deadline_across_owners() {
     let made = lab.json(&[&words[..], &["--session-timeout", "15", "--no-wait", "--json"]].concat());
     let run = made["run_id"].as_str().expect("an id").to_owned();
     let lock = lab.data().join("runs").join(&run).join("lock");
-    wait_for("question", || {
+    eventually("question", || {
         let events = std::fs::read_to_string(lock.with_file_name("events.jsonl")).unwrap_or_default();
         events.contains("\"waiting_user\"").then_some(())
     });

@@ -5,9 +5,8 @@ use std::fs;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use lab::{Lab, eventually, is_end, kind, within};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const LONG: &str = "- - say: I begin.\n  - sleep_ms: 600000\n";
 const ASKS: &str =
@@ -16,19 +15,8 @@ const ASKS: &str =
 /// Far less than the run itself would take, and more than all the waits for a host together.
 const BOUND: Duration = Duration::from_secs(45);
 
-fn wait_for<T>(what: &str, within: Duration, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < within, "no {what} in time");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn wait_exit(child: &mut Child) -> ExitStatus {
-    wait_for("exit", BOUND, || child.try_wait().expect("waited"))
+    within(BOUND, "exit", || child.try_wait().expect("waited"))
 }
 
 /// A run whose host is stopped after it has reported an event of this type. It is continued when the test is over.
@@ -40,8 +28,8 @@ struct Stopped<'a> {
 
 impl<'a> Stopped<'a> {
     fn at(lab: &'a Lab, word: &str) -> Self {
-        let run = wait_for("run", TEST_TIMEOUT, || lab.runs().first().cloned());
-        wait_for(word, TEST_TIMEOUT, || lab.events(&run).iter().any(|event| kind(event) == word).then_some(()));
+        let run = eventually("run", || lab.runs().first().cloned());
+        eventually(word, || lab.events(&run).iter().any(|event| kind(event) == word).then_some(()));
         let audit = lab.data().join("runs").join(&run).join(".audit");
         let claim: Value = serde_json::from_slice(&fs::read(audit.join("claim.1")).expect("a claim")).expect("JSON");
         let stopped = Self { lab, run, host: claim["host_pid"].to_string() };
@@ -56,7 +44,7 @@ impl<'a> Stopped<'a> {
     /// The run ended like this, once, and no process is left.
     fn ended(&self, word: &str, code: Option<&str>) {
         let end = |events: &[Value]| events.last().filter(|event| is_end(event)).cloned();
-        let last = wait_for("end", BOUND, || end(&self.lab.events(&self.run)));
+        let last = within(BOUND, "end", || end(&self.lab.events(&self.run)));
         assert_eq!((kind(&last), last["data"]["error"]["code"].as_str()), (word, code), "{last:#}");
         let events = self.lab.events(&self.run);
         let count = |word: &str| events.iter().filter(|event| kind(event) == word).count();

@@ -2,11 +2,9 @@
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
+use lab::{Lab, eventually, is_end, kind};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 const ASKS: &str =
@@ -217,16 +215,8 @@ fn missing_evidence_is_reported_and_not_guessed() {
     let untouched = bytes_of(&lab, &other);
     lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
-    let begin = Instant::now();
-    let run = loop {
-        let found = lab.runs().into_iter().find(|run| *run != other);
-        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final"))
-        {
-            break run;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no attempt in time");
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let has_message = |run: &String| lab.events(run).iter().any(|event| kind(event) == "agent.message.final");
+    let run = eventually("a message", || lab.runs().into_iter().find(|run| *run != other).filter(has_message));
     owner.kill().expect("killed");
     owner.wait().expect("waited");
     lab.wait_quiet();
@@ -307,16 +297,8 @@ fn events_of_another_parser_are_kept_and_continued() {
     let lab = Lab::new();
     lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
-    let begin = Instant::now();
-    let run = loop {
-        let found = lab.runs().into_iter().next();
-        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final"))
-        {
-            break run;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no message in time");
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let has_message = |run: &String| lab.events(run).iter().any(|event| kind(event) == "agent.message.final");
+    let run = eventually("a message", || lab.runs().into_iter().next().filter(has_message));
     owner.kill().expect("killed");
     owner.wait().expect("waited");
     let path = lab.data().join("runs").join(&run).join("events.jsonl");

@@ -5,20 +5,18 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use lab::{Lab, eventually, is_end, kind, runtime, within};
 use serde_json::Value;
 use skillrun_collect::HostPlan;
-use skillrun_engine::Engines;
 use skillrun_model::{ExecutionMode, RunId};
-use skillrun_runs::DataFolder;
-use skillrun_runtime::{NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
-use skillrun_skill::{Layers, Skill};
 
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
+use skillrun_runtime::{NewRun, Options, Runtime, RuntimeSetup, SlotLimits};
+use skillrun_skill::Skill;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_skillrun");
+use crate::SKILLRUN;
+
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
 /// Less than a host waits for the word.
@@ -29,43 +27,16 @@ const PAUSED: &str = r#"cat > "$1/plan.new" && mv "$1/plan.new" "$1/plan"
 until [ -e "$1/go" ]; do sleep 0.01; done
 exec "$0" attempt-host < "$1/plan""#;
 
-fn wait_for<T>(what: &str, within: Duration, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < within, "no {what} in time");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn host_command(lab: PathBuf) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", PAUSED, PROGRAM]).arg(lab);
+    command.args(["-c", PAUSED, SKILLRUN]).arg(lab);
     command
 }
 
 /// An owner in this process, whose hosts wait before they claim anything.
 fn owner(lab: &Lab) -> Runtime {
     let root = lab.path("");
-    let setup = RuntimeSetup {
-        role: OwnerRole::Caller,
-        data: DataFolder::new(lab.data()),
-        clock: Arc::new(SystemClock),
-        engines: Engines::load(None),
-        layers: Layers::shipped(),
-        defaults: Options::default(),
-        consents: Vec::new(),
-        redact_patterns: Vec::new(),
-        environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
-        own_program: PROGRAM.into(),
-        cwd: root.clone(),
-        user_home: lab.path("home"),
-        programs: None,
-        temporary: lab.path("tmp"),
-        host_command: Box::new(move || host_command(root.clone())),
-    };
+    let setup = RuntimeSetup { host_command: Box::new(move || host_command(root.clone())), ..runtime::setup(lab) };
     Runtime::new(setup, SlotLimits::default())
 }
 
@@ -76,14 +47,14 @@ fn new_run(lab: &Lab) -> NewRun {
 
 /// The plan of the host that the owner has just started, as another owner would have made it.
 fn another_plan(lab: &Lab) -> HostPlan {
-    let text = wait_for("plan", TEST_TIMEOUT, || fs::read_to_string(lab.path("plan")).ok());
+    let text = eventually("plan", || fs::read_to_string(lab.path("plan")).ok());
     let plan: HostPlan = serde_json::from_str(&text).expect("a plan");
     HostPlan { nonce: skillrun_collect::start::random_nonce().expect("randomness"), ..plan }
 }
 
 /// A host as an owner starts it. What the owner does next is up to the test.
 fn host() -> Child {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(SKILLRUN);
     command.arg("attempt-host").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().expect("a host")
 }
@@ -100,7 +71,7 @@ fn audit(lab: &Lab, run: RunId) -> PathBuf {
 /// It succeeded with one attempt, and no process is left.
 fn assert_done(lab: &Lab, run: RunId) {
     let run = run.to_string();
-    let last = wait_for("end", TEST_TIMEOUT, || lab.events(&run).last().filter(|event| is_end(event)).cloned());
+    let last = eventually("end", || lab.events(&run).last().filter(|event| is_end(event)).cloned());
     assert_eq!(kind(&last), "run.completed", "{last:#}");
     let started = lab.events(&run).iter().filter(|event| kind(event) == "attempt.started").count();
     assert_eq!(started, 1);
@@ -129,7 +100,7 @@ fn a_host_of_the_owner_before_that_claims_late_is_used() {
     let claim: Value =
         serde_json::from_slice(&fs::read(audit(&lab, run).join("claim.1")).expect("a claim")).expect("JSON");
     assert_eq!(claim["nonce"], plan.nonce, "no second host was needed");
-    assert!(wait_for("exit", SOON, || late.try_wait().expect("waited")).success());
+    assert!(within(SOON, "exit", || late.try_wait().expect("waited")).success());
     drop(owner);
     lab.wait_quiet();
 }
@@ -145,7 +116,7 @@ fn a_host_whose_owner_died_before_it_claimed_leaves_at_once() {
     let mut late = host();
     drop(late.stdout.take());
     hand_over(&mut late, &plan);
-    wait_for("exit", SOON, || late.try_wait().expect("waited"));
+    within(SOON, "exit", || late.try_wait().expect("waited"));
     let names = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let left: Vec<_> = names(&audit(&lab, run)).filter(|name| name != "blobs").collect();
     assert_eq!((left, names(&lab.path("tmp")).next()), (vec![], None), "something is left of it");
@@ -169,7 +140,7 @@ fn a_held_host_exits_when_its_run_is_canceled() {
     hand_over(&mut held, &plan);
     held.stdout.take().expect("a pipe").read_to_string(&mut String::new()).expect("an answer");
     owner.cancel(canceled, "a test").expect("canceled");
-    wait_for("exit", SOON, || held.try_wait().expect("waited"));
+    within(SOON, "exit", || held.try_wait().expect("waited"));
     let_go_on(&lab);
     assert_done(&lab, run);
     drop(owner);
@@ -192,7 +163,7 @@ fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     };
     let run = owner.accept(new).expect("accepted");
     owner.take_up(run).expect("taken up");
-    let plan = wait_for("plan", TEST_TIMEOUT, || fs::read_to_string(lab.path("plan")).ok());
+    let plan = eventually("plan", || fs::read_to_string(lab.path("plan")).ok());
     let plan: HostPlan = serde_json::from_str(&plan).expect("a plan");
     // A Log that was changed since its writer left it takes nothing. The next process that opens it puts this aside.
     let folder = lab.data().join("runs").join(run.to_string());
@@ -208,7 +179,7 @@ fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     let host =
         lab.events(&run.to_string()).iter().find_map(|event| event["data"]["host_pid"].as_u64()).expect("a host");
     let entry = PathBuf::from(format!("/proc/{host}"));
-    wait_for("end of the host, to its last trace", SOON, || (!entry.exists()).then_some(()));
+    within(SOON, "end of the host, to its last trace", || (!entry.exists()).then_some(()));
     drop(owner);
     lab.wait_quiet();
 }

@@ -5,9 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
+use lab::{Lab, TEST_TIMEOUT, is_end, kind};
 use serde_json::{Value, json};
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 /// Rounds in `make test`; `make kills` asks for more.
 const ROUNDS: u32 = 42;
@@ -236,7 +235,7 @@ impl Found {
         assert!(runs.len() < 2, "{}: more than one run: {runs:?}", kind.name);
         let run = runs.first().cloned();
         let events = run.as_deref().map(|run| lab.events(run)).unwrap_or_default();
-        let count = |word: &str| events.iter().filter(|event| crate::owners::lab::kind(event) == word).count();
+        let count = |word: &str| events.iter().filter(|event| lab::kind(event) == word).count();
         let (asked, answered) = (count("interaction.requested"), count("interaction.replied"));
         let control = events.iter().rev().filter(|event| event["source"]["stream"] == "control");
         let status = control.filter_map(|event| event["data"]["status"].as_str()).next();

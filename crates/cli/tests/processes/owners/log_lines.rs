@@ -3,9 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, TEST_TIMEOUT};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT};
 
 const SCRIPT: &str = "- - output: {answer: 'the answer'}\n    done: true\n";
 

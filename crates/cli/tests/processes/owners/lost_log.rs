@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::owners::lab::{Lab, kind};
+use lab::{Lab, kind};
 
 const SCRIPT: &str = "- - say: Here it is.\n  - output: {answer: done}\n    done: true\n";
 

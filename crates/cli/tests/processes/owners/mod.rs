@@ -5,7 +5,6 @@ mod deaf;
 mod faults;
 mod held;
 mod kill;
-mod lab;
 mod log_lines;
 mod lost_log;
 mod places;

@@ -3,9 +3,8 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use crate::owners::lab::{Lab, TEST_TIMEOUT, kind};
+use lab::{Lab, kind, wait_until};
 
 const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 500\n  - output: {answer: blue}\n    done: true\n";
 
@@ -41,22 +40,14 @@ fn a_copy_of_a_skill_that_was_cut_short_is_never_used() {
         (0..MORE).for_each(|n| fs::write(more.join(n.to_string()), "text\n").expect("written"));
         let folder = work.to_str().expect("text");
         let mut owner = lab.start(&["run", "./large", "--engine", "scripted", "--workspace", folder, "--json"]);
-        let begin = Instant::now();
-        while !copies(work).iter().any(|copy| copy.join("SKILL.md").exists()) {
-            assert!(begin.elapsed() < TEST_TIMEOUT, "no copy in time");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("a copy", || copies(work).iter().any(|copy| copy.join("SKILL.md").exists()));
         owner.kill().expect("killed");
         owner.wait().expect("waited");
         cut += usize::from(!copies(work).iter().any(|copy| copy.join("assets/scripted.yaml").exists()));
 
         let mut next = lab.start(&["recover", "--json"]);
         let has_begun = || lab.events(&lab.runs()[0]).iter().any(|event| kind(event) == "agent.message.final");
-        let begin = Instant::now();
-        while !has_begun() {
-            assert!(begin.elapsed() < TEST_TIMEOUT, "no engine in time");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        wait_until("the engine", has_begun);
         // What the engine works with.
         let [copy] = &copies(work)[..] else { panic!("{:?}", copies(work)) };
         assert_eq!(fs::read_dir(copy.join("assets/more")).expect("a folder").count(), MORE);

@@ -1,27 +1,15 @@
 //! Runs that wait for quota, with the program as a person uses it, and with owners that are killed between two of them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use lab::{Lab, eventually, is_end, kind};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 /// Each kills an owner a little later after the end of the first run.
 const ROUNDS: u64 = 6;
 
 fn no_quota(when: &str) -> String {
     format!("- - fail: 'Rate limit reached for the model. Please try again in {when}.'\n")
-}
-
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// The run of two that comes after the other.
@@ -44,7 +32,7 @@ fn an_owner_killed_between_two_runs_leaves_exactly_one() {
         let skill = lab.skill("probe", &no_quota("1s"));
         let skill = skill.to_str().expect("a path");
         let mut owner = lab.start(&words(skill, &["--retry-quota-max", "1", "--json"]));
-        let first = wait_for("end", || {
+        let first = eventually("end", || {
             let runs = lab.runs();
             runs.into_iter().find(|run| lab.events(run).last().is_some_and(is_end))
         });
@@ -58,7 +46,7 @@ fn an_owner_killed_between_two_runs_leaves_exactly_one() {
         assert_eq!(runs.len(), 2, "round {round}: {runs:?}");
         let again = second(&lab).expect("a retry");
         assert_eq!(before.last().map(|end| &end["data"]["retry"]["run_id"]), Some(&Value::from(again.as_str())));
-        wait_for("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+        eventually("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
         let events = lab.events(&again);
         assert_eq!(events.last().map(kind), Some("run.failed"), "round {round}");
         assert_eq!(events[0]["data"]["retry_of"], first.as_str());
@@ -87,7 +75,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     let skill = lab.skill("probe", &no_quota("1h"));
     let skill = skill.to_str().expect("a path");
     let mut follower = lab.start(&words(skill, &["--json"]));
-    let again = wait_for("retry", || second(&lab));
+    let again = eventually("retry", || second(&lab));
     let text = |words: &[&str]| String::from_utf8_lossy(&lab.output(words).stdout).into_owned();
     let listed = text(&["ls"]);
     assert!(listed.contains("queued") && listed.contains("not before "), "{listed}");
@@ -99,14 +87,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     assert!(text(&["diagnose", &first]).contains("resets at"));
     let canceled = lab.output(&["cancel", &again]);
     assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
-    let begin = Instant::now();
-    let status = loop {
-        if let Some(status) = follower.try_wait().expect("waited") {
-            break status;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "it still follows");
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let status = eventually("the end of the command that follows", || follower.try_wait().expect("waited"));
     assert_eq!(status.code(), Some(8));
     assert_eq!(lab.runs().len(), 2);
     lab.wait_quiet();
@@ -122,7 +103,7 @@ fn recover_leaves_waiting_runs_to_one_background_owner() {
     let is_retry = |run: &String| lab.events(run).first().is_some_and(|event| event["data"]["retry_of"].is_string());
     let waiting = || lab.runs().into_iter().filter(is_retry).collect::<Vec<_>>();
     let is_queued = |run: &String| lab.events(run).iter().any(|event| kind(event) == "run.status");
-    wait_for("retries", || (waiting().len() == 2 && waiting().iter().all(is_queued)).then_some(()));
+    eventually("retries", || (waiting().len() == 2 && waiting().iter().all(is_queued)).then_some(()));
     for owner in &mut owners {
         owner.kill().expect("killed");
         owner.wait().expect("waited");
@@ -137,7 +118,7 @@ fn recover_leaves_waiting_runs_to_one_background_owner() {
         let entries = std::fs::read_dir(lab.data().join("owners")).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "sock")).count()
     };
-    wait_for("one owner", || (sockets() == 1 && lab.processes().len() == 1).then_some(()));
+    eventually("one owner", || (sockets() == 1 && lab.processes().len() == 1).then_some(()));
     for run in waiting() {
         let canceled = lab.output(&["cancel", &run]);
         assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
@@ -152,8 +133,8 @@ fn with_no_wait_a_background_owner_continues() {
     let skill = lab.skill("probe", &no_quota("1s"));
     let skill = skill.to_str().expect("a path");
     assert!(lab.output(&words(skill, &["--retry-quota-max", "1", "--no-wait"])).status.success());
-    let again = wait_for("retry", || second(&lab));
-    wait_for("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+    let again = eventually("retry", || second(&lab));
+    eventually("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
     assert_eq!(lab.runs().len(), 2);
     lab.wait_quiet();
 }
@@ -165,13 +146,13 @@ fn a_run_that_waits_with_two_owners_runs_once() {
     let skill = lab.skill("probe", &no_quota("2s"));
     let skill = skill.to_str().expect("a path");
     let mut owner = lab.start(&words(skill, &["--retry-quota-max", "1", "--json"]));
-    let again = wait_for("retry", || second(&lab).filter(|run| lab.events(run).len() > 1));
+    let again = eventually("retry", || second(&lab).filter(|run| lab.events(run).len() > 1));
     owner.kill().expect("killed");
     owner.wait().expect("waited");
     let mut owners = [lab.start(&["own", "--all"]), lab.start(&["own", "--all"]), lab.start(&["own", "--all"])];
-    wait_for("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+    eventually("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
     for owner in &mut owners {
-        let status = wait_for("exit", || owner.try_wait().expect("waited"));
+        let status = eventually("exit", || owner.try_wait().expect("waited"));
         assert!(status.success(), "{status}");
     }
     let events = lab.events(&again);

@@ -4,11 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
+use lab::{Lab, eventually, is_end};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end};
 
 const SECRET: &str = "sk-live-0123+456/789abc";
 const TOKEN: &str = "first-token-of-the-server";
@@ -66,21 +64,15 @@ fn killed(lab: &Lab) -> String {
     let words = ["run", skill.to_str().expect("a path"), "--engine", "scripted", "--profile", "gemini_stream_json"];
     let mut command = lab.command(&[&words[..], &["--mode", "auto", "--secret", "KEY", "--json"]].concat());
     let mut owner = command.env("KEY", SECRET).stdout(std::process::Stdio::null()).spawn().expect("started");
-    let begin = Instant::now();
-    let (run, audit) = loop {
-        let audit = |run: &String| lab.data().join("runs").join(run).join(".audit");
-        let is_written = |run: &String| {
-            let index = fs::read_to_string(audit(run).join("chunks.1.jsonl")).unwrap_or_default();
-            let last = index.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok()?["to"].as_u64());
-            let log = fs::read(audit(run).join("stdout.1.log")).unwrap_or_default();
-            log.ends_with(b"end\",\"delta\":true}\n") && last == Some(log.len() as u64)
-        };
-        if let Some(run) = lab.runs().into_iter().find(is_written) {
-            break (run.clone(), audit(&run));
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no output in time");
-        std::thread::sleep(Duration::from_millis(5));
+    let audit = |run: &String| lab.run_folder(run).join(".audit");
+    let is_written = |run: &String| {
+        let index = fs::read_to_string(audit(run).join("chunks.1.jsonl")).unwrap_or_default();
+        let last = index.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok()?["to"].as_u64());
+        let log = fs::read(audit(run).join("stdout.1.log")).unwrap_or_default();
+        log.ends_with(b"end\",\"delta\":true}\n") && last == Some(log.len() as u64)
     };
+    let run = eventually("the output", || lab.runs().into_iter().find(is_written));
+    let audit = audit(&run);
     owner.kill().expect("killed");
     owner.wait().expect("waited");
     let claim: Value = serde_json::from_slice(&fs::read(audit.join("claim.1")).expect("a claim")).expect("JSON");

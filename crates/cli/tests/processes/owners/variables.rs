@@ -4,11 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
+use lab::{Lab, eventually, is_end, kind};
 use serde_json::Value;
-
-use crate::owners::lab::{Lab, TEST_TIMEOUT, is_end, kind};
 
 /// An engine that says whose account it uses. In interactive mode it asks first.
 const ENGINE: &str = r#"
@@ -124,19 +122,8 @@ impl Drop for Server {
     }
 }
 
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn end(lab: &Lab, run: &str) -> Value {
-    wait_for("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
+    eventually("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
 }
 
 fn answer(lab: &Lab, run: &str) -> String {
@@ -237,7 +224,7 @@ fn left_with_question(lab: &Lab) -> String {
     for _ in 0..10 {
         let run = asked(lab, MINE, &["--no-reply-needed", "--session-timeout", "2", "--no-wait"]);
         let has = |word: &str| lab.events(&run).iter().any(|event| kind(event) == word);
-        wait_for("question", || has("interaction.requested").then_some(()));
+        eventually("question", || has("interaction.requested").then_some(()));
         let owners = fs::read_dir(lab.data().join("owners")).expect("owners").flatten();
         for owner in owners.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".sock")?.to_owned())) {
             Command::new("kill").args(["-KILL", &owner]).stderr(Stdio::null()).status().expect("kill");

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, on, sticky, with};
 use serde_json::{Value, json};
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunStatus};
 use skillrun_runs::data_folder::RunFolder;
@@ -11,12 +13,10 @@ use skillrun_runs::record::Sharing;
 use skillrun_runtime::{AcceptError, Clock, NewRun, Reply, SlotLimits, SystemClock, consent, reply_files};
 use skillrun_skill::Skill;
 
-use crate::runs::lab::{Lab, TEST_TIMEOUT, on, sticky, with};
-
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
 /// A skill that wants a colour.
-fn picky(lab: &Lab) -> Skill {
+fn picky(lab: &RuntimeLab) -> Skill {
     let schema = json!({
         "type": "object",
         "properties": { "colour": { "type": "string" } },
@@ -30,7 +30,7 @@ fn picky(lab: &Lab) -> Skill {
 }
 
 /// An engine that is a program of its own.
-fn installed(lab: &Lab, name: &str, how: &str) {
+fn installed(lab: &RuntimeLab, name: &str, how: &str) {
     lab.add_engine(name, "");
     let file = lab.path("engines").join(format!("{name}.toml"));
     let text = fs::read_to_string(&file).expect("readable");
@@ -44,7 +44,7 @@ fn object(value: Value) -> serde_json::Map<String, Value> {
 
 #[test]
 fn a_bad_request_is_refused_and_leaves_nothing() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     installed(&lab, "absent", "names = [\"skillrun-absent\"]");
     let good = lab.new_run(ExecutionMode::Auto, DONE);
     let broken = lab.skill("broken", json!({}));
@@ -100,11 +100,11 @@ fn a_bad_request_is_refused_and_leaves_nothing() {
 
 #[test]
 fn an_engine_that_nothing_holds_back_needs_consent() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     // It is installed, and would do what it likes.
     let program = lab.path("bin/free");
     fs::create_dir_all(lab.path("bin")).expect("a folder");
-    fs::copy(crate::runs::lab::PROGRAM, &program).expect("copied");
+    fs::copy(crate::SKILLRUN, &program).expect("copied");
     installed(&lab, "free", &format!("path = {:?}", program.display().to_string()));
     let runtime = lab.runtime();
     let refused = runtime.submit(on(lab.new_run(ExecutionMode::Auto, DONE), "free")).expect_err("refused");
@@ -124,7 +124,7 @@ fn an_engine_that_nothing_holds_back_needs_consent() {
 
 #[test]
 fn a_run_continues_whatever_happens_to_its_skill() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let valid = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
     let invalid = "- - ask: {prompt: Which?}\n- - output: {colour: '{{reply}}'}\n    done: true\n";
@@ -146,7 +146,7 @@ fn a_run_continues_whatever_happens_to_its_skill() {
     fs::remove_file(&input).expect("removed");
     for (run, script) in &runs {
         fs::write(script, "- - exit: 9\n").expect("written");
-        runtime.reply(*run, crate::runs::lab::reply(1, "blue")).expect("answered");
+        runtime.reply(*run, lab::runtime::reply(1, "blue")).expect("answered");
     }
     for (number, (run, _)) in runs.iter().enumerate() {
         let state = lab.wait_over(*run);
@@ -161,7 +161,7 @@ fn a_run_continues_whatever_happens_to_its_skill() {
 
 #[test]
 fn a_schema_deleted_after_acceptance_still_counts() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Auto, "- - output: {colour: blue}\n");
     let schema = new.skill.root.join("assets/output.json");
@@ -178,7 +178,7 @@ fn a_schema_deleted_after_acceptance_still_counts() {
 /// Nothing that is not valid is called valid because the copy inside the run cannot be read any more.
 #[test]
 fn a_run_without_its_skill_copy_is_never_valid() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.accept(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     fs::remove_dir_all(lab.data().run(run).skill()).expect("removed");
@@ -201,7 +201,7 @@ fn empty(folder: &Path) {
 /// A power cut that leaves names without content: the run continued, and succeeded on nothing.
 #[test]
 fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let photo = lab.path("photo.png");
     fs::write(&photo, "pixels").expect("written");
     type Damage = fn(&RunFolder);
@@ -230,7 +230,7 @@ fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
 /// The same for what came with an answer.
 #[test]
 fn files_of_an_answer_are_checked_before_the_attempt() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     let photo = lab.path("photo.png");
     fs::write(&photo, "pixels").expect("written");
     let runtime = lab.runtime();
@@ -244,7 +244,7 @@ fn files_of_an_answer_are_checked_before_the_attempt() {
     let runtime = lab.runtime();
     let files = reply_files(&lab.data().run(run), InteractionId(1), &[photo]).expect("taken");
     let copy = lab.data().run(run).inputs().join(&files[0]);
-    runtime.reply(run, Reply { files, ..crate::runs::lab::reply(1, "this") }).expect("answered");
+    runtime.reply(run, Reply { files, ..lab::runtime::reply(1, "this") }).expect("answered");
     drop(runtime);
     fs::write(&copy, "").expect("emptied");
     lab.slots = slots;

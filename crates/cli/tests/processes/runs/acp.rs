@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, kill_hard, on, processes_of, reply, with};
 use serde_json::{Value, json};
 use skillrun_engine::Permission;
 use skillrun_model::codes::ErrorCategory;
@@ -14,7 +16,7 @@ use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options, Runtime};
 use testkit::paths;
 
-use crate::runs::lab::{Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, processes_of, reply, with};
+use crate::SKILLRUN;
 use crate::runs::offline::{Told, check_same};
 
 const ENGINE: &str = r#"
@@ -46,14 +48,14 @@ set = { HOME = "{{home}}" }
 "#;
 
 /// A lab whose engines of the kind `self` are the stand-in.
-fn agent_lab() -> Lab {
-    let mut lab = Lab::new();
-    lab.program = paths::stand_in(PROGRAM);
+fn agent_lab() -> RuntimeLab {
+    let mut lab = RuntimeLab::new();
+    lab.program = paths::stand_in(SKILLRUN);
     lab
 }
 
 /// A request for an agent that plays this scenario.
-fn request(lab: &Lab, mode: ExecutionMode, scenario: &str) -> NewRun {
+fn request(lab: &RuntimeLab, mode: ExecutionMode, scenario: &str) -> NewRun {
     let name = format!("agent-{scenario}");
     let folder = lab.path("engines");
     fs::create_dir_all(&folder).expect("a folder");
@@ -63,11 +65,11 @@ fn request(lab: &Lab, mode: ExecutionMode, scenario: &str) -> NewRun {
     on(lab.new_run(mode, ""), &name)
 }
 
-fn auto(lab: &Lab, scenario: &str) -> NewRun {
+fn auto(lab: &RuntimeLab, scenario: &str) -> NewRun {
     request(lab, ExecutionMode::Auto, scenario)
 }
 
-fn interactive(lab: &Lab, scenario: &str) -> NewRun {
+fn interactive(lab: &RuntimeLab, scenario: &str) -> NewRun {
     request(lab, ExecutionMode::Interactive, scenario)
 }
 
@@ -76,24 +78,24 @@ fn resumable(new: NewRun) -> NewRun {
 }
 
 /// The runtime that knows the engine of a request, and the run.
-fn begin(lab: &Lab, new: NewRun) -> (Runtime, RunId) {
+fn begin(lab: &RuntimeLab, new: NewRun) -> (Runtime, RunId) {
     let runtime = lab.runtime();
     let run = runtime.submit(new).expect("accepted");
     (runtime, run)
 }
 
-fn evidence(lab: &Lab, run: RunId, name: &str) -> String {
+fn evidence(lab: &RuntimeLab, run: RunId, name: &str) -> String {
     fs::read_to_string(lab.data().run(run).audit().join(name)).unwrap_or_default()
 }
 
 /// What was written to the agent in an attempt, message by message.
-fn messages_sent(lab: &Lab, run: RunId, attempt: u32) -> Vec<Value> {
+fn messages_sent(lab: &RuntimeLab, run: RunId, attempt: u32) -> Vec<Value> {
     let text = evidence(lab, run, &format!("stdin.{attempt}.log"));
     text.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
 }
 
 /// Methods and names of what was written to it.
-fn summary(lab: &Lab, run: RunId, attempt: u32) -> Vec<String> {
+fn summary(lab: &RuntimeLab, run: RunId, attempt: u32) -> Vec<String> {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let line = |message: &Value| match message.get("method") {
         Some(method) => format!("{} {}", word(&message["id"]), word(method)),
@@ -110,7 +112,7 @@ fn loaded(prompt: &str) -> Vec<String> {
 }
 
 /// Nothing is left, the files say the same, and a strict agent had nothing to complain about.
-fn check(lab: &Lab, run: RunId, mode: ExecutionMode) {
+fn check(lab: &RuntimeLab, run: RunId, mode: ExecutionMode) {
     lab.check_whole(run);
     for attempt in 1..=lab.state(run).attempt.0 {
         assert_eq!(evidence(lab, run, &format!("stderr.{attempt}.log")), "", "attempt {attempt}");
@@ -119,18 +121,18 @@ fn check(lab: &Lab, run: RunId, mode: ExecutionMode) {
     check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
 }
 
-fn answer(lab: &Lab, run: RunId) -> Value {
+fn answer(lab: &RuntimeLab, run: RunId) -> Value {
     let output = lab.output(run);
     let text = output["answer"].as_str().unwrap_or_else(|| panic!("{:?}", lab.types(run)));
     serde_json::from_str(text).unwrap_or_else(|_| json!(text))
 }
 
-fn over(lab: &Lab, runtime: &Runtime, run: RunId, status: RunStatus) {
+fn over(lab: &RuntimeLab, runtime: &Runtime, run: RunId, status: RunStatus) {
     assert_eq!(lab.wait_over(run).status, Some(status), "{:?} {:?}", lab.failure(run), lab.types(run));
     assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
-fn category(lab: &Lab, run: RunId) -> Option<ErrorCategory> {
+fn category(lab: &RuntimeLab, run: RunId) -> Option<ErrorCategory> {
     let events = lab.events(run);
     let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
         return None;
@@ -138,7 +140,7 @@ fn category(lab: &Lab, run: RunId) -> Option<ErrorCategory> {
     Some(failed.error.category)
 }
 
-fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
+fn resolutions(lab: &RuntimeLab, run: RunId) -> Vec<ResolutionMode> {
     let replied = |data: &Data| {
         if let Data::Control(ControlData::InteractionReplied(reply)) = data {
             Some(reply.resolution_mode)
@@ -347,7 +349,7 @@ fn a_turn_that_fails_says_why() {
     }
 }
 
-fn wait_process_ended(lab: &Lab, run: RunId) {
+fn wait_process_ended(lab: &RuntimeLab, run: RunId) {
     let state = lab.wait(run, "end of the process", |state| state.process_ended || state.is_over());
     assert_eq!(state.status, Some(RunStatus::WaitingUser), "{:?}", lab.failure(run));
 }
@@ -379,7 +381,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
     let opened = ["initialize initialize", "session load=session-1 session/load"].map(str::to_owned);
     let rest = ["now _skillrun/now", "prompt.2 session/prompt"].map(str::to_owned);
     let expected: Vec<String> = opened.into_iter().chain(past).chain(rest).collect();
-    let messages_sent = |lab: &Lab, run: RunId| {
+    let messages_sent = |lab: &RuntimeLab, run: RunId| {
         let is_second = |event: &&Event| event.attempt_number.0 == 2;
         let text = |data: &Data| {
             if let Data::Evidence(EvidenceData::MessageFinal(message)) = data {
@@ -390,7 +392,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
         };
         lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
     };
-    for new in [interactive, |lab: &Lab, scenario: &str| resumable(interactive(lab, scenario))] {
+    for new in [interactive, |lab: &RuntimeLab, scenario: &str| resumable(interactive(lab, scenario))] {
         let lab = agent_lab();
         let (runtime, run) = begin(&lab, new(&lab, "afterwards"));
         lab.wait_asked(run, 1);
@@ -418,7 +420,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
 
 #[test]
 fn an_agent_without_a_usable_session_fails_the_run() {
-    let moody = |lab: &Lab| {
+    let moody = |lab: &RuntimeLab| {
         let new = auto(lab, "moody");
         let file = lab.path("engines/agent-moody.toml");
         let text = fs::read_to_string(&file).expect("readable");
@@ -426,9 +428,9 @@ fn an_agent_without_a_usable_session_fails_the_run() {
         fs::write(&file, text.replace("[permission.workspace]", wanted)).expect("written");
         new
     };
-    let nameless = |lab: &Lab| auto(lab, "nameless");
+    let nameless = |lab: &RuntimeLab| auto(lab, "nameless");
     for (new, name, words) in [
-        (&nameless as &dyn Fn(&Lab) -> NewRun, "session", "without an id"),
+        (&nameless as &dyn Fn(&RuntimeLab) -> NewRun, "session", "without an id"),
         (&moody, "session mode=read-only", "in mode agent, but the permission requires mode read-only"),
     ] {
         let lab = agent_lab();
@@ -515,7 +517,9 @@ fn an_agent_that_cannot_load_has_lost_the_session() {
 
 #[test]
 fn an_agent_that_refuses_to_load_fails_the_run() {
-    for new in [|lab: &Lab| interactive(lab, "refuses"), |lab: &Lab| resumable(interactive(lab, "refuses"))] {
+    for new in
+        [|lab: &RuntimeLab| interactive(lab, "refuses"), |lab: &RuntimeLab| resumable(interactive(lab, "refuses"))]
+    {
         let lab = agent_lab();
         let (runtime, run) = begin(&lab, new(&lab));
         lab.wait_asked(run, 1);

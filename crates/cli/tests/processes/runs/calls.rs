@@ -1,14 +1,14 @@
 //! Questions inside a turn: the engine asks before it uses a tool, the attempt stays open, and the answer goes to the
 //! living process.
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, reply, speaking, sticky};
 use skillrun_engine::Permission;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options};
-
-use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
 
 const ASKS: &str = "
 - - say: I begin.
@@ -17,17 +17,17 @@ const ASKS: &str = "
     done: true
 ";
 
-fn request(lab: &Lab, mode: ExecutionMode, options: Options) -> NewRun {
+fn request(lab: &RuntimeLab, mode: ExecutionMode, options: Options) -> NewRun {
     let new = speaking(sticky(lab.new_run(mode, ASKS)), ProfileId::ClaudeStreamJson);
     NewRun { options: Options { linger_sec: Some(1.0), ..options }, ..new }
 }
 
-fn answer(lab: &Lab, run: RunId) -> String {
+fn answer(lab: &RuntimeLab, run: RunId) -> String {
     let output = lab.result(run).output.expect("an output");
     output["answer"].as_str().expect("a text").to_owned()
 }
 
-fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
+fn resolutions(lab: &RuntimeLab, run: RunId) -> Vec<ResolutionMode> {
     let replied = |data: &Data| {
         if let Data::Control(ControlData::InteractionReplied(reply)) = data {
             Some(reply.resolution_mode)
@@ -41,7 +41,7 @@ fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
 #[test]
 fn the_user_allows_or_denies_and_the_turn_continues() {
     for (words, expected) in [("allow", "allow"), ("yes", "allow"), ("keep it", "deny: keep it")] {
-        let lab = Lab::new();
+        let lab = RuntimeLab::new();
         let runtime = lab.runtime();
         let run = runtime.submit(request(&lab, ExecutionMode::Interactive, Options::default())).expect("accepted");
         let state = lab.wait_asked(run, 1);
@@ -62,7 +62,7 @@ fn the_user_allows_or_denies_and_the_turn_continues() {
 #[test]
 fn an_unanswered_permission_is_decided() {
     // A reply is needed: the process is ended, its turn has a record, and the run fails.
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let options = Options { session_timeout_sec: Some(0.3), ..Options::default() };
     let run = runtime.submit(request(&lab, ExecutionMode::Interactive, options)).expect("accepted");
@@ -75,7 +75,7 @@ fn an_unanswered_permission_is_decided() {
     lab.check_whole(run);
 
     // It is not: the safe default of a permission is no.
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let options = Options { session_timeout_sec: Some(0.3), require_user_reply: Some(false), ..Options::default() };
     let run = runtime.submit(request(&lab, ExecutionMode::Interactive, options)).expect("accepted");
@@ -97,7 +97,7 @@ fn an_unanswered_permission_is_decided() {
 #[test]
 fn in_auto_mode_what_it_may_do_decides_at_once() {
     for (permission, expected) in [(Permission::Full, "allow"), (Permission::Workspace, "deny")] {
-        let lab = Lab::new();
+        let lab = RuntimeLab::new();
         let runtime = lab.runtime();
         let options = Options { permission: Some(permission), auto_decision_limit: Some(0), ..Options::default() };
         let run = runtime.submit(request(&lab, ExecutionMode::Auto, options)).expect("accepted");
@@ -115,7 +115,7 @@ fn in_auto_mode_what_it_may_do_decides_at_once() {
 
 #[test]
 fn another_owner_finds_the_question_once() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(request(&lab, ExecutionMode::Interactive, Options::default())).expect("accepted");
     lab.wait_asked(run, 1);
@@ -132,7 +132,7 @@ fn another_owner_finds_the_question_once() {
 
 #[test]
 fn a_cancel_ends_a_turn_that_waits() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(request(&lab, ExecutionMode::Interactive, Options::default())).expect("accepted");
     lab.wait_asked(run, 1);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, reply, sticky, with};
 use skillrun_catalog::Catalog;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, NewRun, SystemClock};
-
-use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which?}\n- - output: {answer: blue}\n    done: true\n";
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
@@ -40,21 +40,21 @@ impl Clock for SetClock {
 }
 
 /// A question that is decided automatically after this many seconds.
-fn decided_after(lab: &Lab, seconds: f64) -> NewRun {
+fn decided_after(lab: &RuntimeLab, seconds: f64) -> NewRun {
     with(lab.new_run(ExecutionMode::Interactive, ASKS), |options| {
         options.require_user_reply = Some(false);
         options.session_timeout_sec = Some(seconds);
     })
 }
 
-fn lab() -> (Lab, Arc<SetClock>) {
-    let mut lab = Lab::new();
+fn lab() -> (RuntimeLab, Arc<SetClock>) {
+    let mut lab = RuntimeLab::new();
     let clock = Arc::new(SetClock::default());
     lab.clock = clock.clone();
     (lab, clock)
 }
 
-fn is_decided(lab: &Lab, run: RunId) -> bool {
+fn is_decided(lab: &RuntimeLab, run: RunId) -> bool {
     lab.types(run).contains(&"interaction.timeout")
 }
 

@@ -2,15 +2,15 @@
 
 use std::fs;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, on};
 use serde_json::Value;
 use skillrun_model::{ExecutionMode, TurnState};
 use skillrun_runtime::runtime::{EngineStats, ParseTotals};
 
-use crate::runs::lab::{Lab, TEST_TIMEOUT, on};
-
 #[test]
 fn figures_are_those_of_the_runs() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     lab.add_engine("second", "");
     let runtime = lab.runtime();
     let done = lab.new_run(ExecutionMode::Auto, "- - say: I begin.\n  - output: {answer: blue}\n    done: true\n");
@@ -48,7 +48,7 @@ fn figures_are_those_of_the_runs() {
 /// An engine that says something new is noticed by the type of it, in the attempt's file and in the figures.
 #[test]
 fn unknown_events_are_counted_by_type() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let odd = "- - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"odd\":1}'\n";
     let script = format!("{odd}  - output: {{answer: blue}}\n    done: true\n");

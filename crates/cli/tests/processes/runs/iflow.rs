@@ -4,22 +4,23 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use lab::runtime::RuntimeLab;
 use serde_json::{Value, json};
 use testkit::paths;
 
-use crate::runs::lab::{Lab, PROGRAM};
+use crate::SKILLRUN;
 
 /// The program with an iflow that plays this scenario, and a clean environment.
-fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
+fn skillrun(lab: &RuntimeLab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
     let iflow = lab.path("iflow");
-    let program = paths::stand_in(PROGRAM);
+    let program = paths::stand_in(SKILLRUN);
     let script = format!("#!/bin/sh\nSKILLRUN_IFLOW_SCENARIO={scenario} exec '{}' iflow \"$@\"\n", program.display());
     fs::write(&iflow, script).expect("written");
     fs::set_permissions(&iflow, fs::Permissions::from_mode(0o755)).expect("a program");
     fs::create_dir_all(lab.path("tmp")).expect("a folder");
     // Nothing holds it back, so the user must have agreed.
     fs::write(lab.path("settings.toml"), "consent = [\"iflow\"]\n").expect("written");
-    let output = Command::new(PROGRAM)
+    let output = Command::new(SKILLRUN)
         .args(words)
         .arg("--json")
         .env_clear()
@@ -37,7 +38,7 @@ fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
     (output.status.code(), told.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
 }
 
-fn run(lab: &Lab, scenario: &str, mode: &str) -> (Option<i32>, Value) {
+fn run(lab: &RuntimeLab, scenario: &str, mode: &str) -> (Option<i32>, Value) {
     let skill = lab.skill("probe", json!({})).root;
     let skill = skill.to_str().expect("text");
     skillrun(lab, scenario, &["run", skill, "--engine", "iflow", "--mode", mode])
@@ -45,7 +46,7 @@ fn run(lab: &Lab, scenario: &str, mode: &str) -> (Option<i32>, Value) {
 
 #[test]
 fn an_answer_is_found_on_whatever_stream_it_is() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     for scenario in ["auto", "fenced", "drift", "noinfo"] {
         let (code, told) = run(&lab, scenario, "auto");
         assert_eq!((code, &told["output"]), (Some(0), &json!({"answer": "done"})), "{scenario}: {told:#}");
@@ -54,7 +55,7 @@ fn an_answer_is_found_on_whatever_stream_it_is() {
 
 #[test]
 fn a_question_is_answered_in_the_same_session() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let (code, told) = run(&lab, "interactive", "interactive");
     assert_eq!((code, &told["status"]), (Some(6), &json!("waiting_user")), "{told:#}");
     let id = told["run_id"].as_str().expect("an id");
@@ -65,7 +66,7 @@ fn a_question_is_answered_in_the_same_session() {
 
 #[test]
 fn a_lost_session_is_reported_as_lost() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let (_, told) = run(&lab, "interactive", "interactive");
     let id = told["run_id"].as_str().expect("an id");
     let home = lab.data().run(id.parse().expect("an id")).home();
@@ -76,7 +77,7 @@ fn a_lost_session_is_reported_as_lost() {
 
 #[test]
 fn errors_and_quota_are_distinguished() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let failure = |scenario: &str| {
         let (code, told) = run(&lab, scenario, "auto");
         assert_eq!((code, &told["status"]), (Some(1), &json!("failed")), "{scenario}: {told:#}");

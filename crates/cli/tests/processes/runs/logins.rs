@@ -4,13 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{LONG, RuntimeLab, kill_hard, on, reply, sticky, with};
 use serde_json::Value;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::NewRun;
 
-use crate::runs::lab::{LONG, Lab, PROGRAM, TEST_TIMEOUT, kill_hard, on, reply, sticky, with};
+use crate::SKILLRUN;
 
 const FIRST: &str = r#"{"token":"first-4711"}"#;
 const SECOND: &str = r#"{"token":"second-4711"}"#;
@@ -22,12 +24,12 @@ const TWO_TURNS: &str = "- - ask: {prompt: One?}\n- - output: {answer: done}\n  
 const ONE_TURN: &str = "- - output: {answer: done}\n    done: true\n";
 
 /// A user who is logged in, and an engine that plays scripts and does something to its login before; `$login` is the file.
-fn logged_in(before: impl Fn(&Lab) -> String) -> Lab {
-    let mut lab = Lab::new();
+fn logged_in(before: impl Fn(&RuntimeLab) -> String) -> RuntimeLab {
+    let mut lab = RuntimeLab::new();
     lab.add_engine("logged", LOGIN);
     fs::create_dir_all(lab.path("home/.fake")).expect("a folder");
     fs::write(users(&lab), FIRST).expect("a login");
-    let script = format!("#!/bin/sh\nlogin=\"$HOME/.fake/auth.json\"\n{}\nexec '{PROGRAM}' \"$@\"\n", before(&lab));
+    let script = format!("#!/bin/sh\nlogin=\"$HOME/.fake/auth.json\"\n{}\nexec '{SKILLRUN}' \"$@\"\n", before(&lab));
     let program = lab.path("engine.sh");
     fs::write(&program, script).expect("a program");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -35,23 +37,23 @@ fn logged_in(before: impl Fn(&Lab) -> String) -> Lab {
     lab
 }
 
-fn users(lab: &Lab) -> PathBuf {
+fn users(lab: &RuntimeLab) -> PathBuf {
     lab.path("home/.fake/auth.json")
 }
 
-fn users_text(lab: &Lab) -> String {
+fn users_text(lab: &RuntimeLab) -> String {
     fs::read_to_string(users(lab)).expect("a login")
 }
 
-fn copy(lab: &Lab, run: RunId) -> PathBuf {
+fn copy(lab: &RuntimeLab, run: RunId) -> PathBuf {
     lab.data().run(run).home().join(".fake/auth.json")
 }
 
-fn interactive(lab: &Lab) -> NewRun {
+fn interactive(lab: &RuntimeLab) -> NewRun {
     on(sticky(lab.new_run(ExecutionMode::Interactive, TWO_TURNS)), "logged")
 }
 
-fn warnings(lab: &Lab, run: RunId) -> Vec<String> {
+fn warnings(lab: &RuntimeLab, run: RunId) -> Vec<String> {
     let told = |data: Data| {
         let Data::Control(ControlData::ParserWarning(warning)) = data else { return None };
         (warning.code == Code::LoginNotKept).then_some(warning.message)
@@ -102,7 +104,7 @@ fn an_agent_that_is_still_ending_keeps_its_login() {
     let lab = logged_in(|lab| {
         let go = lab.path("go").display().to_string();
         format!(
-            "case \"$*\" in *--sticky*)\n  '{PROGRAM}' \"$@\"\n  n=0\n  while [ ! -e '{go}' ] && [ $n -lt 3000 ]; do \
+            "case \"$*\" in *--sticky*)\n  '{SKILLRUN}' \"$@\"\n  n=0\n  while [ ! -e '{go}' ] && [ $n -lt 3000 ]; do \
              sleep 0.02; n=$((n+1)); done\n  printf %s '{SECOND}' > \"$login\"\n  exit 0;;\nesac"
         )
     });

@@ -1,5 +1,7 @@
 //! Unanswered questions: the four cells of the matrix, the policies, and their limit.
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{LONG, RuntimeLab, reply, sticky, with};
 use serde_json::json;
 use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, PolicySource};
@@ -7,8 +9,6 @@ use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Runtime, SlotLimits};
-
-use crate::runs::lab::{LONG, Lab, TEST_TIMEOUT, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
@@ -20,20 +20,20 @@ const JUDGE: &str = "No answer came in time. Decide by your own judgement and co
 const DEFAULT: &str = "No answer came in time. The default was taken: blue";
 
 /// An interactive run that waits this long for an answer.
-fn asking(lab: &Lab, script: &str, require_user_reply: bool, seconds: f64) -> NewRun {
+fn asking(lab: &RuntimeLab, script: &str, require_user_reply: bool, seconds: f64) -> NewRun {
     with(lab.new_run(ExecutionMode::Interactive, script), |options| {
         options.require_user_reply = Some(require_user_reply);
         options.session_timeout_sec = Some(seconds);
     })
 }
 
-fn start(lab: &Lab, runtime: &Runtime, new: NewRun) -> RunId {
+fn start(lab: &RuntimeLab, runtime: &Runtime, new: NewRun) -> RunId {
     let run = runtime.submit(new).expect("accepted");
     lab.wait(run, "question", |state| state.interactions == 1);
     run
 }
 
-fn finish(lab: &Lab, runtime: &Runtime, run: RunId) -> State {
+fn finish(lab: &RuntimeLab, runtime: &Runtime, run: RunId) -> State {
     let state = lab.wait_over(run);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     lab.check_whole(run);
@@ -41,7 +41,7 @@ fn finish(lab: &Lab, runtime: &Runtime, run: RunId) -> State {
 }
 
 /// What was asked, as the first question of the Log has it.
-fn on_deadline(lab: &Lab, run: RunId) -> (OnDeadline, bool) {
+fn on_deadline(lab: &RuntimeLab, run: RunId) -> (OnDeadline, bool) {
     let events = lab.events(run);
     let asked = events.iter().find_map(|event| {
         let Data::Control(ControlData::InteractionRequested(question)) = &event.data else { return None };
@@ -51,7 +51,7 @@ fn on_deadline(lab: &Lab, run: RunId) -> (OnDeadline, bool) {
 }
 
 /// Everything about the first question after it was asked: `timeout`, decisions with their policy, answers.
-fn story(lab: &Lab, run: RunId) -> Vec<String> {
+fn story(lab: &RuntimeLab, run: RunId) -> Vec<String> {
     let tell = |data: &Data| {
         if let Data::Control(ControlData::InteractionTimeout(timeout)) = data {
             Some(timeout.fails_with.map_or("timeout".to_owned(), |code| format!("timeout {code}")))
@@ -69,7 +69,7 @@ fn story(lab: &Lab, run: RunId) -> Vec<String> {
 
 #[test]
 fn strict_and_resumable_waits_and_releases_its_slot() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, per_engine: 1, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, asking(&lab, ASKS, true, SOON));
@@ -87,7 +87,7 @@ fn strict_and_resumable_waits_and_releases_its_slot() {
 
 #[test]
 fn lenient_and_resumable_resumes_with_an_automatic_answer() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, asking(&lab, ASKS, false, SOON));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::AutoReply, true));
@@ -106,10 +106,10 @@ fn lenient_and_resumable_resumes_with_an_automatic_answer() {
 
 #[test]
 fn strict_and_sticky_ends_the_process_and_fails() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let stays = "- - ignore: [SIGINT, SIGTERM]\n  - ask: {prompt: Which colour?}\n- - say: never\n";
-    let requests = [asking(&lab, ASKS, true, SOON), crate::runs::lab::impatient(asking(&lab, stays, true, SOON))];
+    let requests = [asking(&lab, ASKS, true, SOON), lab::runtime::impatient(asking(&lab, stays, true, SOON))];
     let runs = requests.map(|new| start(&lab, &runtime, sticky(new)));
     for run in runs {
         assert_eq!(on_deadline(&lab, run), (OnDeadline::FailRun, true));
@@ -123,7 +123,7 @@ fn strict_and_sticky_ends_the_process_and_fails() {
 
 #[test]
 fn lenient_and_sticky_sends_the_decision_to_the_process() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, sticky(asking(&lab, ASKS, false, SOON)));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::AutoReply, true));
@@ -136,7 +136,7 @@ fn lenient_and_sticky_sends_the_decision_to_the_process() {
 
 #[test]
 fn an_answer_in_time_is_the_only_one() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     for sticks in [false, true] {
         for strict in [false, true] {
@@ -240,7 +240,7 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
             is: Ok(("engine_judgement", no_risk)),
         },
     ];
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let mut runs = Vec::new();
     for (policy, number) in policies.iter().zip(1..) {
@@ -280,7 +280,7 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
 
 #[test]
 fn a_run_decides_by_itself_only_so_often() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let asks = "- - ask: {prompt: Which?}\n".repeat(5);
     let requests = [0, 2].map(|limit| {
@@ -299,7 +299,7 @@ fn a_run_decides_by_itself_only_so_often() {
 
 #[test]
 fn automatic_answers_count_as_attempts() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let asks = "- - ask: {prompt: Which?}\n".repeat(5);
     let new = with(asking(&lab, &asks, false, 0.05), |options| options.max_attempt = Some(3));

@@ -6,7 +6,6 @@ mod calls;
 mod clocks;
 mod figures;
 mod iflow;
-mod lab;
 mod logins;
 mod matrix;
 mod offline;

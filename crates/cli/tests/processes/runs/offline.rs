@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use lab::runtime::RuntimeLab;
 use serde_json::Value;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{ExecutionMode, RunId};
 
-use crate::runs::lab::{Lab, PROGRAM};
+use crate::SKILLRUN;
 
 /// A verdict in one line: rule, turn, completion, reason, run, error if there is one, warnings.
 pub(crate) fn row(verdict: &Verdict) -> String {
@@ -28,7 +29,7 @@ pub(crate) struct Told<'a> {
 
 /// The verdicts about all attempts, one line each.
 pub(crate) fn verdicts(folder: &Path, told: Told<'_>) -> Vec<String> {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(SKILLRUN);
     command.arg("normalize").arg(folder).args(["--mode", told.mode.as_str()]);
     if let Some(schema) = told.schema {
         command.arg("--schema").arg(schema);
@@ -62,7 +63,7 @@ fn json_row(line: &Value) -> String {
 }
 
 /// The files say the same as the Log.
-pub(crate) fn check_same(lab: &Lab, run: RunId, told: Told<'_>) {
+pub(crate) fn check_same(lab: &RuntimeLab, run: RunId, told: Told<'_>) {
     let live: Vec<String> = lab.verdicts(run).iter().map(row).collect();
     let mut offline = verdicts(lab.data().run(run).root(), told);
     // A process that waits between two turns has files of a turn that never began.

@@ -1,10 +1,11 @@
 //! Every format that the scripted engine speaks, once through in each mode.
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, reply, speaking, sticky};
 use serde_json::json;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
 
-use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
 use crate::runs::offline::{Told, check_same};
 
 const WORKS: &str = "- - think: Let me see.\n  - tool: {name: shell, input: {command: ls}, output: notes.md}\n  \
@@ -12,7 +13,7 @@ const WORKS: &str = "- - think: Let me see.\n  - tool: {name: shell, input: {com
 const ASKS: &str = "- - think: Let me see.\n  - ask: {kind: choose_one, prompt: Which colour?, options: [red, blue]}\n\
                     - - expect_reply: blue\n  - output: {answer: '{{reply}}'}\n    done: true\n";
 
-fn check(lab: &Lab, run: RunId, mode: ExecutionMode, profile: ProfileId) {
+fn check(lab: &RuntimeLab, run: RunId, mode: ExecutionMode, profile: ProfileId) {
     assert_eq!(lab.state(run).status, Some(RunStatus::Succeeded), "{profile}: {:?}", lab.types(run));
     assert_eq!(lab.output(run), json!({ "answer": "blue" }), "{profile}");
     let schema = lab.path("skills").join("probe/assets/output.json");
@@ -22,7 +23,7 @@ fn check(lab: &Lab, run: RunId, mode: ExecutionMode, profile: ProfileId) {
 
 #[test]
 fn every_format_in_auto() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let auto = ExecutionMode::Auto;
     let new = lab.new_run(auto, WORKS);
@@ -39,7 +40,7 @@ fn every_format_in_auto() {
 
 #[test]
 fn every_format_that_can_continue_after_a_question() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let interactive = ExecutionMode::Interactive;
     let resumable = |profile: &&ProfileId| profile.continuation() == Continuation::Resumable;
@@ -70,7 +71,7 @@ fn every_format_that_can_continue_after_a_question() {
 
 #[test]
 fn an_unknown_session_is_reported_as_unknown() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     let resumable = |profile: &&ProfileId| profile.continuation() == Continuation::Resumable;

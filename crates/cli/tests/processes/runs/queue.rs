@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, on, sticky, with};
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
-
-use crate::runs::lab::{Lab, TEST_TIMEOUT, on, sticky, with};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 const HANGS: &str = "- - say: I begin.\n  - hang\n";
@@ -20,7 +20,7 @@ fn is_running(state: &State) -> bool {
 }
 
 /// From the first attempt of each run to its end, or of each attempt alone.
-fn intervals(lab: &Lab, run: RunId) -> Vec<(Timestamp, Timestamp)> {
+fn intervals(lab: &RuntimeLab, run: RunId) -> Vec<(Timestamp, Timestamp)> {
     let mut begun = None;
     let mut intervals = Vec::new();
     for event in lab.events(run) {
@@ -41,7 +41,7 @@ fn at_once(intervals: &[(Timestamp, Timestamp)]) -> usize {
 
 #[test]
 fn limits_of_all_of_each_engine_and_of_sticky_processes_hold() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.add_engine("second", "");
     lab.slots = SlotLimits {
         total: 3,
@@ -75,7 +75,7 @@ fn limits_of_all_of_each_engine_and_of_sticky_processes_hold() {
 
 #[test]
 fn slots_are_used_to_the_last_and_not_beyond() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.add_engine("second", "");
     lab.slots = SlotLimits { total: 3, per_engine: 2, sticky: 1, ..SlotLimits::default() };
     let runtime = lab.runtime();
@@ -111,7 +111,7 @@ fn slots_are_used_to_the_last_and_not_beyond() {
 
 #[test]
 fn the_order_is_priority_and_then_arrival() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let holds = runtime.submit(lab.new_run(ExecutionMode::Auto, HANGS)).expect("accepted");
@@ -133,7 +133,7 @@ fn the_order_is_priority_and_then_arrival() {
 
 #[test]
 fn a_full_queue_refuses_and_leaves_nothing_behind() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, queued: 2, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let folder = lab.path("project");
@@ -164,7 +164,7 @@ fn a_full_queue_refuses_and_leaves_nothing_behind() {
 
 #[test]
 fn two_hundred_runs_of_all_kinds_leave_no_slot_taken() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 2, per_engine: 4, sticky: 2, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let auto = |script: &str| lab.new_run(ExecutionMode::Auto, script);
@@ -230,6 +230,6 @@ fn two_hundred_runs_of_all_kinds_leave_no_slot_taken() {
         runtime.cancel(*run, "the test").expect("canceled");
     }
     assert!(runtime.wait_idle(TEST_TIMEOUT));
-    let left = crate::runs::lab::processes_of(&lab.data().runs().display().to_string());
+    let left = lab::runtime::processes_of(&lab.data().runs().display().to_string());
     assert_eq!(left, Vec::<String>::new(), "no process is left");
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, reply, with};
 use skillrun_catalog::Catalog;
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::codes::{ErrorCategory, NextActionKind};
@@ -16,7 +18,7 @@ use skillrun_runs::record::{QuotaRetry, Sharing};
 use skillrun_runtime::runtime::{Recovered, TakenUp};
 use skillrun_runtime::{NewRun, Runtime, SlotLimits};
 
-use crate::runs::lab::{Lab, PROGRAM, TEST_TIMEOUT, reply, with};
+use crate::SKILLRUN;
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
@@ -29,7 +31,7 @@ fn waiting(new: NewRun) -> NewRun {
     with(new, |options| options.retry_quota = Some(OnQuota::Wait))
 }
 
-fn failed(lab: &Lab, run: RunId) -> RunFailed {
+fn failed(lab: &RuntimeLab, run: RunId) -> RunFailed {
     let events = lab.events(run);
     let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| event.data.clone()) else {
         panic!("no failure: {:?}", lab.types(run))
@@ -37,32 +39,32 @@ fn failed(lab: &Lab, run: RunId) -> RunFailed {
     failed
 }
 
-fn planned(lab: &Lab, run: RunId) -> PlannedRetry {
+fn planned(lab: &RuntimeLab, run: RunId) -> PlannedRetry {
     failed(lab, run).retry.expect("a retry")
 }
 
-fn record(lab: &Lab, run: RunId) -> RunRecord {
+fn record(lab: &RuntimeLab, run: RunId) -> RunRecord {
     RunRecord::read(&lab.data().run(run).record()).expect("a record")
 }
 
 /// Waits until a run that was planned is accepted.
-fn wait_made(lab: &Lab, run: RunId) {
+fn wait_made(lab: &RuntimeLab, run: RunId) {
     let events = lab.data().run(run).events();
     let is_accepted = || lab.state(run).status.is_some();
     lab.wait_until("a new run", || events.exists() && is_accepted());
 }
 
-fn is_queued(lab: &Lab, run: RunId) -> bool {
+fn is_queued(lab: &RuntimeLab, run: RunId) -> bool {
     lab.state(run).status == Some(RunStatus::Queued)
 }
 
 /// An engine that has no quota the first time, and then does as its script says. The retry has a copy of the script, so
 /// the script itself cannot distinguish the two.
-fn without_quota_once(lab: &mut Lab, when: &str) {
+fn without_quota_once(lab: &mut RuntimeLab, when: &str) {
     let fails = lab.script(&no_quota(when));
     let (program, first) = (lab.path("engine.sh"), lab.path("first"));
     let text = format!(
-        "#!/bin/sh\nif mkdir '{}' 2>/dev/null; then shift 3; exec '{PROGRAM}' simulate-scripted --script '{}' \"$@\"; fi\nexec '{PROGRAM}' \"$@\"\n",
+        "#!/bin/sh\nif mkdir '{}' 2>/dev/null; then shift 3; exec '{SKILLRUN}' simulate-scripted --script '{}' \"$@\"; fi\nexec '{SKILLRUN}' \"$@\"\n",
         first.display(),
         fails.display()
     );
@@ -72,7 +74,7 @@ fn without_quota_once(lab: &mut Lab, when: &str) {
 }
 
 /// As the next owner finds the runs.
-fn recover(lab: &Lab, runtime: &Runtime) -> Recovered {
+fn recover(lab: &RuntimeLab, runtime: &Runtime) -> Recovered {
     let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
     catalog.refresh(&FileLog::new(lab.data().runs())).expect("refreshed");
     runtime.recover(&mut catalog).expect("recovered")
@@ -80,7 +82,7 @@ fn recover(lab: &Lab, runtime: &Runtime) -> Recovered {
 
 #[test]
 fn the_end_event_says_when_the_quota_resets() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &no_quota("1h"))).expect("accepted");
     lab.wait_over(run);
@@ -101,7 +103,7 @@ fn the_end_event_says_when_the_quota_resets() {
 
 #[test]
 fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     without_quota_once(&mut lab, "1s");
     let runtime = lab.runtime();
     let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, DONE))).expect("accepted");
@@ -134,7 +136,7 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
 
 #[test]
 fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
@@ -156,7 +158,7 @@ fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
 
 #[test]
 fn a_chain_has_an_end() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = with(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("20ms"))), |options| {
         options.retry_quota_max = Some(2);
@@ -182,7 +184,7 @@ fn a_chain_has_an_end() {
 /// The skill may ask for it as well, and an unknown word is refused.
 #[test]
 fn a_skill_may_wait_for_quota() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let of = |retry: serde_json::Value| NewRun {
         skill: lab.skill("waits", serde_json::json!({ "runtime_options": { "retry": retry } })),
@@ -211,7 +213,7 @@ fn a_skill_may_wait_for_quota() {
 /// same moment, and it is not created twice.
 #[test]
 fn a_retry_that_was_not_made_is_made_once() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
     lab.wait_over(run);
@@ -246,7 +248,7 @@ fn a_retry_that_was_not_made_is_made_once() {
 /// A run that was removed is not made again.
 #[test]
 fn a_retry_that_was_removed_stays_so() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
     lab.wait_over(run);
@@ -265,7 +267,7 @@ fn a_retry_that_was_removed_stays_so() {
 }
 
 /// A run that failed, and its waiting retry, which no process owns now.
-fn left_waiting(lab: &Lab, new: NewRun) -> (RunId, PlannedRetry) {
+fn left_waiting(lab: &RuntimeLab, new: NewRun) -> (RunId, PlannedRetry) {
     let runtime = lab.runtime();
     let run = runtime.submit(waiting(new)).expect("accepted");
     lab.wait_over(run);
@@ -274,14 +276,14 @@ fn left_waiting(lab: &Lab, new: NewRun) -> (RunId, PlannedRetry) {
     (run, plan)
 }
 
-fn remove(lab: &Lab, run: RunId) {
+fn remove(lab: &RuntimeLab, run: RunId) {
     fs::remove_dir_all(lab.data().run(run).root()).expect("removed");
 }
 
 /// Regression: a retry that could not be made was made at any later start, weeks later too.
 #[test]
 fn an_obsolete_retry_is_not_created() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let (run, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
     remove(&lab, plan.run_id);
     let events = lab.data().run(run).events();
@@ -299,7 +301,7 @@ fn an_obsolete_retry_is_not_created() {
 /// Regression: where the retry could not be made, each start gave up at once, and each run started one more owner.
 #[test]
 fn a_failed_retry_is_repeated_and_blocks_nothing() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let (folder, away) = (lab.path("folder"), lab.path("away"));
     fs::create_dir(&folder).expect("a folder");
     let new = NewRun {
@@ -324,7 +326,7 @@ fn a_failed_retry_is_repeated_and_blocks_nothing() {
 /// Regression: a retry whose first batch was cut began at once.
 #[test]
 fn a_retry_with_only_its_first_event_waits_for_its_time() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let (_, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
     let events = lab.data().run(plan.run_id).events();
     let text = fs::read_to_string(&events).expect("a Log");
@@ -340,7 +342,7 @@ fn a_retry_with_only_its_first_event_waits_for_its_time() {
 /// Regression: changes of a skill while a run waited were run, without a request to do so.
 #[test]
 fn a_retry_has_the_skill_that_was_asked_for() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let new = lab.new_run(ExecutionMode::Auto, &no_quota("1h"));
     let source = new.skill.root.join("SKILL.md");
     let (run, plan) = left_waiting(&lab, new);
@@ -357,7 +359,7 @@ fn a_retry_has_the_skill_that_was_asked_for() {
 
 #[test]
 fn the_folder_of_a_waiting_run_is_refused_with_its_time() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = lab.path("folder");
     fs::create_dir(&folder).expect("a folder");
     let of = |script: &str| NewRun {
@@ -375,7 +377,7 @@ fn the_folder_of_a_waiting_run_is_refused_with_its_time() {
 /// Regression: with a clock that was set back, an answer to a retry waited for the moment of its beginning again.
 #[test]
 fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let script = "- - ask: {prompt: Which colour?}\n- - output: {answer: blue}\n    done: true\n";
     let run = {
         let runtime = lab.runtime();
@@ -396,7 +398,7 @@ fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
 /// Words that a login needs are those of the engine.
 #[test]
 fn a_refused_login_names_the_engines_own_command() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     lab.add_engine("locked", "[login]\ncommand = \"locked login\"\n");
     let runtime = lab.runtime();
     let refuses = "- - fail: 'unexpected status 401 Unauthorized: Incorrect API key provided: dummy'\n";

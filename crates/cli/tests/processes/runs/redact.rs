@@ -5,6 +5,7 @@ use std::io::Cursor;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use lab::runtime::RuntimeLab;
 use serde_json::json;
 use skillrun_engine::Engines;
 use skillrun_inspect::bundle::{self, Contents};
@@ -15,7 +16,7 @@ use skillrun_runs::RunRecord;
 use skillrun_runs::hidden::Hidden;
 use skillrun_runtime::AcceptError;
 
-use crate::runs::lab::{Lab, PROGRAM};
+use crate::SKILLRUN;
 
 const MAIL: &str = "jo@example.org";
 const STARS: &str = "**************";
@@ -29,8 +30,8 @@ const SCRIPT: &str = "
     done: true
 ";
 
-fn skillrun(lab: &Lab, words: &[&str]) -> Output {
-    let mut command = Command::new(PROGRAM);
+fn skillrun(lab: &RuntimeLab, words: &[&str]) -> Output {
+    let mut command = Command::new(SKILLRUN);
     command.args(words).arg("--data").arg(lab.path("data")).arg("--config").arg(lab.path("config.toml"));
     command.current_dir(lab.path("home")).env("HOME", lab.path("home")).output().expect("skillrun")
 }
@@ -51,7 +52,7 @@ fn check(what: &str, shown: &str) {
 
 #[test]
 fn what_a_pattern_matches_is_in_the_evidence_and_in_no_view() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let skill = lab.skill("probe", json!({}));
     fs::write(lab.path("config.toml"), format!("redact = ['{PATTERN}']\n")).expect("written");
     let (skill, script) = (skill.root.display().to_string(), lab.script(SCRIPT).display().to_string());
@@ -95,7 +96,7 @@ fn what_a_pattern_matches_is_in_the_evidence_and_in_no_view() {
 
 #[test]
 fn a_recording_is_read_through_patterns_that_are_given() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, SCRIPT)).expect("accepted");
     lab.wait_over(run);
@@ -111,7 +112,7 @@ fn a_recording_is_read_through_patterns_that_are_given() {
 
 #[test]
 fn an_invalid_pattern_is_refused_before_the_start() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     fs::write(lab.path("config.toml"), "engine = 'scripted'\nredact = ['fine', 'a(b']\n").expect("written");
     let refused = skillrun(&lab, &["ls"]);
     assert_eq!(refused.status.code(), Some(2));

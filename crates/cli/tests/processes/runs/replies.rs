@@ -4,14 +4,14 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, impatient, reply, sticky, with};
 use skillrun_lifecycle::run::Refusal;
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::status::Phase;
 use skillrun_model::{Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, Reply, Runtime, RuntimeError, SlotLimits, SystemClock};
-
-use crate::runs::lab::{Lab, TEST_TIMEOUT, impatient, reply, sticky, with};
 
 const ASKS: &str = "- - ask: {prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 const ASKS_TWICE: &str = "- - ask: {prompt: One?}\n- - ask: {prompt: Two?}\n- - say: I work.\n  - hang\n";
@@ -24,7 +24,7 @@ fn refusal(said: Result<(), RuntimeError>) -> Refusal {
 }
 
 /// Who answered, in the order of the Log.
-fn answers(lab: &Lab, run: RunId) -> Vec<(u32, ResolutionMode)> {
+fn answers(lab: &RuntimeLab, run: RunId) -> Vec<(u32, ResolutionMode)> {
     let events = lab.events(run);
     let answer = |data: &Data| {
         let Data::Control(ControlData::InteractionReplied(reply)) = data else { return None };
@@ -39,7 +39,7 @@ fn stale(open: Option<u32>) -> Refusal {
 
 #[test]
 fn only_the_question_that_is_open_can_be_answered() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS_TWICE);
     for new in [new.clone(), sticky(new)] {
@@ -63,7 +63,7 @@ fn only_the_question_that_is_open_can_be_answered() {
 
 #[test]
 fn the_same_request_is_carried_out_once() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new =
         lab.new_run(ExecutionMode::Interactive, &ASKS.replace("- - output", "- - ask: {prompt: More?}\n- - output"));
@@ -96,7 +96,7 @@ fn sleep_until(moment: Timestamp, off_by_ms: i64) {
 
 #[test]
 fn of_an_answer_and_an_expiry_exactly_one_wins() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 8, per_engine: 16, sticky: 8, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let new = with(lab.new_run(ExecutionMode::Interactive, ASKS), |options| {
@@ -145,7 +145,7 @@ fn of_an_answer_and_an_expiry_exactly_one_wins() {
 
 #[test]
 fn of_two_answers_exactly_one_wins() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     for new in [new.clone(), sticky(new)] {
@@ -170,7 +170,7 @@ fn of_two_answers_exactly_one_wins() {
 
 #[test]
 fn files_come_with_an_answer() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     for new in [new.clone(), sticky(new)] {
@@ -199,14 +199,14 @@ fn files_come_with_an_answer() {
     }
 }
 
-fn cancels(lab: &Lab, run: RunId) -> usize {
+fn cancels(lab: &RuntimeLab, run: RunId) -> usize {
     let is_cancel = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(change)) if change.phase == Some(Phase::Canceling));
     lab.events(run).iter().filter(|event| is_cancel(&event.data)).count()
 }
 
 #[test]
 fn a_cancel_counts_once_in_any_state() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let stubborn = "- - ignore: [SIGINT, SIGTERM]\n  - say: I stay.\n  - hang\n";
@@ -237,7 +237,7 @@ fn a_cancel_counts_once_in_any_state() {
 
 #[test]
 fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     for new in [new.clone(), sticky(new)] {
@@ -259,7 +259,7 @@ fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
 /// A run was lost for good when a client read it just as it got its slot.
 #[test]
 fn unrequested_answers_delay_no_run() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 2, ..SlotLimits::default() };
     let runtime = lab.runtime();
     let new = lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n");

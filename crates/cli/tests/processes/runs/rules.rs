@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, impatient, speaking, sticky, with};
 use serde_json::{Value, json};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Runtime};
 
-use crate::runs::lab::{Lab, TEST_TIMEOUT, impatient, speaking, sticky, with};
 use crate::runs::offline::{Told, check_same, row};
 
 /// How the run is made, beside its script.
@@ -300,7 +301,7 @@ const WAITING: &[Case] = &[
     ),
 ];
 
-fn request(lab: &Lab, case: &Case) -> NewRun {
+fn request(lab: &RuntimeLab, case: &Case) -> NewRun {
     let new = lab.new_run(case.mode, case.script);
     match case.how {
         How::AsItIs => new,
@@ -318,7 +319,7 @@ fn request(lab: &Lab, case: &Case) -> NewRun {
 }
 
 /// The Log, `result.json` and the files all agree with the line.
-fn check(lab: &Lab, run: RunId, case: &Case) {
+fn check(lab: &RuntimeLab, run: RunId, case: &Case) {
     let verdicts = lab.verdicts(run);
     let rows: Vec<String> = verdicts.iter().map(row).collect();
     assert_eq!(rows, [case.is], "{}", case.script);
@@ -351,7 +352,7 @@ fn check(lab: &Lab, run: RunId, case: &Case) {
 }
 
 /// Warnings of a success are in the conversation too.
-fn check_warnings(lab: &Lab, run: RunId, verdict: &Verdict) {
+fn check_warnings(lab: &RuntimeLab, run: RunId, verdict: &Verdict) {
     let conversation = fs::read_to_string(lab.data().run(run).fcmp()).expect("a conversation");
     let end: Value = serde_json::from_str(conversation.lines().last().expect("an end")).expect("JSON");
     assert_eq!(end["type"], "conversation.completed");
@@ -360,7 +361,7 @@ fn check_warnings(lab: &Lab, run: RunId, verdict: &Verdict) {
 }
 
 fn play(cases: &[Case]) {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime: Runtime = lab.runtime();
     let runs: Vec<RunId> = cases.iter().map(|case| runtime.submit(request(&lab, case)).expect("accepted")).collect();
     for (run, case) in runs.iter().zip(cases) {

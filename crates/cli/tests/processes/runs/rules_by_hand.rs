@@ -5,13 +5,15 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{LONG, RuntimeLab, kill_hard, sticky, with};
 use serde_json::Value;
 use skillrun_lifecycle::run::State;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::NewRun;
 use skillrun_runtime::runtime::TakenUp;
 
-use crate::runs::lab::{LONG, Lab, PROGRAM, TEST_TIMEOUT, kill_hard, sticky, with};
+use crate::SKILLRUN;
 use crate::runs::offline::{Told, check_same, row};
 
 const DONE_AND_HANGS: &str = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
@@ -21,11 +23,11 @@ fn patient(new: NewRun) -> NewRun {
     with(new, |options| options.linger_sec = Some(LONG))
 }
 
-fn rows(lab: &Lab, run: RunId) -> Vec<String> {
+fn rows(lab: &RuntimeLab, run: RunId) -> Vec<String> {
     lab.verdicts(run).iter().map(row).collect()
 }
 
-fn check_offline(lab: &Lab, run: RunId, mode: ExecutionMode) {
+fn check_offline(lab: &RuntimeLab, run: RunId, mode: ExecutionMode) {
     let schema = lab.path("skills").join("probe/assets/output.json");
     check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
     lab.check_whole(run);
@@ -33,7 +35,7 @@ fn check_offline(lab: &Lab, run: RunId, mode: ExecutionMode) {
 
 #[test]
 fn an_earlier_cancel_settles_the_attempt() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let said = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
     let silent = "- - say: I begin.\n  - hang\n";
@@ -53,7 +55,7 @@ fn an_earlier_cancel_settles_the_attempt() {
 
 #[test]
 fn a_host_that_is_killed_loses_its_attempt_unless_it_was_done() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let (auto, interactive) = (ExecutionMode::Auto, ExecutionMode::Interactive);
     let lost = "5 interrupted interrupted ATTEMPT_LOST failed ATTEMPT_LOST";
@@ -86,7 +88,7 @@ fn a_host_that_is_killed_loses_its_attempt_unless_it_was_done() {
 
 #[test]
 fn a_host_killed_during_a_question_loses_the_session() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let script = "- - ask: {prompt: Which?}\n- - say: never\n";
     let run = runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, script))).expect("accepted");
@@ -107,9 +109,9 @@ fn a_program_that_went_away_before_the_start_was_never_started() {
     let not_found = "5b failed interrupted ENGINE_NOT_FOUND failed ENGINE_NOT_FOUND";
     let not_started = "5b failed interrupted ENGINE_NOT_STARTED failed ENGINE_NOT_STARTED";
     for (mode, is) in [(None, not_found), (Some(0o644), not_started)] {
-        let mut lab = Lab::new();
+        let mut lab = RuntimeLab::new();
         lab.program = lab.path("engine");
-        fs::copy(PROGRAM, &lab.program).expect("copied");
+        fs::copy(SKILLRUN, &lab.program).expect("copied");
         let runtime = lab.runtime();
         let run = runtime.accept(lab.new_run(ExecutionMode::Auto, "- - say: never\n")).expect("accepted");
         match mode {
@@ -134,7 +136,7 @@ fn an_unknown_exit_without_an_end_is_not_a_success() {
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n  - exit: 0\n", unknown),
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n", known),
     ] {
-        let lab = Lab::new();
+        let lab = RuntimeLab::new();
         let runtime = lab.runtime();
         let run = runtime.submit(lab.new_run(ExecutionMode::Auto, script)).expect("accepted");
         lab.wait_said(run, "blue");

@@ -2,33 +2,34 @@
 
 use std::fs;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, impatient, processes_of, reply, sticky};
 use serde_json::{Value, json};
 use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::Runtime;
 
-use crate::runs::lab::{Lab, TEST_TIMEOUT, impatient, processes_of, reply, sticky};
 use crate::runs::offline::{Told, check_same, row};
 
 const WAITING: &str = "14 completed awaiting_user_input TURN_ENDED_WITHOUT_MARKER waiting_user";
 const DONE: &str = "3b completed completed DONE_MARKER_FOUND succeeded";
 
-fn start(lab: &Lab, runtime: &Runtime, script: &str) -> RunId {
+fn start(lab: &RuntimeLab, runtime: &Runtime, script: &str) -> RunId {
     runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, script))).expect("accepted")
 }
 
-fn rows(lab: &Lab, run: RunId) -> Vec<String> {
+fn rows(lab: &RuntimeLab, run: RunId) -> Vec<String> {
     lab.verdicts(run).iter().map(row).collect()
 }
 
-fn json_of(lab: &Lab, run: RunId, name: &str) -> Value {
+fn json_of(lab: &RuntimeLab, run: RunId, name: &str) -> Value {
     let text = fs::read(lab.data().run(run).audit().join(name)).expect("readable");
     serde_json::from_slice(&text).expect("JSON")
 }
 
 #[test]
 fn one_process_over_four_attempts() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let script = "- - say: first words\n  - ask: {prompt: One?}\n\
                   - - echo_reply\n  - stderr: in the second\n  - ask: {prompt: Two?}\n\
@@ -91,7 +92,7 @@ fn one_process_over_four_attempts() {
 
 #[test]
 fn a_process_that_leaves_between_turns_loses_the_session() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let scripts = [
         // After its last turn it exits at once, and may be gone before an owner could keep it.
@@ -115,7 +116,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
 /// settled.
 #[test]
 fn a_process_that_exits_unowned_loses_the_session() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, "- - say: I begin.\n  - sleep_ms: 300\n  - ask: {prompt: Which?}\n");
     lab.wait_said(run, "I begin.");
@@ -131,7 +132,7 @@ fn a_process_that_exits_unowned_loses_the_session() {
 
 #[test]
 fn it_is_canceled_while_it_waits_and_while_it_works() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let waits = start(&lab, &runtime, "- - ask: {prompt: Which?}\n- - say: never\n");
     let works = start(&lab, &runtime, "- - ask: {prompt: Which?}\n- - say: I work.\n  - hang\n");
@@ -160,7 +161,7 @@ fn it_is_canceled_while_it_waits_and_while_it_works() {
 
 #[test]
 fn an_answer_of_any_shape_arrives_whole() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let long: String = (0..).map(|n| format!("{n} ")).take(20_000).collect::<String>()[..100_000].to_owned();
     let texts = [
@@ -195,7 +196,7 @@ fn an_answer_of_any_shape_arrives_whole() {
 
 #[test]
 fn it_is_left_and_found_again_between_turns_and_within_one() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let script = "- - ask: {prompt: One?}\n- - say: I work.\n  - sleep_ms: 400\n  - ask: {prompt: Two?}\n\
                   - - output: {answer: '{{reply}}'}\n    done: true\n";

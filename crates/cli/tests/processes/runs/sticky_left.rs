@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, processes_of, reply, sticky, with};
 use skillrun_model::{ExecutionMode, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, RuntimeError, SystemClock};
 
-use crate::runs::lab::{Lab, PROGRAM, TEST_TIMEOUT, processes_of, reply, sticky, with};
+use crate::SKILLRUN;
 
 const ASKS: &str = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
@@ -33,10 +35,10 @@ impl Clock for Ahead {
 /// process about to leave, and closed its input. Found by the simulation.
 #[test]
 fn a_new_owner_waits_for_an_attempt_being_opened() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     // A host waits a second for the end of a line that is begun, before it opens the next attempt.
     lab.program = lab.path("engine");
-    fs::write(&lab.program, format!("#!/bin/sh\nprintf begun >&2\nexec {PROGRAM} \"$@\"\n")).expect("written");
+    fs::write(&lab.program, format!("#!/bin/sh\nprintf begun >&2\nexec {SKILLRUN} \"$@\"\n")).expect("written");
     fs::set_permissions(&lab.program, fs::Permissions::from_mode(0o755)).expect("changed");
     let runtime = lab.runtime();
     let run = runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, ASKS))).expect("accepted");
@@ -60,7 +62,7 @@ fn a_new_owner_waits_for_an_attempt_being_opened() {
 /// between the two would leave a process that is never found. Found by the simulation.
 #[test]
 fn an_expired_question_ends_its_process_before_the_run() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     let clock = Arc::new(Ahead::default());
     lab.clock = clock.clone();
     let runtime = lab.runtime();

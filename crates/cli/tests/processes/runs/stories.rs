@@ -1,8 +1,7 @@
 //! How runs go.
 
+use lab::runtime::{RuntimeLab, reply, sticky};
 use skillrun_model::{ExecutionMode, RunStatus};
-
-use crate::runs::lab::{Lab, reply, sticky};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
@@ -11,37 +10,37 @@ const ASKS: &str =
 
 #[test]
 fn an_auto_run_succeeds() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     let state = lab.wait_over(run);
     assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(crate::runs::lab::TEST_TIMEOUT));
+    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
     lab.check_whole(run);
 }
 
 #[test]
 fn a_question_is_answered_and_the_session_resumed() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     let state = lab.wait_over(run);
     assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(crate::runs::lab::TEST_TIMEOUT));
+    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
     lab.check_whole(run);
 }
 
 #[test]
 fn a_sticky_process_over_two_attempts() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, ASKS))).expect("accepted");
     lab.wait_asked(run, 1);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     let state = lab.wait_over(run);
     assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(crate::runs::lab::TEST_TIMEOUT));
+    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
     lab.check_whole(run);
 }

@@ -7,13 +7,13 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, reply, speaking, sticky};
 use skillrun_inspect::verify::{Absence, Check, CheckKind, VerifyOutcome, VerifyReport, verify};
 use skillrun_log::FileLog;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options};
-
-use crate::runs::lab::{Lab, TEST_TIMEOUT, reply, speaking, sticky};
 
 const DONE: &str = concat!(
     "- - think: Let me see.\n",
@@ -30,13 +30,13 @@ const ASKS: &str = concat!(
     "- - say: Second.\n  - output: {answer: '{{reply}}'}\n    done: true\n",
 );
 
-fn check(lab: &Lab, run: RunId) -> VerifyReport {
+fn check(lab: &RuntimeLab, run: RunId) -> VerifyReport {
     // As another process would: nothing of this is owned here.
     let log = FileLog::new(lab.data().runs());
     verify(&lab.data(), &log, run).expect("a report")
 }
 
-fn all_good(lab: &Lab, run: RunId) -> VerifyReport {
+fn all_good(lab: &RuntimeLab, run: RunId) -> VerifyReport {
     let report = check(lab, run);
     let others: Vec<&Check> = report.checks.iter().filter(|check| check.outcome != VerifyOutcome::Same).collect();
     assert!(others.is_empty(), "{others:#?}");
@@ -45,7 +45,7 @@ fn all_good(lab: &Lab, run: RunId) -> VerifyReport {
 }
 
 /// A run that is over, and of which everything is on the disk.
-fn played(lab: &Lab, new: NewRun) -> RunId {
+fn played(lab: &RuntimeLab, new: NewRun) -> RunId {
     let runtime = lab.runtime();
     let run = runtime.submit(new).expect("accepted");
     lab.wait_over(run);
@@ -53,7 +53,7 @@ fn played(lab: &Lab, new: NewRun) -> RunId {
     run
 }
 
-fn done(lab: &Lab) -> RunId {
+fn done(lab: &RuntimeLab) -> RunId {
     played(lab, lab.new_run(ExecutionMode::Auto, DONE))
 }
 
@@ -91,7 +91,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 
 #[test]
 fn every_kind_of_run_comes_out_the_same() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let scripts = [
         (ExecutionMode::Auto, DONE, RunStatus::Succeeded),
         (ExecutionMode::Auto, "- - output: {other: 1}\n    done: true\n", RunStatus::Failed),
@@ -135,7 +135,7 @@ fn every_kind_of_run_comes_out_the_same() {
 
 #[test]
 fn every_format_comes_out_the_same() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let profiles = [
         ProfileId::GeminiStreamJson,
         ProfileId::OpencodeNdjson,
@@ -152,7 +152,7 @@ fn every_format_comes_out_the_same() {
 /// Names of messages are given once per run, so the second attempt depends on the first.
 #[test]
 fn attempts_know_the_names_of_earlier_ones() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     for continuation in [Continuation::Resumable, Continuation::Sticky] {
         let runtime = lab.runtime();
         let new = lab.new_run(ExecutionMode::Interactive, ASKS);
@@ -177,7 +177,7 @@ fn attempts_know_the_names_of_earlier_ones() {
 /// An engine that uses the same id for messages of two turns: the second gets another name, and gets it again.
 #[test]
 fn a_name_that_was_given_is_not_given_again() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let line = r#"{"type":"assistant","message":{"id":"msg_same","content":[{"type":"text","text":"Hello."}]}}"#;
     let script = format!(
@@ -197,7 +197,7 @@ fn a_name_that_was_given_is_not_given_again() {
 /// What the Log lacks at the end of an attempt is found, though nothing in it differs.
 #[test]
 fn events_that_are_left_out_at_the_end_are_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let events = lab.events(run);
     let is_evidence = |event: &&skillrun_model::rasp::Event| event.raw_ref != Default::default();
@@ -215,7 +215,7 @@ fn events_that_are_left_out_at_the_end_are_found() {
 
 #[test]
 fn a_large_output_is_compared_with_its_file() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let script = format!("- - output: {{answer: {}}}\n    done: true\n", "x".repeat(70_000));
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, &script));
     let report = all_good(&lab, run);
@@ -232,7 +232,7 @@ fn a_large_output_is_compared_with_its_file() {
 /// Also while it is being written: what is there is compared, and what is not is not missed.
 #[test]
 fn a_living_attempt_is_compared_as_far_as_it_has_come() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let script = "- - say: One.\n  - say: Two.\n  - sleep_ms: 600000\n  - say: Three.\n";
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, script)).expect("accepted");
@@ -254,7 +254,7 @@ fn a_living_attempt_is_compared_as_far_as_it_has_come() {
 
 #[test]
 fn a_changed_byte_of_evidence_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let folder = lab.data().run(run);
     change(&folder.audit().join("stdout.1.log"), |bytes| replaced(&bytes, "One moment", "One mOment"));
@@ -271,7 +271,7 @@ fn a_changed_byte_of_evidence_is_found() {
 /// The output is in the Log, and no hash could show the change; the evidence does.
 #[test]
 fn a_changed_verdict_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let folder = lab.data().run(run);
     change(&folder.events(), |bytes| {
@@ -289,7 +289,7 @@ fn a_changed_verdict_is_found() {
 
 #[test]
 fn a_dropped_event_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let events = lab.data().run(run).events();
     let mut offset = 0;
@@ -308,7 +308,7 @@ fn a_dropped_event_is_found() {
 /// An event that is gone with its number, so that the Log by itself is whole.
 #[test]
 fn an_event_that_is_left_out_without_a_gap_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let said = lab.events(run).into_iter().find(|event| event.to_json().contains("One moment")).expect("it was said");
     let kept = lab.events(run).into_iter().filter(|event| event.seq != said.seq);
@@ -330,7 +330,7 @@ fn an_event_that_is_left_out_without_a_gap_is_found() {
 
 #[test]
 fn events_that_cannot_stand_where_they_stand_are_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let path = lab.data().run(run).events();
     let events = lab.events(run);
@@ -360,7 +360,7 @@ fn events_that_cannot_stand_where_they_stand_are_found() {
 
 #[test]
 fn an_edited_result_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     change(&lab.data().run(run).result(), |bytes| replaced(&bytes, "\"blue\"", "\"grey\""));
     let report = check(&lab, run);
@@ -371,7 +371,7 @@ fn an_edited_result_is_found() {
 
 #[test]
 fn changed_views_are_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let folder = lab.data().run(run);
     let whole = fs::read(folder.fcmp()).expect("readable");
@@ -399,7 +399,7 @@ fn changed_views_are_found() {
 
 #[test]
 fn a_removed_evidence_file_is_named() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     for name in ["stdout.1.log", "chunks.1.jsonl", "redact.1.jsonl", "host.1.json"] {
         let run = done(&lab);
         fs::remove_file(lab.data().run(run).audit().join(name)).expect("removed");
@@ -415,7 +415,7 @@ fn a_removed_evidence_file_is_named() {
 /// It would hide bytes from every reader.
 #[test]
 fn a_file_that_no_host_wrote_is_named() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     fs::write(lab.data().run(run).audit().join("pty-output.1.log"), "planted").expect("written");
     let words = differs(&check(&lab, run), CheckKind::EvidenceFiles).to_owned();
@@ -424,7 +424,7 @@ fn a_file_that_no_host_wrote_is_named() {
 
 #[test]
 fn evidence_that_was_removed_to_save_space_is_not_missed() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let audit = lab.data().run(run).audit();
     fs::write(audit.join("removed.json"), "{}\n").expect("written");
@@ -443,7 +443,7 @@ fn evidence_that_was_removed_to_save_space_is_not_missed() {
 
 #[test]
 fn another_version_is_not_comparable() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let folder = lab.data().run(run);
     let record = fs::read(folder.record()).expect("readable");
@@ -475,7 +475,7 @@ fn another_version_is_not_comparable() {
 /// 0.1.0 judged by other rules, and its records do not name them.
 #[test]
 fn a_verdict_by_earlier_rules_is_not_called_wrong() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n"));
     let folder = lab.data().run(run);
     let warned = "\"warnings\":[\"COMPLETED_WITHOUT_DONE_MARKER\"],\"output\"";
@@ -491,7 +491,7 @@ fn a_verdict_by_earlier_rules_is_not_called_wrong() {
 
 #[test]
 fn events_of_two_parsers_are_not_comparable() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let path = lab.data().run(run).events();
     change(&path, |bytes| {
@@ -523,7 +523,7 @@ fn events_of_two_parsers_are_not_comparable() {
 
 #[test]
 fn a_run_that_never_began_is_checked_too() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots.total = 0;
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
@@ -549,7 +549,7 @@ fn a_run_that_never_began_is_checked_too() {
 /// As `--json` prints it.
 #[test]
 fn a_report_as_json() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     fs::remove_file(lab.data().run(run).result()).expect("removed");
     let report = serde_json::to_value(check(&lab, run)).expect("JSON");
@@ -564,7 +564,7 @@ fn a_report_as_json() {
 /// A timeout is settled with what the host did; the same comes out again.
 #[test]
 fn what_the_host_did_is_part_of_the_evidence() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let new = lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n");
     let run = played(&lab, NewRun { options: Options { hard_timeout_sec: Some(1.0), ..new.options.clone() }, ..new });
     assert_eq!(lab.failure(run), Some(Code::Timeout));

@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, reply, speaking, sticky};
 use serde_json::Value;
 use skillrun_catalog::Catalog;
 use skillrun_log::FileLog;
@@ -10,7 +12,7 @@ use skillrun_model::rasp::{ControlData, Data, EvidenceData, SourceStream};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Reply};
 
-use crate::runs::lab::{Lab, PROGRAM, TEST_TIMEOUT, reply, speaking, sticky};
+use crate::SKILLRUN;
 
 const ASKS: &str = "- - raw: '{\"type\":\"new.thing\"}'\n  - ask: {prompt: Which?}\n\
     - - ask: {prompt: Really?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
@@ -18,12 +20,12 @@ const ASKS: &str = "- - raw: '{\"type\":\"new.thing\"}'\n  - ask: {prompt: Which
 const PERMISSION: &str = "- - permission: {tool: Bash, input: {command: rm -rf build}}\n  \
     - output: {answer: '{{reply}}'}\n    done: true\n";
 
-fn view(lab: &Lab, run: RunId, name: &str) -> Option<String> {
+fn view(lab: &RuntimeLab, run: RunId, name: &str) -> Option<String> {
     fs::read_to_string(lab.data().run(run).root().join(name)).ok()
 }
 
 /// Waits until the conversation on disk has the question of this number.
-fn wait_told(lab: &Lab, run: RunId, interaction: u32) -> String {
+fn wait_told(lab: &RuntimeLab, run: RunId, interaction: u32) -> String {
     let asked = format!("\"type\":\"user.input.required\",\"data\":{{\"interaction_id\":{interaction},");
     let is_told = || view(lab, run, "fcmp.jsonl").is_some_and(|text| text.contains(&asked) && text.ends_with('\n'));
     lab.wait_until("conversation on disk", is_told);
@@ -34,7 +36,7 @@ fn wait_told(lab: &Lab, run: RunId, interaction: u32) -> String {
 /// A run that waited, for days perhaps, had neither of the two views.
 #[test]
 fn conversation_and_diagnostics_are_there_while_a_run_waits() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let asks = lab.new_run(ExecutionMode::Interactive, ASKS);
     let call = speaking(sticky(lab.new_run(ExecutionMode::Interactive, PERMISSION)), ProfileId::ClaudeStreamJson);
@@ -63,8 +65,8 @@ fn conversation_and_diagnostics_are_there_while_a_run_waits() {
     }
 }
 
-fn skillrun(lab: &Lab, args: &[&str]) -> String {
-    let mut command = Command::new(PROGRAM);
+fn skillrun(lab: &RuntimeLab, args: &[&str]) -> String {
+    let mut command = Command::new(SKILLRUN);
     command.env("HOME", lab.path("home")).arg("--data").arg(lab.path("data")).args(args);
     String::from_utf8(command.output().expect("skillrun runs").stdout).expect("text")
 }
@@ -72,7 +74,7 @@ fn skillrun(lab: &Lab, args: &[&str]) -> String {
 /// Runs that another version left waiting, and one whose owner died before it wrote them.
 #[test]
 fn views_that_are_lacking_are_made_at_the_start() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
@@ -92,7 +94,7 @@ fn views_that_are_lacking_are_made_at_the_start() {
 /// The conversation that was written at the last question is outdated for a run that has continued since.
 #[test]
 fn an_incomplete_conversation_is_not_shown_as_complete() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
@@ -109,7 +111,7 @@ fn an_incomplete_conversation_is_not_shown_as_complete() {
 /// No event of a run named the request that made it, although the schema says so.
 #[test]
 fn control_events_name_the_request_of_their_run() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new = NewRun { request_id: Some("order-66".to_owned()), ..lab.new_run(ExecutionMode::Interactive, ASKS) };
     let run = runtime.submit(new).expect("accepted");
@@ -137,7 +139,7 @@ fn control_events_name_the_request_of_their_run() {
 /// The field was in the schema, and no run ever had it.
 #[test]
 fn the_end_says_where_the_result_is() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n    done: true\n"));
     let run = run.expect("accepted");

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lab::TEST_TIMEOUT;
+use lab::runtime::{RuntimeLab, on, reply, sticky};
 use serde_json::{Value, json};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
-
-use crate::runs::lab::{Lab, TEST_TIMEOUT, on, reply, sticky};
 
 const WRITES: &str = "- - write: {path: artifacts/report.md, content: from the run}\n  \
                       - write: {path: src/new.txt, content: new}\n  \
@@ -17,7 +17,7 @@ const WRITES: &str = "- - write: {path: artifacts/report.md, content: from the r
 const HANGS: &str = "- - say: I begin.\n  - hang\n";
 
 /// A folder of the user's with a few things in it.
-fn project(lab: &Lab) -> PathBuf {
+fn project(lab: &RuntimeLab) -> PathBuf {
     let folder = lab.path("project");
     fs::create_dir_all(folder.join("src")).expect("a folder");
     fs::write(folder.join("README.md"), "mine").expect("written");
@@ -49,7 +49,7 @@ fn listing(folder: &Path) -> Vec<String> {
 }
 
 /// What the attempt changed, as its diff has it.
-fn changes(lab: &Lab, run: RunId) -> Vec<String> {
+fn changes(lab: &RuntimeLab, run: RunId) -> Vec<String> {
     let text = fs::read(lab.data().run(run).audit().join("fs-diff.1.json")).expect("a diff");
     let diff: Value = serde_json::from_slice(&text).expect("JSON");
     let mut all = Vec::new();
@@ -67,7 +67,7 @@ const CHANGED: [&str; 3] = ["created artifacts/report.md", "created src/new.txt"
 
 #[test]
 fn a_run_has_a_folder_of_its_own() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, WRITES)).expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
@@ -84,7 +84,7 @@ fn a_run_has_a_folder_of_its_own() {
 
 #[test]
 fn a_folder_of_the_users_is_worked_in_and_left_clean() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
     let new = within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone);
@@ -102,7 +102,7 @@ fn a_folder_of_the_users_is_worked_in_and_left_clean() {
 
 #[test]
 fn the_copy_of_the_skill_goes_where_the_engine_looks_for_it() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     lab.add_engine("homely", "[skills]\nproject = [\".x/skills\"]\nhome = [\".x/skills\"]\n");
     let folder = project(&lab);
     let runtime = lab.runtime();
@@ -126,7 +126,7 @@ fn the_copy_of_the_skill_goes_where_the_engine_looks_for_it() {
 
 #[test]
 fn what_was_put_into_a_folder_is_taken_out_however_the_run_ends() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
     let interactive = ExecutionMode::Interactive;
@@ -159,7 +159,7 @@ fn what_was_put_into_a_folder_is_taken_out_however_the_run_ends() {
 
 #[test]
 fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
     let script = "- - say: I begin.\n  - sleep_ms: 300\n  - exit: 3\n";
@@ -182,7 +182,7 @@ fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
 
 #[test]
 fn the_copy_is_taken_out_whatever_the_agent_made_of_it() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
     let new = within(lab.new_run(ExecutionMode::Auto, HANGS), &folder, Sharing::Alone);
@@ -200,7 +200,7 @@ fn the_copy_is_taken_out_whatever_the_agent_made_of_it() {
 
 #[test]
 fn what_is_there_is_never_touched() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     lab.add_engine(
         "settled",
@@ -229,7 +229,7 @@ fn what_is_there_is_never_touched() {
 
 #[test]
 fn two_runs_in_one_folder_are_refused_unless_both_allow_it() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
     let hangs = lab.new_run(ExecutionMode::Auto, HANGS);
@@ -268,7 +268,7 @@ fn two_runs_in_one_folder_are_refused_unless_both_allow_it() {
 
 #[test]
 fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, ..SlotLimits::default() };
     let folder = project(&lab);
     let runtime = lab.runtime();
@@ -291,7 +291,7 @@ fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
 
 #[test]
 fn an_output_file_in_the_users_folder_is_an_artifact() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = project(&lab);
     let runtime = lab.runtime();
     let script = "- - output: {answer: README.md}\n    done: true\n";

@@ -2,56 +2,44 @@
 //! engine files find, start, read and end them as they would the real ones.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use lab::{eventually, processes, signal};
 use testkit::recorded::read_json;
 
+use crate::SKILLRUN;
 use crate::traps::run::Run;
 use crate::traps::tape::{Tape, Told};
-
-pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
-
-/// Far longer than anything takes; a test that waits this long has failed.
-const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Marks every process of a lab.
 const MARK: &str = "TRAPS_LAB";
 
 /// Whatever is left of its processes is ended when it is dropped.
 pub(crate) struct Lab {
-    root: TempDir,
+    place: lab::Lab,
 }
 
 impl Lab {
     pub(crate) fn new() -> Self {
-        let root = tempfile::tempdir().expect("a folder");
-        for folder in ["home", "data", "tmp", "bin", "skill", "out"] {
-            fs::create_dir(root.path().join(folder)).expect("a folder");
+        let place = lab::Lab::new();
+        for folder in ["bin", "out"] {
+            fs::create_dir(place.path(folder)).expect("a folder");
         }
         // Those that nothing holds back must be agreed to.
-        let consent = r#"consent = ["claude", "gemini", "iflow", "opencode", "qwen"]"#;
-        let config = root.path().join("home/.config/skillrun");
-        fs::create_dir_all(&config).expect("a folder");
-        fs::write(config.join("config.toml"), consent).expect("written");
+        place.settings(r#"consent = ["claude", "gemini", "iflow", "opencode", "qwen"]"#);
         let skill = "---\nname: probe\ndescription: A skill for tests.\n---\n\nAnswer.\n";
-        fs::write(root.path().join("skill/SKILL.md"), skill).expect("written");
-        Self { root }
+        place.write("skill/SKILL.md", skill);
+        Self { place }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
+        self.place.path(name)
     }
 
     pub(crate) fn put(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("written");
+        self.place.write(name, text);
     }
 
     /// Puts a program in the place of an engine's. It is a script for `sh`.
@@ -62,8 +50,7 @@ impl Lab {
     /// A program that can also print its version.
     pub(crate) fn program(&self, name: &str, does: &str) {
         let version = "case \"$1\" in --version) echo 'codex-cli 0.166.0'; exit 0;; esac";
-        self.put(name, &format!("#!/bin/sh\n{version}\n{does}\n"));
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("executable");
+        self.place.write_program(name, &format!("#!/bin/sh\n{version}\n{does}\n"));
     }
 
     /// What a stand-in does: these steps of `stand-in steps`. `@name` is a file of the lab.
@@ -78,10 +65,8 @@ impl Lab {
 
     /// The program, with the stand-ins and a clean environment.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(SKILLRUN);
-        command.args(words).env_clear().current_dir(self.root.path()).stdin(Stdio::null());
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env(MARK, self.root.path());
-        command.env("HOME", self.path("home")).env("TMPDIR", self.path("tmp")).env("SKILLRUN_DATA", self.path("data"));
+        let mut command = self.place.command(words);
+        command.env(MARK, self.place.root());
         for key in ["ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY", "IFLOW_API_KEY", "OPENAI_API_KEY"] {
             command.env(key, "nobodys-key");
         }
@@ -109,7 +94,7 @@ impl Lab {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("{line}\n\"$@\"")).arg("sh").arg(run.get_program()).args(run.get_args());
         shell.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        self.ended(shell.current_dir(self.root.path()).stdin(Stdio::null()))
+        self.ended(shell.current_dir(self.place.root()).stdin(Stdio::null()))
     }
 
     fn ended(&self, command: &mut Command) -> Run<'_> {
@@ -138,7 +123,7 @@ impl Lab {
     pub(crate) fn alone(&self, engine: &str, steps: &str) -> Child {
         self.stand_in(engine, &self.steps(&format!("{steps} pid @main.pid forever")));
         let mut command = Command::new(self.path(&format!("bin/{engine}")));
-        command.env(MARK, self.root.path()).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+        command.env(MARK, self.place.root()).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.spawn().expect("started");
         self.pid("main.pid");
         child
@@ -161,10 +146,8 @@ impl Lab {
 
     /// Processes with the mark, each with its variables as they were at one moment.
     fn marked(&self) -> impl Iterator<Item = (u32, Vec<String>)> {
-        let mark = format!("{MARK}={}", self.root.path().display());
-        let entries = fs::read_dir("/proc").expect("/proc");
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        pids.map(|pid| (pid, environment(pid))).filter(move |(_, variables)| variables.contains(&mark))
+        let mark = format!("{MARK}={}", self.place.root().display());
+        processes().filter(move |(_, variables)| variables.contains(&mark))
     }
 
     /// Processes of the engine: they have the mark, and not what only our own program was given.
@@ -187,42 +170,8 @@ impl Drop for Lab {
     }
 }
 
-/// The variables of a process; none once it has ended.
-pub(crate) fn environment(pid: u32) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    bytes.split(|byte| *byte == 0).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
-}
-
 pub(crate) fn words(output: &Output) -> String {
     format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))
-}
-
-/// Polls, for [`TEST_TIMEOUT`] at most.
-#[track_caller]
-pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "{what} did not come");
-        sleep(Duration::from_millis(5));
-    }
-}
-
-/// Sends a signal to a process, as another program would.
-pub(crate) fn signal(pid: u32, name: &str) {
-    kill(name, &pid.to_string());
-}
-
-/// The same, to the process group of a process that leads one.
-pub(crate) fn signal_group(pid: u32, name: &str) {
-    kill(name, &format!("-{pid}"));
-}
-
-fn kill(name: &str, target: &str) {
-    // The one it is meant for may have ended.
-    Command::new("kill").args(["-s", name, "--", target]).stderr(Stdio::null()).status().ok();
 }
 
 /// What a stand-in does: writes what was recorded in an attempt of the corpus, and exits as that did.

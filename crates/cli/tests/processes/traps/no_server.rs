@@ -1,6 +1,8 @@
 //! No server answers at the engine's address. Some engines give up, some wait forever.
 
-use crate::traps::lab::{Lab, eventually, plays};
+use lab::eventually;
+
+use crate::traps::lab::{Lab, plays};
 use crate::traps::tape::Tape;
 
 /// The engine reported it by itself.

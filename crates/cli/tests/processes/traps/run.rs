@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use lab::eventually;
 use serde_json::Value;
 use testkit::recorded::read_json;
 
-use crate::traps::lab::{Lab, eventually, words};
+use crate::traps::lab::{Lab, words};
 
 /// A run and what it leaves.
 pub(crate) struct Run<'l> {

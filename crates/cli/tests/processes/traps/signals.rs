@@ -1,7 +1,9 @@
 //! Another program signals an engine in the middle of a tool call. However it takes that, the turn has failed, and
 //! none of its processes is left.
 
-use crate::traps::lab::{Lab, signal, signal_group};
+use lab::{signal, signal_group};
+
+use crate::traps::lab::Lab;
 use crate::traps::tape::Tape;
 
 /// A tool in a session of its own, as all of them start theirs.

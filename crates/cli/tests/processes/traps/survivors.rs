@@ -1,6 +1,8 @@
 //! Cancelling ends everybody, however they hide and whatever they ignore.
 
-use crate::traps::lab::{Lab, environment, signal_group};
+use lab::{environment, signal_group};
+
+use crate::traps::lab::Lab;
 use crate::traps::tape::Tape;
 
 const TOOL: &str = "session [ pid @tool.pid forever ] wait-file @tool.pid";

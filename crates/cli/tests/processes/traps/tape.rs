@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{paths, recorded};
 
-use crate::traps::lab::SKILLRUN;
+use crate::SKILLRUN;
 
 /// Third-party engines that write their events as JSON lines.
 pub(crate) const ENGINES: [&str; 5] = ["codex", "opencode", "gemini", "claude", "qwen"];

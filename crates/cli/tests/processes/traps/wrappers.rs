@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::traps::lab::{Lab, environment, eventually, plays, signal};
+use lab::{environment, eventually, signal};
+
+use crate::traps::lab::{Lab, plays};
 
 #[test]
 fn the_native_codex_is_started_and_not_its_wrapper() {

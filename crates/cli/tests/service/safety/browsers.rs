@@ -1,10 +1,10 @@
 //! A browser is led here by pages of other sites, and gives names of theirs to our address.
 
+use lab::{Lab, Server};
 use serde_json::json;
 use testkit::http::Answer;
 
 use super::{JSON, plain, refused};
-use crate::lab::{Lab, Server};
 
 const RUN: &[u8] = br#"{"skill":"plain","engine":"scripted"}"#;
 
@@ -124,7 +124,7 @@ fn a_page_of_another_site_is_refused_whatever_it_knows() {
 #[test]
 fn a_configured_page_may_call_with_a_token_and_gets_no_session() {
     let lab = Lab::new();
-    lab.skill("plain", super::SCRIPT);
+    lab.installed_skill("plain", super::SCRIPT);
     lab.settings("[server]\norigins = [\"https://app.example.org\"]\n");
     let server = lab.serve();
     let from = ("Origin", "https://app.example.org");

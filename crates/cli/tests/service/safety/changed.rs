@@ -2,10 +2,10 @@
 
 use std::fs;
 
+use lab::{Lab, Server};
 use serde_json::json;
 
 use super::refused;
-use crate::lab::{Lab, Server};
 
 const SCRIPT: &str = "- - write: {path: artifacts/page.html, content: inside}\n  \
                       - output: {answer: artifacts/page.html}\n    done: true\n";
@@ -13,7 +13,7 @@ const CANARY: &str = "nobody may read this";
 
 fn with_run() -> (Lab, Server, String) {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     let server = lab.serve();
     let run = server.run("plain", json!({}));
     assert_eq!(server.wait(&run)["status"], "succeeded");

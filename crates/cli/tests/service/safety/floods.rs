@@ -6,11 +6,11 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Server, wait_until};
 use serde_json::json;
 use testkit::http::{Answer, answer};
 
 use super::{FORM, JSON, SCRIPT, plain, pour, refused};
-use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -83,17 +83,13 @@ fn is_empty(lab: &Lab) -> bool {
 
 /// Waits until the server has let go of what came with a request.
 fn emptied(lab: &Lab) {
-    let begin = Instant::now();
-    while !is_empty(lab) {
-        assert!(begin.elapsed() < TEST_TIMEOUT, "uploads are not removed");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the removal of uploads", || is_empty(lab));
 }
 
 #[test]
 fn a_body_in_chunks_is_cut_off_at_the_limit() {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     lab.settings("[server]\nbody_mb = 4\n");
     let server = lab.serve();
     let (before, memory) = (server.belongings(), server.memory());
@@ -177,7 +173,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 fn crowded() -> (Lab, Server) {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     lab.settings(&format!("[server]\nconnections = {PLACES}\n"));
     let server = lab.serve();
     (lab, server)
@@ -256,8 +252,8 @@ fn streams_of_one_token_lock_no_client_out() {
 #[test]
 fn long_waiting_requests_lock_no_client_out() {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
-    lab.skill("slow", "- - sleep_ms: 600000\n  - output: {answer: done}\n    done: true\n");
+    lab.installed_skill("plain", SCRIPT);
+    lab.installed_skill("slow", "- - sleep_ms: 600000\n  - output: {answer: done}\n    done: true\n");
     lab.settings(&format!("[server]\nconnections = {PLACES}\n"));
     let server = lab.serve();
     let run = server.run("slow", json!({}));
@@ -282,7 +278,7 @@ fn long_waiting_requests_lock_no_client_out() {
 #[test]
 fn half_sent_requests_use_up_no_descriptors() {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     let serve = lab.command(&["serve", "--listen", "127.0.0.1:0"]);
     let mut limited = Command::new("prlimit");
     limited

@@ -6,10 +6,10 @@ use std::fs;
 use std::io::{Cursor, Read};
 use std::time::Duration;
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 
 use super::{plain, refused};
-use crate::lab::{Lab, Server};
 
 #[test]
 fn what_an_engine_wrote_is_never_a_page() {
@@ -19,7 +19,7 @@ fn what_an_engine_wrote_is_never_a_page() {
         "- - write: {{path: artifacts/page.html, content: '{page}'}}\n  - write: {{path: artifacts/image.svg, content: '<svg onload=alert(1)>'}}\n  \
          - say: '{page}'\n  - stderr: '{page}'\n  - output: {{answer: '{page}'}}\n    done: true\n"
     );
-    lab.skill("page", &script);
+    lab.installed_skill("page", &script);
     let server = lab.serve();
     let run = server.run("page", json!({}));
     assert_eq!(server.wait(&run)["status"], "succeeded");
@@ -116,7 +116,7 @@ fn a_secret_is_in_no_answer() {
     const SECRET: &str = "hush-5f0c\"9b17-secret";
     let lab = Lab::new();
     let quoted = SECRET.replace('"', "\\\"");
-    lab.skill("plain", super::SCRIPT);
+    lab.installed_skill("plain", super::SCRIPT);
     let script = lab.path("script.yaml");
     let text = format!(
         "- - think: \"{quoted}\"\n  - say: \"before {quoted} after\"\n  - stderr: \"{quoted}\"\n  - raw: \"{quoted}\"\n  \

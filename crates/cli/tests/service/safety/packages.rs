@@ -5,12 +5,12 @@ use std::io::{Cursor, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Server};
 use serde_json::json;
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use super::{FORM, form, plain, refused};
-use crate::lab::{Lab, Server};
 
 const SKILL: &str = "---\nname: trap\ndescription: A trap.\n---\nDo it.\n";
 
@@ -150,7 +150,7 @@ fn a_schema_fetches_nothing() {
     .enumerate()
     {
         let name = format!("remote{number}");
-        let root = lab.skill(&name, super::SCRIPT);
+        let root = lab.installed_skill(&name, super::SCRIPT);
         let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": target}).to_string();
         fs::write(root.join("assets/output.json"), schema).expect("written");
         let answer = server.post("/v1/runs", &json!({"skill": name, "engine": "scripted"}));
@@ -178,7 +178,7 @@ fn multiplying_aliases_block_nothing() {
     let (lab, server) = plain();
     let memory = server.memory();
     let begin = Instant::now();
-    let root = lab.skill("aliased", super::SCRIPT);
+    let root = lab.installed_skill("aliased", super::SCRIPT);
     fs::write(root.join("SKILL.md"), format!("---\nname: aliased\ndescription: x\n{}---\nDo it.\n", aliases()))
         .expect("written");
     server.get("/v1/skills/aliased");
@@ -186,7 +186,7 @@ fn multiplying_aliases_block_nothing() {
     assert_eq!(server.get("/v1/skills").status, 200);
     let block = aliases().replace('\n', "\n      ");
     let script = format!("- - say: |\n      <ASK_USER_YAML>\n      prompt: x\n      {block}\n      </ASK_USER_YAML>\n");
-    lab.skill("asking", &script);
+    lab.installed_skill("asking", &script);
     let run = server.run("asking", json!({"mode": "interactive"}));
     server.wait(&run);
     assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
@@ -198,7 +198,7 @@ fn multiplying_aliases_block_nothing() {
 #[test]
 fn an_exploding_pattern_blocks_nothing() {
     let lab = Lab::new();
-    let root = lab.skill("pattern", super::SCRIPT);
+    let root = lab.installed_skill("pattern", super::SCRIPT);
     let pattern = r"^(?:(a+)\1?)+(?!b)$";
     let schema = json!({"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string", "pattern": pattern}}}});
     fs::write(root.join("assets/input.json"), schema.to_string()).expect("written");

@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
+use lab::{Lab, Server};
 use serde_json::json;
 
 use super::refused;
-use crate::lab::{Lab, Server};
 
 const SCRIPT: &str = "- - write: {path: artifacts/page.html, content: inside}\n  - write: {path: aside.txt, content: aside}\n  \
                       - output: {answer: artifacts/page.html}\n    done: true\n";
@@ -17,7 +17,7 @@ const CANARY: &str = "nobody may read this";
 /// A server with a run that named one artifact, and a file outside that must not be readable.
 fn with_run() -> (Lab, Server, String, PathBuf) {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     let server = lab.serve();
     let run = server.run("plain", json!({}));
     assert_eq!(server.wait(&run)["status"], "succeeded");

@@ -1,9 +1,9 @@
 //! A token that may start runs reaches no further than those runs.
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 
 use super::{FORM, SCRIPT, form, plain, refused};
-use crate::lab::{Lab, Server};
 
 fn create(server: &Server, token: &str, more: Value) -> testkit::http::Answer {
     let mut body = json!({"skill": "plain", "engine": "scripted"});
@@ -55,8 +55,8 @@ fn what_reaches_beyond_a_run_is_for_administrators() {
 #[test]
 fn a_retry_does_not_lend_what_an_administrator_had() {
     let lab = Lab::new();
-    lab.skill("plain", SCRIPT);
-    let apart = lab.skill("apart", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
+    let apart = lab.installed_skill("apart", SCRIPT);
     let moved = lab.path("apart");
     std::fs::rename(apart, &moved).expect("moved");
     let elsewhere = lab.path("elsewhere");

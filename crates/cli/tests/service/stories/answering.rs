@@ -2,15 +2,15 @@
 
 use std::fs;
 
+use lab::{Lab, eventually};
 use serde_json::json;
 
-use super::{ASKS, LONG, send_form, wait_for};
-use crate::lab::Lab;
+use super::{ASKS, LONG, send_form};
 
 #[test]
 fn an_answer_counts_once_and_a_late_one_gets_the_state() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    lab.installed_skill("asks", ASKS);
     let server = lab.serve();
     let run = server.run("asks", json!({"mode": "interactive"}));
     assert_eq!(server.wait(&run)["status"], "waiting_user");
@@ -47,12 +47,12 @@ fn an_answer_counts_once_and_a_late_one_gets_the_state() {
 #[test]
 fn the_status_counts_automatic_decisions() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    lab.installed_skill("asks", ASKS);
     let server = lab.serve();
     let decides = json!({"interactive_require_user_reply": false, "session_timeout_sec": 0.2});
     let run = server.run("asks", json!({"mode": "interactive", "options": decides}));
     let is_over = || server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded";
-    wait_for("end", || is_over().then_some(()));
+    eventually("end", || is_over().then_some(()));
     let decision = lab.events(&run).into_iter().find(|event| super::kind(event) == "interaction.auto_decision");
     let decision = decision.expect("a decision");
     assert_eq!(
@@ -79,7 +79,7 @@ fn the_status_counts_automatic_decisions() {
 #[test]
 fn a_sticky_process_may_be_called_so() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    lab.installed_skill("asks", ASKS);
     let server = lab.serve();
     let run = server.run("asks", json!({"mode": "interactive", "options": {"continuation": "sticky_process"}}));
     assert_eq!(server.wait(&run)["status"], "waiting_user");
@@ -93,7 +93,7 @@ fn a_sticky_process_may_be_called_so() {
 #[test]
 fn the_same_answer_again_has_no_second_effect() {
     let lab = Lab::new();
-    lab.skill(
+    lab.installed_skill(
         "twice",
         "- - ask: {prompt: First?}\n- - ask: {prompt: Second?}\n- - output: {answer: '{{reply}}'}\n    done: true\n",
     );
@@ -103,7 +103,7 @@ fn the_same_answer_again_has_no_second_effect() {
     let body = json!({"interaction_id": 1, "text": "one", "idempotency_key": "k"});
     let path = format!("/v1/runs/{run}/interaction/reply");
     assert_eq!(server.post(&path, &body).status, 200);
-    wait_for("question", || {
+    eventually("question", || {
         let view = server.wait(&run);
         (view["interaction"]["interaction_id"] == 2).then_some(())
     });
@@ -118,7 +118,7 @@ fn the_same_answer_again_has_no_second_effect() {
 #[test]
 fn files_come_with_an_answer() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    lab.installed_skill("asks", ASKS);
     let server = lab.serve();
     let run = server.run("asks", json!({"mode": "interactive"}));
     server.wait(&run);
@@ -144,10 +144,10 @@ fn files_come_with_an_answer() {
 #[test]
 fn a_run_is_canceled_once() {
     let lab = Lab::new();
-    lab.skill("long", LONG);
+    lab.installed_skill("long", LONG);
     let server = lab.serve();
     let run = server.run("long", json!({}));
-    wait_for("message", || {
+    eventually("message", || {
         lab.events(&run).iter().any(|event| super::kind(event) == "agent.message.final").then_some(())
     });
     let path = format!("/v1/runs/{run}/cancel?wait=60");

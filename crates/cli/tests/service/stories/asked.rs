@@ -2,11 +2,11 @@
 
 use std::fs;
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 use testkit::paths;
 
 use super::{DONE, id, send_form};
-use crate::lab::{Lab, Server};
 
 fn asked(server: &Server, run: &str) -> Value {
     let answer = server.get(&format!("/v1/runs/{run}/request"));
@@ -17,7 +17,7 @@ fn asked(server: &Server, run: &str) -> Value {
 #[test]
 fn a_request_is_shown_as_it_was_accepted() {
     let lab = Lab::new();
-    let skill = lab.skill("done", DONE);
+    let skill = lab.installed_skill("done", DONE);
     fs::write(skill.join("assets/runner.json"), r#"{"version": "1.2.3", "max_attempt": 7, "require_marker": true}"#)
         .expect("written");
     fs::create_dir(lab.path("elsewhere")).expect("a folder");
@@ -71,7 +71,7 @@ fn no_secret_comes_out_of_a_request() {
     fs::create_dir(lab.path("engines")).expect("a folder");
     let engine = format!("{engine}secret = [\"OF_ENGINE\"]\n");
     fs::write(lab.path("engines/scripted.toml"), engine).expect("written");
-    lab.skill("done", DONE);
+    lab.installed_skill("done", DONE);
     let mut command = lab.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("HUSH", SECRET).env("OF_ENGINE", "the-engine-s-own");
     let server = Lab::started(command);

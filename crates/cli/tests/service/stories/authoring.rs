@@ -2,15 +2,15 @@
 
 use std::fs;
 
+use lab::Lab;
 use serde_json::json;
 
 use super::{DONE, send_form, zipped};
-use crate::lab::Lab;
 
 #[test]
 fn the_patched_text_is_what_the_agent_of_a_run_reads() {
     let lab = Lab::new();
-    lab.skill("done", DONE);
+    lab.installed_skill("done", DONE);
     let server = lab.serve();
     for mode in ["auto", "interactive"] {
         let told = server.get(&format!("/v1/skills/done/patched?mode={mode}&engine=scripted"));
@@ -42,7 +42,7 @@ fn the_patched_text_is_what_the_agent_of_a_run_reads() {
 #[test]
 fn a_skill_that_cannot_be_patched_is_reported() {
     let lab = Lab::new();
-    let skill = lab.skill("alone", DONE);
+    let skill = lab.installed_skill("alone", DONE);
     fs::write(skill.join("assets/runner.json"), r#"{"execution_modes": ["interactive"]}"#).expect("written");
     let server = lab.serve();
     assert_eq!(server.get("/v1/skills/alone/patched").json()["mode"], "interactive");
@@ -61,13 +61,13 @@ fn a_skill_that_cannot_be_patched_is_reported() {
 #[test]
 fn a_skill_is_looked_at_and_not_kept() {
     let lab = Lab::new();
-    let folder = lab.skill("fresh", DONE);
+    let folder = lab.installed_skill("fresh", DONE);
     let good = zipped(&folder);
     fs::write(folder.join("assets/runner.json"), r#"{"version": "2", "max_attempt": 0}"#).expect("written");
     let bad = zipped(&folder);
     fs::remove_dir_all(folder).expect("only what is sent counts");
     // The path of the service must stay free for a skill of any name.
-    lab.skill("validate", DONE);
+    lab.installed_skill("validate", DONE);
     let server = lab.serve();
     let before = server.get("/v1/skills").json();
     let check = |zip: &[u8]| send_form(&server, "/v1/validate", &[], &[("skill", Some("a.zip"), zip)]);
@@ -123,8 +123,8 @@ fn engines_say_how_to_install_them() {
 #[test]
 fn the_list_reports_what_is_wrong_with_a_skill() {
     let lab = Lab::new();
-    lab.skill("good", DONE);
-    let bad = lab.skill("bad", DONE);
+    lab.installed_skill("good", DONE);
+    let bad = lab.installed_skill("bad", DONE);
     fs::write(bad.join("assets/output.json"), r#"{"type": 5}"#).expect("written");
     let server = lab.serve();
     let list = server.get("/v1/skills").json();

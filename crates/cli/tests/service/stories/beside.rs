@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
+use lab::{Lab, eventually};
 use serde_json::{Value, json};
 
-use super::{ASKS, LONG, kind, printed, wait_for};
-use crate::lab::Lab;
+use super::{ASKS, LONG, kind, printed};
 
 /// Starts a run that stays with a process of its own, since there is no server yet.
 fn elsewhere(lab: &Lab, skill: &str) -> String {
@@ -20,11 +20,11 @@ fn elsewhere(lab: &Lab, skill: &str) -> String {
 #[test]
 fn runs_of_another_process_are_served_over_http() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    lab.installed_skill("asks", ASKS);
     let (first, second) = (elsewhere(&lab, "asks"), elsewhere(&lab, "asks"));
     let asked = |run: &str| lab.events(run).iter().any(|event| kind(event) == "interaction.requested").then_some(());
-    wait_for("question", || asked(&first));
-    wait_for("question", || asked(&second));
+    eventually("question", || asked(&first));
+    eventually("question", || asked(&second));
     let server = lab.serve();
     let reply = json!({"interaction_id": 1, "text": "blue"});
     let heard = server.post(&format!("/v1/runs/{first}/interaction/reply?wait=60"), &reply);
@@ -40,8 +40,8 @@ fn runs_of_another_process_are_served_over_http() {
 #[test]
 fn the_program_acts_on_runs_of_the_server() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
-    lab.skill("long", LONG);
+    lab.installed_skill("asks", ASKS);
+    lab.installed_skill("long", LONG);
     let server = lab.serve();
     let run = server.run("asks", json!({"mode": "interactive"}));
     let long = server.run("long", json!({}));
@@ -69,7 +69,7 @@ fn the_program_acts_on_runs_of_the_server() {
 #[test]
 fn after_a_stop_the_next_start_finishes_the_runs() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    lab.installed_skill("asks", ASKS);
     let server = lab.serve();
     // Its process lives until an answer comes, so nothing here is a matter of time.
     let run = server.run("asks", json!({"mode": "interactive", "options": {"continuation": "sticky"}}));

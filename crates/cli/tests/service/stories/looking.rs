@@ -2,10 +2,10 @@
 
 use std::fs;
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 
 use super::{ASKS, DONE};
-use crate::lab::{Lab, Server};
 
 fn ids(list: &Value) -> Vec<String> {
     list["runs"].as_array().expect("runs").iter().map(|row| row["run_id"].as_str().expect("an id").to_owned()).collect()
@@ -18,9 +18,9 @@ fn listed(server: &Server, query: &str) -> Vec<String> {
 #[test]
 fn lists_have_filters_and_pages() {
     let lab = Lab::new();
-    lab.skill("done", DONE);
-    lab.skill("asks", ASKS);
-    lab.skill("fails", "- - fail: the model is not there\n");
+    lab.installed_skill("done", DONE);
+    lab.installed_skill("asks", ASKS);
+    lab.installed_skill("fails", "- - fail: the model is not there\n");
     let server = lab.serve();
     let mut made = Vec::new();
     for (skill, more) in
@@ -64,7 +64,7 @@ fn lists_have_filters_and_pages() {
 fn bytes_and_recordings_are_those_of_the_evidence() {
     let lab = Lab::new();
     let lines: String = (0..200).map(|n| format!("  - raw: 'line {n} — ünïcode'\n")).collect();
-    lab.skill("writes", &format!("- - say: I begin.\n{lines}  - output: {{answer: done}}\n    done: true\n"));
+    lab.installed_skill("writes", &format!("- - say: I begin.\n{lines}  - output: {{answer: done}}\n    done: true\n"));
     let server = lab.serve();
     let run = server.run("writes", json!({}));
     server.wait(&run);
@@ -122,7 +122,7 @@ fn bytes_and_recordings_are_those_of_the_evidence() {
 #[test]
 fn answers_carry_the_head_of_the_log_and_a_run_can_be_verified() {
     let lab = Lab::new();
-    lab.skill("done", DONE);
+    lab.installed_skill("done", DONE);
     let server = lab.serve();
     let run = server.run("done", json!({}));
     server.wait(&run);

@@ -3,10 +3,10 @@
 use std::fs;
 use std::thread;
 
+use lab::{Lab, Server, eventually};
 use serde_json::{Value, json};
 
-use super::{ASKS, DONE, LONG, id, send_form, wait_for, zipped};
-use crate::lab::{Lab, Server};
+use super::{ASKS, DONE, LONG, id, send_form, zipped};
 
 fn post_with_key(server: &Server, key: &str, body: &Value) -> testkit::http::Answer {
     let headers = [("Content-Type", "application/json"), ("Idempotency-Key", key)];
@@ -20,9 +20,9 @@ fn count(server: &Server) -> usize {
 #[test]
 fn a_run_can_be_waited_for() {
     let lab = Lab::new();
-    lab.skill("done", DONE);
-    lab.skill("asks", ASKS);
-    lab.skill("long", LONG);
+    lab.installed_skill("done", DONE);
+    lab.installed_skill("asks", ASKS);
+    lab.installed_skill("long", LONG);
     let server = lab.serve();
     let body = |skill: &str, mode: &str| json!({"skill": skill, "engine": "scripted", "mode": mode});
     let made = server.post("/v1/runs?wait=60", &body("done", "auto"));
@@ -44,7 +44,7 @@ fn a_run_can_be_waited_for() {
 #[test]
 fn one_key_makes_one_run() {
     let lab = Lab::new();
-    lab.skill("done", DONE);
+    lab.installed_skill("done", DONE);
     let server = lab.serve();
     let body = json!({"skill": "done", "engine": "scripted", "input": {"n": 1}});
     let at_once: Vec<_> = thread::scope(|scope| {
@@ -81,7 +81,7 @@ fn one_key_makes_one_run() {
 #[test]
 fn a_skill_and_files_come_with_the_request() {
     let lab = Lab::new();
-    let folder = lab.skill("sent", DONE);
+    let folder = lab.installed_skill("sent", DONE);
     let zip = zipped(&folder);
     fs::remove_dir_all(folder).expect("only what is sent counts");
     let server = lab.serve();
@@ -120,10 +120,10 @@ fn a_skill_and_files_come_with_the_request() {
 fn a_full_queue_says_when_to_come_again() {
     let lab = Lab::new();
     lab.settings("[slots]\ntotal = 1\nqueued = 1\n");
-    lab.skill("long", LONG);
+    lab.installed_skill("long", LONG);
     let server = lab.serve();
     let running = server.run("long", json!({}));
-    wait_for("start", || (server.get(&format!("/v1/runs/{running}")).json()["status"] == "running").then_some(()));
+    eventually("start", || (server.get(&format!("/v1/runs/{running}")).json()["status"] == "running").then_some(()));
     let queued = server.run("long", json!({}));
     let refused = server.post("/v1/runs", &json!({"skill": "long", "engine": "scripted"}));
     let problem = refused.json();
@@ -144,7 +144,7 @@ fn a_full_queue_says_when_to_come_again() {
 #[test]
 fn a_run_is_tried_again_as_another_one() {
     let lab = Lab::new();
-    lab.skill("done", DONE);
+    lab.installed_skill("done", DONE);
     let server = lab.serve();
     let first = server.run("done", json!({"input": {"a": 1, "b": 2}}));
     server.wait(&first);

@@ -1,16 +1,14 @@
 //! A run that waits for quota, over HTTP and through restarts.
 
+use lab::{Lab, eventually};
 use serde_json::{Value, json};
-
-use super::wait_for;
-use crate::lab::Lab;
 
 const NO_QUOTA: &str = "- - fail: 'Rate limit reached for the model. Please try again in 1h.'\n";
 
 #[test]
 fn a_run_that_waits_for_quota_survives_a_restart() {
     let lab = Lab::new();
-    lab.skill("probe", NO_QUOTA);
+    lab.installed_skill("probe", NO_QUOTA);
     let server = lab.serve();
     let run = server.run("probe", json!({ "options": { "retry": { "quota": "wait", "quota_max": 2 } } }));
     let view = server.wait(&run);
@@ -22,8 +20,8 @@ fn a_run_that_waits_for_quota_survives_a_restart() {
     let again = view["retried_as"].as_str().expect("an id").to_owned();
     assert_eq!(view["result"]["next_actions"][0]["command"], format!("skillrun show {again}"));
     // It is made right after the end of the first.
-    let queued = |server: &crate::lab::Server| {
-        wait_for("new run", || {
+    let queued = |server: &lab::Server| {
+        eventually("new run", || {
             let view = server.get(&format!("/v1/runs/{again}")).json();
             (view["status"] == "queued").then_some(view)
         })

@@ -5,11 +5,11 @@ use std::hash::{BuildHasher, Hasher};
 use std::thread;
 use std::time::Duration;
 
+use lab::{Lab, Server, eventually};
 use serde_json::json;
 use testkit::http::Client;
 
-use super::follower::{Follower, Protocol, Service, answer, slow_talk, wait_for};
-use crate::lab::{Lab, Server};
+use super::follower::{Follower, Protocol, Service, answer, slow_talk};
 
 /// Followers of both protocols: some stay as long as they can, some leave after every event.
 fn followers<'s>(
@@ -41,13 +41,13 @@ fn restarted(lab: &Lab, server: Server) -> Server {
 }
 
 fn wait_events(lab: &Lab, run: &str, count: usize) {
-    wait_for("event", || (lab.events(run).len() >= count).then_some(()));
+    eventually("event", || (lab.events(run).len() >= count).then_some(()));
 }
 
 #[test]
 fn clients_that_leave_after_every_event_get_each_once() {
     let lab = Lab::new();
-    lab.skill("slow", &slow_talk(15));
+    lab.installed_skill("slow", &slow_talk(15));
     let server = lab.serve();
     let run = server.run("slow", json!({"mode": "interactive"}));
     thread::scope(|scope| {
@@ -61,7 +61,7 @@ fn clients_that_leave_after_every_event_get_each_once() {
 #[test]
 fn followers_survive_a_restart_of_the_server() {
     let lab = Lab::new();
-    lab.skill("slow", &slow_talk(40));
+    lab.installed_skill("slow", &slow_talk(40));
     let mut server = lab.serve();
     let client = server.client.clone();
     let run = server.run("slow", json!({"mode": "interactive"}));
@@ -99,7 +99,7 @@ fn followers_survive_a_kill_of_the_server() {
     eprintln!("SKILLRUN_SEED={seed}");
     let mut random = Random(seed);
     let lab = Lab::new();
-    lab.skill("slow", &slow_talk(40));
+    lab.installed_skill("slow", &slow_talk(40));
     let mut server = lab.serve();
     let client = server.client.clone();
     let run = server.run("slow", json!({"mode": "interactive"}));

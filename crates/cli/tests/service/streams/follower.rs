@@ -5,10 +5,9 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Server, TEST_TIMEOUT, eventually};
 use serde_json::{Value, json};
 use testkit::http::{Client, Event, Opened};
-
-use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
@@ -169,18 +168,6 @@ impl Follower {
     }
 }
 
-/// Looks again and again.
-pub(super) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-        thread::sleep(Duration::from_millis(3));
-    }
-}
-
 /// Waits for the end in `fcmp.jsonl`, which comes soon after that of the Log; what is before it is there while a run waits.
 pub(super) fn view(lab: &Lab, run: &str) {
     let path = lab.run_folder(run).join("fcmp.jsonl");
@@ -188,7 +175,7 @@ pub(super) fn view(lab: &Lab, run: &str) {
         let last = text.strip_suffix('\n').and_then(|text| text.lines().last());
         last.is_some_and(|line| serde_json::from_str(line).is_ok_and(|event| is_end(&event)))
     };
-    wait_for("view", || fs::read_to_string(&path).is_ok_and(|text| ends(&text)).then_some(()));
+    eventually("view", || fs::read_to_string(&path).is_ok_and(|text| ends(&text)).then_some(()));
 }
 
 /// Two turns with a question between them, in which something happens every 20 ms.

@@ -1,10 +1,10 @@
 //! The same events page by page: what was live, what is on pages and what is in the folder agree.
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 use skillrun_model::Timestamp;
 
 use super::follower::{Follower, Protocol, Service, answer, slow_talk, view};
-use crate::lab::{Lab, Server};
 
 /// More events than are remembered in a row.
 const ACTS: usize = 60;
@@ -38,7 +38,7 @@ fn moment(event: &Value) -> Timestamp {
 fn pages_and_streams_and_files_agree() {
     let lab = Lab::new();
     // In one go: nothing waits here.
-    lab.skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
+    lab.installed_skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
     let server = lab.serve();
     let run = server.run("talk", json!({"mode": "interactive"}));
     let live = Protocol::ALL.map(|protocol| {
@@ -67,7 +67,7 @@ fn pages_and_streams_and_files_agree() {
 #[test]
 fn a_part_by_number_or_by_time_is_that_part() {
     let lab = Lab::new();
-    lab.skill("talk", &slow_talk(ACTS).replace("sleep_ms: 20", "sleep_ms: 1"));
+    lab.installed_skill("talk", &slow_talk(ACTS).replace("sleep_ms: 20", "sleep_ms: 1"));
     let server = lab.serve();
     let run = server.run("talk", json!({"mode": "interactive"}));
     answer(&server, &run);

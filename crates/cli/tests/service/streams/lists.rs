@@ -5,11 +5,9 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Server, TEST_TIMEOUT, eventually};
 use serde_json::{Value, json};
 use testkit::http::{Client, Event};
-
-use super::follower::wait_for;
-use crate::lab::{Lab, Server, TEST_TIMEOUT};
 
 const QUICK: &str = "- - say: I begin.\n  - sleep_ms: 100\n  - output: {answer: done}\n    done: true\n";
 const FAILS: &str = "- - say: I begin.\n  - fail: the model is not there\n";
@@ -82,7 +80,7 @@ fn printed(lab: &Lab, words: &[&str]) -> String {
 fn who_follows_all_changes_ends_with_the_list() {
     let lab = Lab::new();
     for (name, script) in [("quick", QUICK), ("fails", FAILS), ("asks", ASKS)] {
-        lab.skill(name, script);
+        lab.installed_skill(name, script);
     }
     // It is another process's, and stays so: it waits for an answer there.
     let words =
@@ -107,7 +105,7 @@ fn who_follows_all_changes_ends_with_the_list() {
         // Only the other process writes to this one.
         assert_eq!(server.wait(&other)["status"], "waiting_user");
         printed(&lab, &["reply", &other, "blue", "--no-wait"]);
-        wait_for("end", || (server.wait(&other)["status"] == "succeeded").then_some(()));
+        eventually("end", || (server.wait(&other)["status"] == "succeeded").then_some(()));
         runs.iter().for_each(|run| drop(server.wait(run)));
         let mut list = listed(&server);
         assert_eq!(list.len(), runs.len());
@@ -115,7 +113,7 @@ fn who_follows_all_changes_ends_with_the_list() {
         list.retain(|_, status| status != "canceled");
         assert_eq!(list.len(), runs.len() - 1, "{list:?}");
         // A run that has just ended may still have an owner, and stays then; the command reports it.
-        wait_for("removal", || {
+        eventually("removal", || {
             let gc = lab.command(&["gc"]).output().expect("ran");
             eprint!("{}", String::from_utf8_lossy(&gc.stderr));
             (listed(&server) == list).then_some(())
@@ -129,7 +127,7 @@ fn who_follows_all_changes_ends_with_the_list() {
 #[test]
 fn a_cursor_of_another_server_gets_the_list() {
     let lab = Lab::new();
-    lab.skill("quick", QUICK);
+    lab.installed_skill("quick", QUICK);
     let server = lab.serve();
     let run = server.run("quick", json!({}));
     server.wait(&run);
@@ -147,7 +145,7 @@ fn many_who_follow_all_runs_share_the_work() {
     const FOLLOWERS: usize = 80;
     const RUNS: usize = 12;
     let lab = Lab::new();
-    lab.skill("quick", QUICK);
+    lab.installed_skill("quick", QUICK);
     let server = lab.serve();
     let client = &server.client;
     let at_rest = server.threads();
@@ -170,7 +168,7 @@ fn many_who_follow_all_runs_share_the_work() {
         let mut most = 0;
         let is_over = |run: &String| {
             most = most.max(server.threads());
-            wait_for("end", || {
+            eventually("end", || {
                 most = most.max(server.threads());
                 (server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded").then_some(())
             });

@@ -1,10 +1,10 @@
 //! Events in a few numbers each: the same events as on the pages of the history.
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 use skillrun_model::Timestamp;
 
 use super::follower::{answer, slow_talk};
-use crate::lab::{Lab, Server};
 
 const ACTS: usize = 20;
 
@@ -60,7 +60,7 @@ fn of_event(event: &Value) -> Value {
 #[test]
 fn an_outline_has_the_same_events_as_the_history() {
     let lab = Lab::new();
-    lab.skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
+    lab.installed_skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
     let server = lab.serve();
     let run = server.run("talk", json!({"mode": "interactive"}));
     answer(&server, &run);
@@ -92,7 +92,7 @@ fn an_outline_has_the_same_events_as_the_history() {
 #[test]
 fn beyond_the_end_is_empty_and_a_wrong_question_is_a_problem() {
     let lab = Lab::new();
-    lab.skill("talk", "- - output: {answer: blue}\n    done: true\n");
+    lab.installed_skill("talk", "- - output: {answer: blue}\n    done: true\n");
     let server = lab.serve();
     let run = server.run("talk", json!({"mode": "auto"}));
     assert_eq!(server.wait(&run)["status"], "succeeded");

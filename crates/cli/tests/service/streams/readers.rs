@@ -5,12 +5,12 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
+use lab::Lab;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use serde_json::json;
 use testkit::http::Client;
 
 use super::follower::{Protocol, is_end, view};
-use crate::lab::Lab;
 
 /// A text of the agent, and lines of noise; more of both than the buffers on the way hold.
 const SAID: usize = 300;
@@ -92,7 +92,7 @@ fn without_comments(body: &[u8]) -> String {
 #[test]
 fn slow_and_stuck_readers_delay_no_other_reader() {
     let lab = Lab::new();
-    lab.skill("much", &script());
+    lab.installed_skill("much", &script());
     let server = lab.serve();
     let before = server.memory();
     let run = server.run("much", json!({"input": {"text": "x".repeat(TEXT)}}));

@@ -2,13 +2,13 @@
 
 use std::fs;
 
+use lab::{Lab, Server};
 use serde_json::{Value, json};
 use skillrun_model::rasp::Event;
 use skillrun_translate::FcmpTranslator;
 use testkit::http::{Answer, Opened};
 
 use super::follower::{Came, Follower, Protocol, Service, Tells, is_end, view};
-use crate::lab::{Lab, Server};
 
 const SCRIPT: &str = "\
 - - think: First I think.
@@ -22,7 +22,7 @@ const SCRIPT: &str = "\
 
 /// A run that is over, with its view.
 fn finished(lab: &Lab, server: &Server) -> String {
-    lab.skill("plain", SCRIPT);
+    lab.installed_skill("plain", SCRIPT);
     let run = server.run("plain", json!({}));
     assert_eq!(server.wait(&run)["status"], "succeeded");
     Follower::new(Protocol::Events, &run).follow(&server.client, usize::MAX, Service::Stays);

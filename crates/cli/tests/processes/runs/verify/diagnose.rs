@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use insta::assert_snapshot;
+use lab::runtime::{RuntimeLab, reply, sticky};
 use skillrun_inspect::diagnose::{Diagnosis, FindingKind, Resolution, RunOwner, diagnose};
 use skillrun_log::FileLog;
 use skillrun_model::rasp::{ControlData, Data};
@@ -11,18 +12,17 @@ use skillrun_model::{Code, ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, NewRun, Options, SystemClock};
 
 use super::{DONE, played};
-use crate::runs::lab::{Lab, reply, sticky};
 
 /// Columns of labels, and of a terminal.
 const LABEL: usize = 12;
 const WIDTH: usize = 80;
 
-fn look(lab: &Lab, run: RunId, owner: RunOwner, now: Timestamp) -> Diagnosis {
+fn look(lab: &RuntimeLab, run: RunId, owner: RunOwner, now: Timestamp) -> Diagnosis {
     let log = FileLog::new(lab.data().runs());
     diagnose(&lab.data(), &log, run, owner, now).expect("a diagnosis")
 }
 
-fn now(lab: &Lab, run: RunId) -> Diagnosis {
+fn now(lab: &RuntimeLab, run: RunId) -> Diagnosis {
     look(lab, run, RunOwner::Unknown, SystemClock.now())
 }
 
@@ -115,7 +115,7 @@ fn steady(text: &str) -> String {
 
 #[test]
 fn a_success() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, DONE));
     assert_snapshot!(shown(&now(&lab, run)), @r#"
     run         ID
@@ -148,7 +148,7 @@ fn a_success() {
 
 #[test]
 fn an_engine_that_says_it_failed() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let script = "- - say: Half a word.\n  - fail: \"The model is \\e[31maway.\"\n";
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, script));
     assert_snapshot!(shown(&now(&lab, run)), @r#"
@@ -185,7 +185,7 @@ fn an_engine_that_says_it_failed() {
 
 #[test]
 fn an_output_that_does_not_fit() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, "- - output: {other: 1}\n    done: true\n"));
     assert_snapshot!(shown(&now(&lab, run)), @r#"
     run         ID
@@ -225,7 +225,7 @@ fn an_output_that_does_not_fit() {
 /// A marker and an output that do not count are named, with their bytes.
 #[test]
 fn what_a_tool_call_followed_is_named() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let script = "- - output: {answer: blue}\n    done: true\n  - tool: {name: shell, input: {command: ls}, output: a}\n  - say: Bye.\n";
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, script));
     let diagnosis = now(&lab, run);
@@ -245,7 +245,7 @@ fn what_a_tool_call_followed_is_named() {
 /// The agent's own word.
 #[test]
 fn an_agent_that_is_not_done() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let script = "- - say: '{\"answer\": \"blue\", \"__SKILL_DONE__\": false}'\n";
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, script));
     let diagnosis = now(&lab, run);
@@ -257,7 +257,7 @@ fn an_agent_that_is_not_done() {
 
 #[test]
 fn a_timeout() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let new = lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n");
     let run = played(&lab, NewRun { options: Options { hard_timeout_sec: Some(1.0), ..new.options.clone() }, ..new });
     assert_snapshot!(shown(&now(&lab, run)), @r#"
@@ -288,7 +288,7 @@ fn a_timeout() {
 
 #[test]
 fn an_engine_that_dies_without_a_word() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, "- - exit: 3\n"));
     let diagnosis = now(&lab, run);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::NoOutput { .. })));
@@ -316,7 +316,7 @@ fn an_engine_that_dies_without_a_word() {
 
 #[test]
 fn a_question_that_waits() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let script =
         "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
@@ -397,7 +397,7 @@ fn a_question_that_waits() {
 
 #[test]
 fn a_question_whose_time_is_up() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let new =
         sticky(lab.new_run(ExecutionMode::Interactive, "- - ask: {kind: open_text, prompt: Which?}\n- - end: true\n"));
@@ -448,7 +448,7 @@ fn a_question_whose_time_is_up() {
 
 #[test]
 fn a_cancel_in_the_middle() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
@@ -484,7 +484,7 @@ fn a_cancel_in_the_middle() {
 
 #[test]
 fn a_lost_host() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
@@ -495,7 +495,7 @@ fn a_lost_host() {
     let killed = Command::new("kill").arg("-9").arg(host.expect("a host").to_string()).status().expect("a command");
     assert!(killed.success());
     lab.wait_over(run);
-    assert!(runtime.wait_idle(crate::runs::lab::TEST_TIMEOUT));
+    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
     assert_snapshot!(shown(&now(&lab, run)), @r#"
     run         ID
     skill       probe on scripted VERSION, auto
@@ -527,7 +527,7 @@ fn a_lost_host() {
 
 #[test]
 fn a_run_in_the_queue() {
-    let mut lab = Lab::new();
+    let mut lab = RuntimeLab::new();
     lab.slots.total = 0;
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
@@ -545,7 +545,7 @@ fn a_run_in_the_queue() {
 
 #[test]
 fn what_is_missing_or_torn_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, DONE));
     let folder = lab.data().run(run);
     fs::write(folder.root().join("events.torn.1"), "{").expect("written");
@@ -569,7 +569,7 @@ fn what_is_missing_or_torn_is_found() {
 
 #[test]
 fn a_diagnosis_as_json() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, DONE));
     let json = serde_json::to_value(now(&lab, run)).expect("JSON");
     assert_eq!(json["status"], "succeeded");

@@ -18,7 +18,7 @@ const ASKS_AND_WRITES: &str = concat!(
 );
 
 /// A run with everything that a run can have: an input file, an answer with a file, an artifact, two attempts.
-fn full(lab: &Lab) -> RunId {
+fn full(lab: &RuntimeLab) -> RunId {
     let runtime = lab.runtime();
     let photo = lab.path("photo.png");
     fs::write(&photo, "pixels").expect("written");
@@ -49,7 +49,7 @@ fn first_break(report: &VerifyReport, kind: CheckKind) -> String {
 /// Regression: each of these attacks was reported as "Nothing differs".
 #[test]
 fn whatever_is_changed_is_named_as_the_first_break() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = full(&lab);
     all_good(&lab, run);
     let root = lab.data().run(run).root().to_owned();
@@ -104,7 +104,7 @@ fn chained(run: RunId, events: &[Event]) -> String {
 
 #[test]
 fn a_rewritten_reply_is_found_and_its_place_is_named() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = full(&lab);
     let path = lab.data().run(run).events();
     let is_reply = |event: &&Event| matches!(event.data, Data::Control(ControlData::InteractionReplied(_)));
@@ -121,7 +121,7 @@ fn a_rewritten_reply_is_found_and_its_place_is_named() {
 
 #[test]
 fn the_folder_of_one_run_under_the_id_of_another_is_found() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let (one, other) = (done(&lab), done(&lab));
     let (root, others) = (lab.data().run(one).root().to_owned(), lab.data().run(other).root().to_owned());
     fs::remove_dir_all(&root).expect("removed");
@@ -153,7 +153,7 @@ fn old(events: &mut [Event]) {
 
 #[test]
 fn logs_without_a_chain_are_read_and_reported_as_unchained() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
     lab.wait_asked(run, 1);
@@ -184,7 +184,7 @@ fn logs_without_a_chain_are_read_and_reported_as_unchained() {
 
 #[test]
 fn the_head_in_an_answer_vouches_for_the_whole_log() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let run = done(&lab);
     let log = FileLog::new(lab.data().runs());
     let events = lab.events(run);
@@ -220,7 +220,7 @@ fn the_head_in_an_answer_vouches_for_the_whole_log() {
 /// The user's folder belongs to the user: changes there are reported, and nothing is wrong.
 #[test]
 fn artifacts_in_a_folder_of_the_users_may_change() {
-    let lab = Lab::new();
+    let lab = RuntimeLab::new();
     let folder = lab.path("project");
     fs::create_dir_all(&folder).expect("a folder");
     let new = NewRun { workspace: Some((folder.clone(), Sharing::Alone)), ..lab.new_run(ExecutionMode::Auto, DONE) };

@@ -1,14 +1,14 @@
 //! The program itself, with a data folder and skills of its own.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
-/// Far longer than anything takes; more than a host waits for the word to start.
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(90);
+use crate::{skillrun, wait_until};
 
 const AGENT: &str = r#"
 name = "agent"
@@ -34,61 +34,110 @@ full = { posture = "not_enforced" }
 set = { HOME = "{{home}}" }
 "#;
 
-pub(crate) struct Lab {
-    root: tempfile::TempDir,
+#[derive(Debug)]
+pub struct Lab {
+    root: TempDir,
+}
+
+impl Default for Lab {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Lab {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
+        let lab = Self::without_data();
+        fs::create_dir(lab.data()).expect("a folder");
+        lab
+    }
+
+    /// The program makes the data folder.
+    pub fn without_data() -> Self {
         let root = tempfile::tempdir().expect("a folder");
-        for folder in ["home", "data", "tmp"] {
-            fs::create_dir_all(root.path().join(folder)).expect("a folder");
+        for folder in ["home", "tmp"] {
+            fs::create_dir(root.path().join(folder)).expect("a folder");
         }
         Self { root }
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
-    /// None but those that a test has made.
-    fn settings(&self) -> PathBuf {
-        let own = self.path("settings.toml");
-        if own.exists() { own } else { PathBuf::from("/dev/null") }
+    /// Writes a file, and the folders it is in.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
     }
 
-    pub(crate) fn data(&self) -> PathBuf {
+    /// Writes a file that can be started.
+    pub fn write_program(&self, name: &str, text: &str) {
+        self.write(name, text);
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+
+    /// Settings as TOML, for every command from now on.
+    pub fn settings(&self, text: &str) {
+        self.write("settings.toml", text);
+    }
+
+    pub fn data(&self) -> PathBuf {
         self.path("data")
     }
 
+    pub fn run_folder(&self, run: &str) -> PathBuf {
+        self.data().join("runs").join(run)
+    }
+
     /// A skill that plays `script` and gives back `{"answer": text}`.
-    pub(crate) fn skill(&self, name: &str, script: &str) -> PathBuf {
-        let root = self.path(name);
-        fs::create_dir_all(root.join("assets")).expect("a folder");
-        let text = format!("---\nname: {name}\ndescription: A skill for tests.\n---\n\nAnswer.\n");
+    pub fn skill(&self, name: &str, script: &str) -> PathBuf {
+        self.skill_in("", name, script)
+    }
+
+    /// The same skill, where every command and the server find it by its name.
+    pub fn installed_skill(&self, name: &str, script: &str) -> PathBuf {
+        self.skill_in("data/skills/", name, script)
+    }
+
+    fn skill_in(&self, folder: &str, name: &str, script: &str) -> PathBuf {
         let schema = r#"{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}"#;
-        fs::write(root.join("SKILL.md"), text).expect("written");
+        let root = self.bare_skill(&format!("{folder}{name}"), script);
         fs::write(root.join("assets/output.json"), schema).expect("written");
         fs::write(root.join("assets/runner.json"), r#"{"schemas":{"output":"assets/output.json"}}"#).expect("written");
-        fs::write(root.join("assets/scripted.yaml"), script).expect("written");
+        root
+    }
+
+    /// A skill in this folder that plays `script`, with no schema.
+    pub fn bare_skill(&self, folder: &str, script: &str) -> PathBuf {
+        let root = self.path(folder);
+        let name = root.file_name().expect("a name").to_string_lossy();
+        let text = format!("---\nname: {name}\ndescription: A skill for tests.\n---\n\n# {name}\n\nAnswer.\n");
+        self.write(&format!("{folder}/SKILL.md"), &text);
+        self.write(&format!("{folder}/assets/scripted.yaml"), script);
         root
     }
 
     /// The engine `agent`, which plays this scenario.
-    pub(crate) fn agent(&self, scenario: &str) {
-        fs::create_dir_all(self.path("engines")).expect("a folder");
-        let program = testkit::paths::stand_in(env!("CARGO_BIN_EXE_skillrun"));
+    pub fn agent(&self, scenario: &str) {
+        let program = testkit::paths::stand_in(skillrun());
         let text = AGENT.replace("SCENARIO", scenario.lines().next().unwrap_or_default());
         let text = text.replace("PROGRAM", &format!("{program:?}"));
-        fs::write(self.path("engines/agent.toml"), text).expect("written");
+        self.write("engines/agent.toml", &text);
         // Nothing holds it back, so the user must have agreed.
-        let settings = format!("engines = {:?}\nconsent = [\"agent\"]\n", self.path("engines"));
-        fs::write(self.path("settings.toml"), settings).expect("written");
+        self.settings(&format!("engines = {:?}\nconsent = [\"agent\"]\n", self.path("engines")));
     }
 
     /// The program with these arguments, and a clean environment.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+    pub fn command(&self, words: &[&str]) -> Command {
+        let own = self.path("settings.toml");
+        let settings = if own.exists() { own } else { PathBuf::from("/dev/null") };
+        let mut command = Command::new(skillrun());
         command
             .args(words)
             .env_clear()
@@ -96,29 +145,29 @@ impl Lab {
             .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
             .env("SKILLRUN_DATA", self.data())
-            .env("SKILLRUN_CONFIG", self.settings())
+            .env("SKILLRUN_CONFIG", settings)
             .current_dir(self.root.path())
             .stdin(Stdio::null());
         command
     }
 
-    pub(crate) fn start(&self, words: &[&str]) -> Child {
+    pub fn start(&self, words: &[&str]) -> Child {
         self.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started")
     }
 
-    pub(crate) fn output(&self, words: &[&str]) -> Output {
+    pub fn output(&self, words: &[&str]) -> Output {
         self.command(words).output().expect("run")
     }
 
     /// What the command prints as JSON; it may exit as it likes.
-    pub(crate) fn json(&self, words: &[&str]) -> Value {
+    pub fn json(&self, words: &[&str]) -> Value {
         let output = self.output(words);
         serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{words:?}: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
     /// Ids of the runs that have at least one event.
-    pub(crate) fn runs(&self) -> Vec<String> {
+    pub fn runs(&self) -> Vec<String> {
         let entries = fs::read_dir(self.data().join("runs")).into_iter().flatten().flatten();
         let accepted = |path: &Path| fs::metadata(path.join("events.jsonl")).is_ok_and(|events| events.len() > 0);
         let mut runs: Vec<String> = entries
@@ -130,14 +179,13 @@ impl Lab {
     }
 
     /// The whole lines of a Log.
-    pub(crate) fn events(&self, run: &str) -> Vec<Value> {
-        let path = self.data().join("runs").join(run).join("events.jsonl");
-        let text = fs::read_to_string(path).unwrap_or_default();
+    pub fn events(&self, run: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.run_folder(run).join("events.jsonl")).unwrap_or_default();
         text.split_inclusive('\n').filter_map(|line| serde_json::from_str(line.strip_suffix('\n')?).ok()).collect()
     }
 
     /// Processes that belong to this lab.
-    pub(crate) fn processes(&self) -> Vec<String> {
+    pub fn processes(&self) -> Vec<String> {
         let own = self.root.path().display().to_string();
         let mut found = Vec::new();
         for entry in fs::read_dir("/proc").expect("/proc").flatten() {
@@ -158,24 +206,16 @@ impl Lab {
     }
 
     /// Waits until nothing of it runs any more.
-    pub(crate) fn wait_quiet(&self) {
-        let begin = Instant::now();
-        loop {
-            let left = self.processes();
-            if left.is_empty() {
-                return;
-            }
-            assert!(begin.elapsed() < TEST_TIMEOUT, "processes are left: {left:?}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    pub fn wait_quiet(&self) {
+        wait_until("the end of all processes", || self.processes().is_empty());
     }
 }
 
 /// The type of an event.
-pub(crate) fn kind(event: &Value) -> &str {
+pub fn kind(event: &Value) -> &str {
     event["event"]["type"].as_str().unwrap_or_default()
 }
 
-pub(crate) fn is_end(event: &Value) -> bool {
+pub fn is_end(event: &Value) -> bool {
     ["run.completed", "run.failed", "run.canceled"].contains(&kind(event))
 }

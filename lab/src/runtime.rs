@@ -7,7 +7,6 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -23,20 +22,19 @@ use skillrun_runs::result::RunResult;
 use skillrun_runtime::{Clock, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::{Lab, eventually, skillrun, wait_until};
 
-pub(crate) struct Lab {
-    root: tempfile::TempDir,
-    pub(crate) slots: SlotLimits,
-    pub(crate) redact: Vec<String>,
+#[derive(Debug)]
+pub struct RuntimeLab {
+    place: Lab,
+    pub slots: SlotLimits,
+    pub redact: Vec<String>,
     /// What the scripted engine is; hosts are always the real program.
-    pub(crate) program: PathBuf,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) role: OwnerRole,
-    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub program: PathBuf,
+    pub clock: Arc<dyn Clock>,
+    pub role: OwnerRole,
+    pub environment: Vec<(OsString, OsString)>,
 }
-
-pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_skillrun");
 
 const LADDER: &str = r#"
 [process]
@@ -47,43 +45,72 @@ ladder = [{ signal = "SIGINT", pause_ms = 50 }, { signal = "SIGTERM", pause_ms =
 const LINGER: f64 = 5.0;
 
 /// Time that nothing here uses up, however busy the machine is.
-pub(crate) const LONG: f64 = 600.0;
+pub const LONG: f64 = 600.0;
 
 /// A skill that wants `{"answer": text}` back.
 const SCHEMA: &str =
     r#"{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"],"additionalProperties":false}"#;
 
-impl Lab {
-    pub(crate) fn new() -> Self {
-        let root = tempfile::tempdir().expect("a folder");
+/// A runtime over the data folder of a lab, as another process would make one.
+pub fn setup(place: &Lab) -> RuntimeSetup {
+    RuntimeSetup {
+        role: OwnerRole::Caller,
+        data: DataFolder::new(place.data()),
+        clock: Arc::new(SystemClock),
+        engines: Engines::load(Some(&place.path("engines"))),
+        layers: Layers::shipped(),
+        defaults: Options::default(),
+        consents: Vec::new(),
+        redact_patterns: Vec::new(),
+        environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
+        own_program: skillrun().into(),
+        cwd: place.root().to_owned(),
+        user_home: place.path("home"),
+        programs: None,
+        temporary: place.path("tmp"),
+        host_command: Box::new(|| {
+            let mut command = Command::new(skillrun());
+            command.arg0("skillrun").arg("attempt-host");
+            command
+        }),
+    }
+}
+
+impl Default for RuntimeLab {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RuntimeLab {
+    pub fn new() -> Self {
         let lab = Self {
-            root,
+            place: Lab::without_data(),
             slots: SlotLimits::default(),
             redact: Vec::new(),
-            program: PathBuf::from(PROGRAM),
+            program: skillrun().into(),
             clock: Arc::new(SystemClock),
             role: OwnerRole::Caller,
             environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
         };
-        fs::create_dir_all(lab.path("home")).expect("a home");
         lab.add_engine("impatient", LADDER);
         lab
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
     }
 
-    pub(crate) fn data(&self) -> DataFolder {
-        DataFolder::new(self.path("data"))
+    pub fn data(&self) -> DataFolder {
+        DataFolder::new(self.place.data())
     }
 
     /// A skill with an output schema, and more in `runner` where that is needed.
-    pub(crate) fn skill(&self, name: &str, runner: Value) -> Skill {
+    pub fn skill(&self, name: &str, runner: Value) -> Skill {
         let root = self.path("skills").join(name);
-        fs::create_dir_all(root.join("assets")).expect("a folder");
         let text = format!("---\nname: {name}\ndescription: A skill for tests.\n---\n\n# {name}\n\nAnswer.\n");
-        fs::write(root.join("SKILL.md"), text).expect("written");
+        self.place.write(&format!("skills/{name}/SKILL.md"), &text);
+        fs::create_dir_all(root.join("assets")).expect("a folder");
         fs::write(root.join("assets/output.json"), SCHEMA).expect("written");
         let mut all = json!({ "schemas": { "output": "assets/output.json" } });
         let (Value::Object(all_of), Value::Object(more)) = (&mut all, runner) else { panic!("objects") };
@@ -93,50 +120,34 @@ impl Lab {
     }
 
     /// A runtime over the lab's data folder, as another process would make one.
-    pub(crate) fn runtime(&self) -> Runtime {
+    pub fn runtime(&self) -> Runtime {
         let setup = RuntimeSetup {
             role: self.role,
-            data: self.data(),
             clock: self.clock.clone(),
-            engines: Engines::load(Some(&self.path("engines"))),
-            layers: Layers::shipped(),
-            defaults: Options::default(),
-            consents: Vec::new(),
             redact_patterns: self.redact.clone(),
             environment: self.environment.clone(),
             own_program: self.program.clone(),
-            cwd: self.root.path().to_owned(),
-            user_home: self.path("home"),
-            programs: None,
-            temporary: self.path("tmp"),
-            host_command: Box::new(|| {
-                let mut command = Command::new(PROGRAM);
-                command.arg0("skillrun").arg("attempt-host");
-                command
-            }),
+            ..setup(&self.place)
         };
-        fs::create_dir_all(self.path("tmp")).expect("a folder");
         Runtime::new(setup, self.slots.clone())
     }
 
-    pub(crate) fn script(&self, script: &str) -> PathBuf {
-        let number = fs::read_dir(self.root.path()).map(Iterator::count).unwrap_or_default();
+    pub fn script(&self, script: &str) -> PathBuf {
+        let number = fs::read_dir(self.place.root()).map(Iterator::count).unwrap_or_default();
         let path = self.path(&format!("script-{number}.yaml"));
         fs::write(&path, script).expect("written");
         path
     }
 
     /// Another engine that plays scripts, with more in its file.
-    pub(crate) fn add_engine(&self, name: &str, more: &str) {
-        let folder = self.path("engines");
-        fs::create_dir_all(&folder).expect("a folder");
-        let shipped = include_str!("../../../../engine/engines/scripted.toml");
+    pub fn add_engine(&self, name: &str, more: &str) {
+        let shipped = include_str!("../../crates/engine/engines/scripted.toml");
         let text = shipped.replace("name = \"scripted\"", &format!("name = \"{name}\""));
-        fs::write(folder.join(format!("{name}.toml")), format!("{text}\n{more}")).expect("written");
+        self.place.write(&format!("engines/{name}.toml"), &format!("{text}\n{more}"));
     }
 
     /// A run of a fresh skill that plays `script`.
-    pub(crate) fn new_run(&self, mode: ExecutionMode, script: &str) -> NewRun {
+    pub fn new_run(&self, mode: ExecutionMode, script: &str) -> NewRun {
         NewRun {
             mode: Some(mode),
             script: Some(self.script(script)),
@@ -145,7 +156,7 @@ impl Lab {
         }
     }
 
-    pub(crate) fn events(&self, run: RunId) -> Vec<Event> {
+    pub fn events(&self, run: RunId) -> Vec<Event> {
         let log = skillrun_log::FileLog::new(self.data().runs());
         let mut events = Vec::new();
         let read = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
@@ -156,36 +167,28 @@ impl Lab {
         events
     }
 
-    pub(crate) fn types(&self, run: RunId) -> Vec<&'static str> {
+    pub fn types(&self, run: RunId) -> Vec<&'static str> {
         self.events(run).iter().map(|event| event.event_type().as_str()).collect()
     }
 
-    pub(crate) fn state(&self, run: RunId) -> State {
+    pub fn state(&self, run: RunId) -> State {
         State::of(&self.events(run))
     }
 
-    pub(crate) fn result(&self, run: RunId) -> RunResult {
+    pub fn result(&self, run: RunId) -> RunResult {
         skillrun_runs::result::read(&self.data().run(run)).expect("readable").expect("a result")
     }
 
     /// Waits until a run is in a state that satisfies.
-    pub(crate) fn wait(&self, run: RunId, what: &str, is_so: impl Fn(&State) -> bool) -> State {
-        let begin = Instant::now();
-        loop {
-            let state = self.state(run);
-            if is_so(&state) {
-                return state;
-            }
-            assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time: {:?} {:?}", state.status, self.types(run));
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    pub fn wait(&self, run: RunId, what: &str, is_so: impl Fn(&State) -> bool) -> State {
+        eventually(what, || Some(self.state(run)).filter(&is_so))
     }
 
-    pub(crate) fn wait_over(&self, run: RunId) -> State {
+    pub fn wait_over(&self, run: RunId) -> State {
         self.wait(run, "end", State::is_over)
     }
 
-    pub(crate) fn wait_asked(&self, run: RunId, interaction: u32) -> State {
+    pub fn wait_asked(&self, run: RunId, interaction: u32) -> State {
         self.wait(run, "question", |state| {
             state.status == Some(RunStatus::WaitingUser)
                 && state.question.as_ref().is_some_and(|question| question.interaction_id.0 == interaction)
@@ -193,16 +196,12 @@ impl Lab {
     }
 
     /// Waits until something is so.
-    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
-        let begin = Instant::now();
-        while !is_so() {
-            assert!(begin.elapsed() < TEST_TIMEOUT, "no {what} in time");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        wait_until(what, is_so);
     }
 
     /// Waits until the Log has a message of the assistant's with these words.
-    pub(crate) fn wait_said(&self, run: RunId, words: &str) {
+    pub fn wait_said(&self, run: RunId, words: &str) {
         self.wait_until(words, || {
             self.events(run).iter().any(
                 |event| matches!(&event.data, Data::Evidence(EvidenceData::MessageFinal(m)) if m.text.contains(words)),
@@ -211,7 +210,7 @@ impl Lab {
     }
 
     /// Waits until a file of the last attempt's evidence has these words, and the host has noted that.
-    pub(crate) fn wait_recorded(&self, run: RunId, attempt: u32, words: &str) {
+    pub fn wait_recorded(&self, run: RunId, attempt: u32, words: &str) {
         let audit = self.data().run(run).audit();
         self.wait_until(words, || {
             let text = fs::read_to_string(audit.join(format!("stdout.{attempt}.log"))).unwrap_or_default();
@@ -223,7 +222,7 @@ impl Lab {
     }
 
     /// What was decided about each attempt.
-    pub(crate) fn verdicts(&self, run: RunId) -> Vec<Verdict> {
+    pub fn verdicts(&self, run: RunId) -> Vec<Verdict> {
         let verdict = |event: Event| {
             let Data::Control(ControlData::AttemptEnded(ended)) = event.data else { return None };
             Some(ended.verdict)
@@ -232,7 +231,7 @@ impl Lab {
     }
 
     /// The host of each attempt.
-    pub(crate) fn hosts(&self, run: RunId) -> Vec<u32> {
+    pub fn hosts(&self, run: RunId) -> Vec<u32> {
         let host = |event: Event| {
             let Data::Control(ControlData::AttemptStarted(started)) = event.data else { return None };
             started.host_pid
@@ -241,18 +240,18 @@ impl Lab {
     }
 
     /// Names of everything in the folder of runs that may be one.
-    pub(crate) fn run_folders(&self) -> Vec<String> {
+    pub fn run_folders(&self) -> Vec<String> {
         let entries = fs::read_dir(self.data().runs()).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.path().is_dir());
         folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
-    pub(crate) fn output(&self, run: RunId) -> Value {
+    pub fn output(&self, run: RunId) -> Value {
         self.result(run).output.map_or(Value::Null, Value::Object)
     }
 
     /// The code a run failed with.
-    pub(crate) fn failure(&self, run: RunId) -> Option<Code> {
+    pub fn failure(&self, run: RunId) -> Option<Code> {
         let events = self.events(run);
         let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
             return None;
@@ -261,7 +260,7 @@ impl Lab {
     }
 
     /// Nothing of a run is left behind when it is over.
-    pub(crate) fn check_whole(&self, run: RunId) {
+    pub fn check_whole(&self, run: RunId) {
         let events = self.events(run);
         let is_end = |event: &&Event| event.data.end().is_some();
         assert_eq!(events.iter().filter(is_end).count(), 1, "one end: {:?}", self.types(run));
@@ -276,7 +275,7 @@ impl Lab {
 }
 
 /// Command lines of processes that mention a path.
-pub(crate) fn processes_of(path: &str) -> Vec<String> {
+pub fn processes_of(path: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").expect("/proc").flatten() {
         let Ok(words) = fs::read(entry.path().join("cmdline")) else { continue };
@@ -288,36 +287,36 @@ pub(crate) fn processes_of(path: &str) -> Vec<String> {
     found
 }
 
-pub(crate) fn reply(interaction: u32, text: &str) -> Reply {
+pub fn reply(interaction: u32, text: &str) -> Reply {
     Reply { interaction_id: InteractionId(interaction), text: text.to_owned(), files: Vec::new(), request_id: None }
 }
 
 /// As a request for a sticky process.
-pub(crate) fn sticky(new: NewRun) -> NewRun {
+pub fn sticky(new: NewRun) -> NewRun {
     NewRun { continuation: Some(Continuation::Sticky), ..new }
 }
 
-pub(crate) fn speaking(new: NewRun, profile: ProfileId) -> NewRun {
+pub fn speaking(new: NewRun, profile: ProfileId) -> NewRun {
     NewRun { profile: Some(profile), ..new }
 }
 
 /// On an engine that is killed soon when it does not listen.
-pub(crate) fn impatient(new: NewRun) -> NewRun {
+pub fn impatient(new: NewRun) -> NewRun {
     on(new, "impatient")
 }
 
-pub(crate) fn on(new: NewRun, engine: &str) -> NewRun {
+pub fn on(new: NewRun, engine: &str) -> NewRun {
     NewRun { engine: engine.to_owned(), ..new }
 }
 
-pub(crate) fn with(new: NewRun, change: impl FnOnce(&mut Options)) -> NewRun {
+pub fn with(new: NewRun, change: impl FnOnce(&mut Options)) -> NewRun {
     let mut options = new.options.clone();
     change(&mut options);
     NewRun { options, ..new }
 }
 
 /// The end that no process can ignore.
-pub(crate) fn kill_hard(pid: u32) {
+pub fn kill_hard(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process");
     kill_process(pid, Signal::KILL).expect("killed");
 }

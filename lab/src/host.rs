@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -20,50 +19,56 @@ use skillrun_evidence::{HostRecord, OsText};
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Stream, Wiring};
 use tempfile::TempDir;
 
-pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
+use crate::{eventually, processes, signal, skillrun};
 
-/// Far longer than anything takes; a test that waits this long has failed.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Far longer than anything here takes.
+pub const LONG: Duration = Duration::from_secs(60);
 
-pub(crate) const FIRST: AttemptNumber = AttemptNumber(1);
+pub const FIRST: AttemptNumber = AttemptNumber(1);
 
 /// Marks every process a lab starts.
 const MARK: &str = "SKILLRUN_LAB";
 
 /// A place for one test. Whatever is left of its processes is ended when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Lab {
+pub struct HostLab {
     dir: TempDir,
     mark: String,
 }
 
-impl Lab {
-    pub(crate) fn new() -> Self {
+impl Default for HostLab {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HostLab {
+    pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder for temporary files");
         fs::create_dir(dir.path().join("workspace")).expect("a workspace");
         let mark = start::random_nonce().expect("randomness");
         Self { dir, mark }
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub(crate) fn workspace(&self) -> PathBuf {
+    pub fn workspace(&self) -> PathBuf {
         self.path("workspace")
     }
 
-    pub(crate) fn out(&self) -> PathBuf {
+    pub fn out(&self) -> PathBuf {
         self.path("out")
     }
 
-    pub(crate) fn audit(&self) -> PathBuf {
+    pub fn audit(&self) -> PathBuf {
         self.out().join(".audit")
     }
 
     /// `skillrun capture` in this lab, without a command.
-    pub(crate) fn bare_capture(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(SKILLRUN);
+    pub fn bare_capture(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(skillrun());
         command.arg("capture").arg("--workspace").arg(self.workspace()).arg("--out").arg(self.out());
         command.arg("--env").arg(format!("{MARK}={}", self.mark)).args(options).arg("--");
         command.stdin(Stdio::null());
@@ -71,19 +76,19 @@ impl Lab {
     }
 
     /// `skillrun capture OPTIONS -- stand-in steps STEPS`.
-    pub(crate) fn capture(&self, options: &[&str], steps: &[&str]) -> Command {
+    pub fn capture(&self, options: &[&str], steps: &[&str]) -> Command {
         let mut command = self.bare_capture(options);
         command.args(engine(steps));
         command
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(&self, options: &[&str], steps: &[&str]) -> Output {
+    pub fn run(&self, options: &[&str], steps: &[&str]) -> Output {
         output(&mut self.capture(options, steps))
     }
 
     /// A plan for a host that is started without the command.
-    pub(crate) fn plan(&self, steps: &[&str]) -> HostPlan {
+    pub fn plan(&self, steps: &[&str]) -> HostPlan {
         fs::create_dir_all(self.out()).expect("a folder");
         let audit = start::prepare_folder(&self.out()).expect("a folder");
         let variable = |name: &str, value: OsString| Variable {
@@ -115,13 +120,13 @@ impl Lab {
     }
 
     /// Starts a host and attaches to it.
-    pub(crate) fn start(&self, plan: &HostPlan) -> HostConnection {
+    pub fn start(&self, plan: &HostPlan) -> HostConnection {
         start_host(plan);
         self.attach(plan.attempt)
     }
 
     /// Attaches to a running attempt.
-    pub(crate) fn attach(&self, attempt: AttemptNumber) -> HostConnection {
+    pub fn attach(&self, attempt: AttemptNumber) -> HostConnection {
         match attach(&self.audit(), attempt).expect("attached") {
             Attached::Live(owner) => *owner,
             other @ (Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -129,115 +134,88 @@ impl Lab {
     }
 
     /// Waits for the record of an attempt.
-    pub(crate) fn record(&self, attempt: u32) -> HostRecord {
+    pub fn record(&self, attempt: u32) -> HostRecord {
         let number = AttemptNumber(attempt);
         eventually("a record", || HostRecord::read(&self.audit(), number).expect("a readable record"))
     }
 
-    pub(crate) fn meta(&self, attempt: u32) -> Value {
+    pub fn meta(&self, attempt: u32) -> Value {
         let bytes = fs::read(self.audit().join(format!("meta.{attempt}.json"))).expect("a meta file");
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
     /// A file of `.audit`.
-    pub(crate) fn evidence(&self, name: &str) -> Vec<u8> {
+    pub fn evidence(&self, name: &str) -> Vec<u8> {
         fs::read(self.audit().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// What `skillrun normalize` makes of it.
-    pub(crate) fn normalize(&self, options: &[&str]) -> Output {
-        output(Command::new(SKILLRUN).arg("normalize").arg(self.out()).args(options))
+    pub fn normalize(&self, options: &[&str]) -> Output {
+        output(Command::new(skillrun()).arg("normalize").arg(self.out()).args(options))
     }
 
-    /// Everybody that this lab has started and that has not ended: process ids and names.
-    pub(crate) fn alive(&self) -> Vec<(u32, String)> {
-        let mark = format!("{MARK}={}", self.mark).into_bytes();
-        let entries = fs::read_dir("/proc").expect("/proc");
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        let is_ours = |pid: &u32| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == mark)
-        };
+    /// Processes that this lab has started and that have not ended: process ids and names.
+    pub fn alive(&self) -> Vec<(u32, String)> {
+        let mark = format!("{MARK}={}", self.mark);
+        let ours = processes().filter(|(_, variables)| variables.contains(&mark));
         let name = |pid: u32| Some((pid, fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned()));
-        pids.filter(is_ours).filter_map(name).collect()
+        ours.filter_map(|(pid, _)| name(pid)).collect()
     }
 
-    pub(crate) fn assert_no_process_is_left(&self) {
+    pub fn assert_no_process_is_left(&self) {
         assert_eq!(self.alive(), [], "processes are left");
     }
 
     /// Waits until the engine has written a file of this name into the workspace, and reads it.
-    pub(crate) fn await_file(&self, name: &str) -> String {
+    pub fn await_file(&self, name: &str) -> String {
         let path = self.workspace().join(name);
         eventually(name, || fs::read_to_string(&path).ok().filter(|text| !text.is_empty()))
     }
 
     /// The process id that the engine wrote with its step `pid`.
-    pub(crate) fn await_pid(&self, name: &str) -> u32 {
+    pub fn await_pid(&self, name: &str) -> u32 {
         self.await_file(name).trim().parse().expect("a process id")
     }
 }
 
-impl Drop for Lab {
+impl Drop for HostLab {
     fn drop(&mut self) {
         for (pid, _) in self.alive() {
-            kill(pid, "KILL");
+            signal(pid, "KILL");
         }
     }
 }
 
 /// The command line of the scripted engine.
-pub(crate) fn engine(steps: &[&str]) -> Vec<OsString> {
-    let program = [testkit::paths::stand_in(SKILLRUN).into(), "steps".into()];
+pub fn engine(steps: &[&str]) -> Vec<OsString> {
+    let program = [testkit::paths::stand_in(skillrun()).into(), "steps".into()];
     program.into_iter().chain(steps.iter().map(OsString::from)).collect()
 }
 
 /// Starts a host as `capture` does.
-pub(crate) fn start_host(plan: &HostPlan) {
-    let mut command = Command::new(SKILLRUN);
+pub fn start_host(plan: &HostPlan) {
+    let mut command = Command::new(skillrun());
     command.arg("attempt-host");
     let mut host = start(command, plan).expect("a host");
     // It exits at some time; until it is waited for, it stays a zombie.
     std::thread::spawn(move || host.wait());
 }
 
-pub(crate) fn output(command: &mut Command) -> Output {
+pub fn output(command: &mut Command) -> Output {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
     child.wait_with_output().expect("its output")
 }
 
-pub(crate) fn spawn(command: &mut Command) -> Child {
+pub fn spawn(command: &mut Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process")
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-pub(crate) fn kill(pid: u32, signal: &str) {
-    // The one it is meant for may have ended.
-    Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).stderr(Stdio::null()).status().ok();
-}
-
-/// It has exited, but may still be a zombie.
-pub(crate) fn is_gone(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
-}
-
-/// Asks again and again, for [`LONG`] at most.
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begin.elapsed() < LONG, "{what} did not come");
-        sleep(Duration::from_millis(2));
-    }
-}
-
 /// Listens until a notice fits.
-pub(crate) fn receive<T>(owner: &mut HostConnection, what: &str, mut fits: impl FnMut(&Notice) -> Option<T>) -> T {
+pub fn receive<T>(owner: &mut HostConnection, what: &str, mut fits: impl FnMut(&Notice) -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
         match owner.receive(LONG).expect("a host that speaks") {
@@ -254,7 +232,7 @@ pub(crate) fn receive<T>(owner: &mut HostConnection, what: &str, mut fits: impl 
 }
 
 /// Listens until the host hangs up.
-pub(crate) fn all_notices(owner: &mut HostConnection) -> Vec<Notice> {
+pub fn all_notices(owner: &mut HostConnection) -> Vec<Notice> {
     let mut notices = Vec::new();
     let begin = Instant::now();
     loop {
@@ -268,7 +246,7 @@ pub(crate) fn all_notices(owner: &mut HostConnection) -> Vec<Notice> {
 }
 
 /// Waits until stdout has this many bytes.
-pub(crate) fn wait_for_stdout(owner: &mut HostConnection, bytes: u64) {
+pub fn wait_for_stdout(owner: &mut HostConnection, bytes: u64) {
     receive(owner, "progress", |notice| match notice {
         Notice::Progress(progress) => (progress.stdout >= bytes).then_some(()),
         Notice::Input { .. }
@@ -281,7 +259,7 @@ pub(crate) fn wait_for_stdout(owner: &mut HostConnection, bytes: u64) {
 }
 
 /// The bytes of a recorded attempt in the order and form in which every reader sees them: per stream, masked.
-pub(crate) fn read_back(out: &Path, attempt: u32) -> [Vec<u8>; 3] {
+pub fn read_back(out: &Path, attempt: u32) -> [Vec<u8>; 3] {
     let folder = skillrun_evidence::Folder::open(out).expect("a recording");
     let attempt = folder.attempt(AttemptNumber(attempt)).expect("the attempt");
     let mut feed = attempt.feed().expect("its bytes");
@@ -296,20 +274,20 @@ pub(crate) fn read_back(out: &Path, attempt: u32) -> [Vec<u8>; 3] {
 }
 
 /// What `flood` writes.
-pub(crate) fn flood(bytes: usize) -> Vec<u8> {
+pub fn flood(bytes: usize) -> Vec<u8> {
     let mut expected = vec![0; bytes];
     skillrun_simulate::pattern(0, &mut expected);
     expected
 }
 
 /// One stream of what was read back.
-pub(crate) fn of(streams: &[Vec<u8>; 3], stream: Stream) -> &[u8] {
+pub fn of(streams: &[Vec<u8>; 3], stream: Stream) -> &[u8] {
     &streams[stream.index()]
 }
 
-impl Lab {
+impl HostLab {
     /// Waits until the host has taken a text from stdout into the evidence of an attempt.
-    pub(crate) fn await_stdout(&self, attempt: u32, text: &str) {
+    pub fn await_stdout(&self, attempt: u32, text: &str) {
         let path = self.audit().join(format!("stdout.{attempt}.log"));
         eventually(text, || {
             let bytes = fs::read(&path).unwrap_or_default();
@@ -318,27 +296,27 @@ impl Lab {
     }
 
     /// A file of the workspace; engines wait for it with `wait-file`.
-    pub(crate) fn put(&self, name: &str, text: &str) {
+    pub fn put(&self, name: &str, text: &str) {
         fs::write(self.workspace().join(name), text).expect("a file in the workspace");
     }
 }
 
 /// A ladder with the last rung alone.
-pub(crate) fn at_once() -> Option<Vec<Rung>> {
+pub fn at_once() -> Option<Vec<Rung>> {
     Some(vec![Rung { signal: SignalName::KILL, pause: Duration::ZERO }])
 }
 
-pub(crate) fn send(owner: &mut HostConnection, request: HostRequest) {
+pub fn send(owner: &mut HostConnection, request: HostRequest) {
     owner.send(&request).expect("a host that listens");
 }
 
 /// Sends an input and waits for the answer.
-pub(crate) fn input(owner: &mut HostConnection, id: &str, text: &str) -> InputAnswer {
+pub fn input(owner: &mut HostConnection, id: &str, text: &str) -> InputAnswer {
     send(owner, HostRequest::Input { id: id.to_owned(), text: Some(text.to_owned()), hex: None });
     receive_answer(owner, id)
 }
 
-pub(crate) fn receive_answer(owner: &mut HostConnection, id: &str) -> InputAnswer {
+pub fn receive_answer(owner: &mut HostConnection, id: &str) -> InputAnswer {
     receive(owner, "an answer", |notice| match notice {
         Notice::Input { id: heard, answer } if heard == id => Some(*answer),
         Notice::Progress(_)
@@ -352,12 +330,12 @@ pub(crate) fn receive_answer(owner: &mut HostConnection, id: &str) -> InputAnswe
 }
 
 /// Listens until the record is on disk.
-pub(crate) fn receive_ended(owner: &mut HostConnection) -> EndedBy {
+pub fn receive_ended(owner: &mut HostConnection) -> EndedBy {
     receive(owner, "the end", |notice| if let Notice::Ended { ended_by } = notice { Some(*ended_by) } else { None })
 }
 
 /// Listens until a request was refused.
-pub(crate) fn receive_refused(owner: &mut HostConnection) -> String {
+pub fn receive_refused(owner: &mut HostConnection) -> String {
     receive(
         owner,
         "a refusal",
@@ -366,23 +344,23 @@ pub(crate) fn receive_refused(owner: &mut HostConnection) -> String {
 }
 
 /// Words of an engine as they stand on a command line. A text has no space in it: it writes `\x20`.
-pub(crate) fn steps(words: &str) -> Vec<&str> {
+pub fn steps(words: &str) -> Vec<&str> {
     words.split_whitespace().collect()
 }
 
 /// These bytes as a text of `out` and `err`.
-pub(crate) fn escaped(bytes: &[u8]) -> String {
+pub fn escaped(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect()
 }
 
 /// What `capture` itself said, without the stderr of the engine.
-pub(crate) fn said(output: &Output) -> Vec<String> {
+pub fn said(output: &Output) -> Vec<String> {
     text(&output.stderr).lines().filter(|line| line.starts_with("skillrun: ")).map(str::to_owned).collect()
 }
 
-impl Lab {
+impl HostLab {
     /// Names of everything in `.audit`, folders with a slash, in order.
-    pub(crate) fn left(&self) -> Vec<String> {
+    pub fn left(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -399,7 +377,7 @@ impl Lab {
     }
 
     /// The records of the chunk index.
-    pub(crate) fn index(&self, attempt: u32) -> Vec<Value> {
+    pub fn index(&self, attempt: u32) -> Vec<Value> {
         let index = self.evidence(&format!("chunks.{attempt}.jsonl"));
         assert!(index.is_empty() || index.ends_with(b"\n"), "half a line is left");
         let lines = index.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -408,12 +386,12 @@ impl Lab {
 }
 
 /// What the engine's step `report` wrote.
-pub(crate) fn report(output: &Output) -> Value {
+pub fn report(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
 }
 
 /// The same command, started by a shell that does something first.
-pub(crate) fn after(script: &str, command: &Command) -> Command {
+pub fn after(script: &str, command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{script}\nexec \"$@\"")).arg("sh").arg(command.get_program());
     shell.args(command.get_args()).stdin(Stdio::null());
@@ -426,10 +404,10 @@ pub(crate) fn after(script: &str, command: &Command) -> Command {
     shell
 }
 
-impl Lab {
+impl HostLab {
     /// Gives the lab to an unprivileged user whose number is otherwise unused. None, with the reason
     /// printed, where that cannot be done.
-    pub(crate) fn other_user(&self) -> Option<u32> {
+    pub fn other_user(&self) -> Option<u32> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: only root can act as another user");
             return None;
@@ -438,28 +416,28 @@ impl Lab {
         for path in [self.dir.path().to_owned(), self.workspace()] {
             std::os::unix::fs::chown(path, Some(user), Some(user)).expect("handed over");
         }
-        let mut command = Command::new(SKILLRUN);
+        let mut command = Command::new(skillrun());
         std::os::unix::process::CommandExt::uid(&mut command, user);
         let can_run = command.arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
         if !can_run {
-            eprintln!("skipped: another user cannot reach {SKILLRUN}");
+            eprintln!("skipped: another user cannot reach {}", skillrun());
         }
         can_run.then_some(user)
     }
 }
 
 /// The one sentence with which `capture` reports its failure.
-pub(crate) fn error(output: &Output) -> String {
+pub fn error(output: &Output) -> String {
     let said = said(output);
     let errors: Vec<_> = said.iter().filter_map(|line| line.strip_prefix("skillrun: error: ")).collect();
     let [error] = errors[..] else { panic!("{} sentences report what is wrong: {said:?}", errors.len()) };
     error.to_owned()
 }
 
-impl Lab {
+impl HostLab {
     /// `skillrun capture` whose processes are this lab's, without a workspace, a place for the recording and a command.
-    pub(crate) fn placeless_capture(&self) -> Command {
-        let mut command = Command::new(SKILLRUN);
+    pub fn placeless_capture(&self) -> Command {
+        let mut command = Command::new(skillrun());
         command.arg("capture").arg("--env").arg(format!("{MARK}={}", self.mark)).stdin(Stdio::null());
         command
     }
@@ -467,7 +445,7 @@ impl Lab {
 
 /// Runs it in a mount namespace in which a script has mounted something. None, with the reason printed, where mounting
 /// is not allowed.
-pub(crate) fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
+pub fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
     let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
     if !may.is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: nothing can be mounted here");
@@ -481,24 +459,24 @@ pub(crate) fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
 
 /// Leaves without a word. Closing alone would not do: a process that another test is about to start has a copy of every
 /// descriptor for a moment.
-pub(crate) fn hang_up(owner: HostConnection) {
+pub fn hang_up(owner: HostConnection) {
     // The host may have hung up before.
     rustix::net::shutdown(&owner, rustix::net::Shutdown::Both).ok();
 }
 
 /// A process that does nothing until this is dropped, whatever becomes of the test.
 #[derive(Debug)]
-pub(crate) struct Stopped(u32);
+pub struct Stopped(u32);
 
 impl Stopped {
-    pub(crate) fn new(pid: u32) -> Self {
-        kill(pid, "STOP");
+    pub fn new(pid: u32) -> Self {
+        signal(pid, "STOP");
         Self(pid)
     }
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        kill(self.0, "CONT");
+        signal(self.0, "CONT");
     }
 }
