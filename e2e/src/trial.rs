@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::ResolutionMode;
-use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
+use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_model::{RunId, RunStatus};
 
 use crate::bounded::{Deadline, Finished, Running, until};
@@ -186,7 +186,7 @@ impl Over {
 
     /// How many commands the engine ran to their end.
     pub(crate) fn commands(&self) -> usize {
-        self.log.iter().filter(|event| matches!(event.data, Data::Evidence(EvidenceData::ToolCallCompleted(_)))).count()
+        self.log.iter().filter(|event| event.event_type() == EventType::ToolCallCompleted).count()
     }
 
     /// The questions, in their order.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
 use skillrun_model::interaction::{OnDeadline, Pending};
-use skillrun_model::rasp::{Data, Event, EvidenceData};
+use skillrun_model::rasp::{Event, EventType};
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::result::{self, RunResult};
 use skillrun_runtime::owners::OwnerErrorKind;
@@ -202,7 +202,7 @@ impl Driving<'_> {
     }
 
     fn event(&mut self, event: &Event) {
-        self.has_tool |= matches!(event.data, Data::Evidence(EvidenceData::ToolCallStarted(_)));
+        self.has_tool |= event.event_type() == EventType::ToolCallStarted;
         self.state.evolve(event);
     }
 

@@ -9,7 +9,7 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
-use skillrun_model::rasp::{ControlData, Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{
@@ -260,11 +260,7 @@ impl World {
             assert!(self.log.last().as_ref().is_some_and(is_end), "{:?}", self.types());
             assert_eq!(self.slots, 0, "a slot is left");
             assert_eq!(self.timers, BTreeSet::new(), "a timer is left");
-            let ended = self
-                .log
-                .iter()
-                .filter(|event| matches!(event.data, Data::Control(ControlData::AttemptEnded(_))))
-                .count();
+            let ended = self.log.iter().filter(|event| event.event_type() == EventType::AttemptEnded).count();
             assert_eq!(ended, self.state.attempt.0 as usize, "every attempt has its turn record");
             assert_eq!(self.results, 1, "one result");
         }
@@ -621,11 +617,7 @@ fn after_so_many_decisions_of_its_own_the_run_ends() {
 #[test]
 fn a_batch_cut_after_the_turn_record_is_completed() {
     let world = with(Continuation::Resumable, false);
-    let cut = world
-        .log
-        .iter()
-        .position(|event| matches!(event.data, Data::Control(ControlData::AttemptEnded(_))))
-        .expect("a turn record");
+    let cut = world.log.iter().position(|event| event.event_type() == EventType::AttemptEnded).expect("a turn record");
     let state = State::of(&world.log[..=cut]);
     assert!(state.is_unfinished);
     let decision = recover(&state, world.options, run_id(), world.now(), HostState::Ended, SessionLeft::Lost);

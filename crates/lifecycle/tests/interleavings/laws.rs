@@ -175,8 +175,7 @@ impl Laws {
 
     /// The number of the last attempt, or of the one that is being opened.
     fn attempt_number(&self, event: &Event, data: &ControlData) -> Result<(), Broken> {
-        let runs = |data: &ControlData| matches!(data, ControlData::RunStatus(change) if change.status == Some(RunStatus::Running));
-        let opens = runs(data) || matches!(data, ControlData::AttemptStarted(_));
+        let opens = *data == ControlData::status(RunStatus::Running) || matches!(data, ControlData::AttemptStarted(_));
         let number = event.attempt_number.0;
         let is_right = number == self.attempts || (opens && number == self.attempts + 1);
         Law::RightAttempt.check(is_right, || {

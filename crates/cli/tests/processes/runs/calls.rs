@@ -105,7 +105,7 @@ fn in_auto_mode_what_it_may_do_decides_at_once() {
         assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
         assert_eq!(resolutions(&lab, run), [ResolutionMode::PermissionPolicy]);
         assert_eq!(state.auto_decisions, 0, "outside of the limit");
-        let waited = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(change)) if change.status == Some(RunStatus::WaitingUser));
+        let waited = |data: &Data| *data == ControlData::status(RunStatus::WaitingUser).into();
         assert!(!lab.events(run).iter().any(|event| waited(&event.data)), "no answer was waited for");
         assert!(answer(&lab, run).starts_with(expected), "{}", answer(&lab, run));
         assert!(runtime.wait_idle(TEST_TIMEOUT));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, on, sticky, with};
 use skillrun_lifecycle::run::State;
-use skillrun_model::rasp::{ControlData, Data};
+use skillrun_model::rasp::EventType;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
 
@@ -24,9 +24,9 @@ fn intervals(lab: &RuntimeLab, run: RunId) -> Vec<(Timestamp, Timestamp)> {
     let mut begun = None;
     let mut intervals = Vec::new();
     for event in lab.events(run) {
-        if matches!(event.data, Data::Control(ControlData::AttemptStarted(_))) {
+        if event.event_type() == EventType::AttemptStarted {
             begun = Some(event.ts);
-        } else if matches!(event.data, Data::Control(ControlData::AttemptEnded(_))) {
+        } else if event.event_type() == EventType::AttemptEnded {
             intervals.extend(begun.take().map(|begun| (begun, event.ts)));
         }
     }

@@ -9,7 +9,7 @@ use skillrun_catalog::Catalog;
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::codes::{ErrorCategory, NextActionKind};
 use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};
-use skillrun_model::rasp::{ControlData, Data};
+use skillrun_model::rasp::{ControlData, Data, EventType};
 use skillrun_model::status::OnQuota;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
@@ -120,10 +120,7 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
         panic!("{:?}", lab.types(again))
     };
     assert_eq!((*retry_of, *told), (Some(run), Some(not_before)));
-    let begun = events
-        .iter()
-        .find(|event| matches!(event.data, Data::Control(ControlData::AttemptStarted(_))))
-        .expect("an attempt");
+    let begun = events.iter().find(|event| event.event_type() == EventType::AttemptStarted).expect("an attempt");
     assert!(begun.ts >= not_before, "{} is before {not_before}", begun.ts);
     let reset = failed(&lab, run).error.reset_at.expect("a moment");
     assert!(not_before >= reset);

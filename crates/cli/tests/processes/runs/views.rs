@@ -8,7 +8,7 @@ use lab::runtime::{RuntimeLab, reply, speaking, sticky};
 use serde_json::Value;
 use skillrun_catalog::Catalog;
 use skillrun_log::FileLog;
-use skillrun_model::rasp::{ControlData, Data, EvidenceData, SourceStream};
+use skillrun_model::rasp::{ControlData, Data, EventType, EvidenceData, SourceStream};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Reply};
 
@@ -127,7 +127,7 @@ fn control_events_name_the_request_of_their_run() {
     for event in lab.events(run) {
         let named = event.correlation.request_id.as_deref();
         let is_control = event.source.stream == SourceStream::Control;
-        if matches!(event.data, Data::Control(ControlData::InteractionReplied(_))) {
+        if event.event_type() == EventType::InteractionReplied {
             replies.push(named.map(str::to_owned));
         } else {
             assert_eq!(named, Some("order-66").filter(|_| is_control), "{}", event.event_type());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use skillrun_inspect::verify::{NotedHead, verify_against};
 use skillrun_log::{EventLog, LineHash};
-use skillrun_model::rasp::{ControlData, Data, Event};
+use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::{Reply, reply_files};
 
@@ -107,7 +107,7 @@ fn a_rewritten_reply_is_found_and_its_place_is_named() {
     let lab = RuntimeLab::new();
     let run = full(&lab);
     let path = lab.data().run(run).events();
-    let is_reply = |event: &&Event| matches!(event.data, Data::Control(ControlData::InteractionReplied(_)));
+    let is_reply = |event: &&Event| event.event_type() == EventType::InteractionReplied;
     let seq = lab.events(run).iter().find(is_reply).expect("an answer").seq;
     change(&path, |bytes| replaced(&bytes, "blue as the sea", "red as the rose"));
     let words = first_break(&check(&lab, run), CheckKind::Chain);
