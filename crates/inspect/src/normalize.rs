@@ -57,6 +57,7 @@ pub struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
+    /// Opens the attempts that the options name; nothing is read yet.
     pub fn open(folder: &'a Folder, options: &'a NormalizeOptions) -> Result<Self, EvidenceError> {
         let numbers = options.attempt.map_or_else(|| folder.attempts(), |number| vec![number]);
         let attempts = numbers.into_iter().map(|number| folder.attempt(number)).collect::<Result<Vec<_>, _>>()?;

@@ -16,6 +16,7 @@ fn path(folder: &RunFolder, attempt: AttemptNumber) -> PathBuf {
     folder.audit().join("blobs").join(format!("output.{attempt}.json"))
 }
 
+/// Writes an output that is too large for its event.
 pub fn write_output(folder: &RunFolder, attempt: AttemptNumber, output: &Map<String, Value>) -> io::Result<()> {
     let path = path(folder, attempt);
     fs::create_dir_all(path.parent().unwrap_or(folder.root()))?;

@@ -24,6 +24,7 @@ pub struct Hidden {
 }
 
 impl Hidden {
+    /// Hides what the patterns match, and these values.
     pub fn new(patterns: Patterns, secrets: Secrets) -> Self {
         Self { patterns, secrets }
     }

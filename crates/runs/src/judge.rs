@@ -38,6 +38,7 @@ impl OutputValidator for Expected {
 }
 
 impl Rules {
+    /// Reads the copy of the skill in the folder of the run.
     pub fn read(folder: &RunFolder) -> Self {
         match Skill::load(&folder.skill()) {
             Ok(skill) => {

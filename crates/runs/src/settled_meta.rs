@@ -12,6 +12,7 @@ use skillrun_translate::Facts;
 
 use crate::data_folder::RunFolder;
 
+/// Adds what was settled to the file, which the host began.
 pub fn write(
     folder: &RunFolder,
     attempt: AttemptNumber,

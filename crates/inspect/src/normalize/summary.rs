@@ -244,6 +244,7 @@ impl AttemptSummary {
         self
     }
 
+    /// False for an attempt after the end of the run.
     pub fn is_judged(&self) -> bool {
         self.completion.is_some()
     }

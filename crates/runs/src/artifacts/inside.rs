@@ -129,6 +129,7 @@ impl Root {
 #[error("it is a hard link")]
 struct HardLink;
 
+/// Whether a file was refused because it has other names.
 pub fn is_hard_link(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<HardLink>())
 }
