@@ -8,7 +8,7 @@ use super::{ProcessContext, SettingOptions, Settings, SettingsError};
 /// A user whose home is `home/` in a folder and whose file is `config.toml` there.
 pub(crate) fn settings(folder: &Path, config: &str) -> Result<Settings, SettingsError> {
     fs::write(folder.join("config.toml"), config).unwrap();
-    Settings::load_in(&global(folder), surroundings(folder, &[]))
+    Settings::load_in(global(folder), surroundings(folder, &[]))
 }
 
 pub(crate) fn global(folder: &Path) -> SettingOptions {

@@ -152,7 +152,7 @@ fn the_last_that_says_something_wins() {
 fn the_folder_of_private_installs() {
     let folder = folder();
     let of = |more: &[(&str, &str)]| {
-        let settings = Settings::load_in(&SettingOptions::default(), surroundings(folder.path(), more)).unwrap();
+        let settings = Settings::load_in(SettingOptions::default(), surroundings(folder.path(), more)).unwrap();
         let programs = settings.programs.clone().unwrap();
         let programs = programs.strip_prefix(folder.path()).unwrap().display().to_string();
         (programs, settings.source(Key::Programs))
