@@ -32,7 +32,7 @@ const RESETS: u32 = 3;
 /// A run as far as its Log was read. The state is that of the lifecycle; the other fields come from single events and
 /// do not affect the state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Fold {
+pub(crate) struct Fold {
     pub(super) state: State,
     pub(super) started: Option<Started>,
     pub(super) ended: Option<Ended>,
@@ -82,7 +82,7 @@ pub(super) struct Ended {
 }
 
 impl Fold {
-    pub(super) fn add(&mut self, event: &Event) {
+    pub(crate) fn add(&mut self, event: &Event) {
         self.state.evolve(event);
         self.created_at.get_or_insert(event.ts);
         self.updated_at = Some(event.ts);
@@ -146,6 +146,13 @@ pub(super) struct Gone;
 pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> Result<Folded, Gone> {
     let mut folded = if folded.resumes_in(seen) { folded } else { Folded::nothing(seen) };
     folded.damage = None;
+    // The writer in this process has it already. A row of another process may be ahead of what is published here.
+    if let Some((fold, epoch, bytes)) = log.fold(run)
+        && epoch == seen.epoch
+        && bytes >= folded.mark.bytes
+    {
+        return Ok(Folded { fold, mark: Mark { epoch, bytes, ..seen }, damage: None });
+    }
     let mut resets = 0;
     // Events appended after `seen` was taken are left for the next refresh: a writer that never pauses must not hold up
     // this one.
@@ -185,6 +192,9 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
                 break;
             }
         }
+    }
+    if folded.damage.is_none() {
+        log.continue_fold(run, &folded.fold, folded.mark.epoch, folded.mark.bytes);
     }
     Ok(folded)
 }

@@ -1,9 +1,5 @@
 //! Events to lines and back: serialization, and the few fields of a line that the Log itself parses.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::rc::Rc;
-
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use skillrun_model::rasp::{Event, SourceStream};
@@ -49,26 +45,11 @@ impl From<Timestamp> for Millis {
     }
 }
 
-/// The buffer behind a [`LineWriter`], which has to own its target.
-#[derive(Default, Clone)]
-struct Sink(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Batch {
     /// The lines of a batch that begins at `first`, after a line with the hash `head`; or the error.
     pub(crate) fn new(run: RunId, first: Seq, mut head: LineHash, events: &[Event]) -> Result<Self, LogErrorKind> {
-        let sink = Sink::default();
         let mut lines = Vec::with_capacity(events.len());
-        let mut writer = LineWriter::new(Box::new(sink.clone()));
+        let mut writer = LineWriter::in_memory();
         let mut is_exact = true;
         let failed = |error| LogErrorKind::io("an event", error);
         for (event, i) in events.iter().zip(0..) {
@@ -80,21 +61,19 @@ impl Batch {
                 return Err(LogErrorKind::WrongSeq { found: Seq(event.seq), wanted });
             }
             writer.rasp(event).map_err(failed)?;
-            writer.flush().map_err(failed)?;
             let start = lines.last().map_or(0, |line: &BatchLine| line.end);
-            let mut bytes = sink.0.borrow_mut();
+            let bytes = writer.memory();
             let is_same = !keep_on_one_line(&mut bytes[start..]) && event.ts == event.ts.to_micros();
             // Control events are few, and have more times.
             is_exact &= is_same && event.source.stream != SourceStream::Control;
-            chain::link(&mut bytes, head);
+            chain::link(bytes, head);
             if bytes.len() > MAX_BATCH {
                 return Err(LogErrorKind::BatchTooLarge { limit: MAX_BATCH });
             }
             head = LineHash::of(&bytes[start..bytes.len() - 1]);
             lines.push(BatchLine { end: bytes.len(), moment: event.ts.into() });
         }
-        drop(writer);
-        let bytes = sink.0.take();
+        let bytes = std::mem::take(writer.memory());
         Ok(Self { bytes, lines, head, is_exact })
     }
 }

@@ -166,6 +166,11 @@ impl<'a> LogLine<'a> {
         self.offset + self.line.len() as u64
     }
 
+    /// The event, if it is in memory.
+    pub fn parsed(&self) -> Option<&'a Event> {
+        self.parsed
+    }
+
     pub fn event(&self) -> Result<Event, LogError> {
         self.event_ref().map(Cow::into_owned)
     }

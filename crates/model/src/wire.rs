@@ -56,7 +56,7 @@ pub struct JsonText {
     bytes: Vec<u8>,
     /// Where full buffers go, so that one huge message does not take its size in memory. Without a writer everything is
     /// kept.
-    writer: Option<Box<dyn Write>>,
+    writer: Option<Box<dyn Write + Send>>,
     /// The first error; nothing is written after it.
     error: Option<io::Error>,
     /// Many events have the same moment, and all have the same run; each is formatted once.
@@ -152,8 +152,18 @@ pub struct LineWriter {
 }
 
 impl LineWriter {
-    pub fn new(writer: Box<dyn Write>) -> Self {
+    pub fn new(writer: Box<dyn Write + Send>) -> Self {
         Self { text: JsonText { writer: Some(writer), ..JsonText::default() } }
+    }
+
+    /// Keeps the lines in memory.
+    pub fn in_memory() -> Self {
+        Self { text: JsonText::default() }
+    }
+
+    /// The lines in memory, which may be changed.
+    pub fn memory(&mut self) -> &mut Vec<u8> {
+        &mut self.text.bytes
     }
 
     pub fn rasp(&mut self, event: &Event) -> io::Result<()> {

@@ -20,6 +20,7 @@ use super::index::IndexWriter;
 use super::lock::Lock;
 use super::recent::{self, Recent, RecentBatch};
 use super::recover::Repaired;
+use crate::catalog::Fold;
 use crate::chain::LineHash;
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, LogErrorKind};
@@ -31,9 +32,18 @@ use skillrun_model::IgnoredError;
 #[derive(Debug)]
 pub(super) struct Writer {
     run: RunId,
-    published: Mutex<(Published, Recent)>,
+    shown: Mutex<Shown>,
     /// None after the release.
     state: Mutex<Option<State>>,
+}
+
+/// What readers in this process get without reading the file.
+#[derive(Debug)]
+struct Shown {
+    end: Published,
+    recent: Recent,
+    /// The catalog's fold over everything that was published. None while the writer does not know what came before it.
+    fold: Option<Fold>,
 }
 
 /// What readers in this process may see.
@@ -73,7 +83,11 @@ impl Writer {
         let Repaired { recovered, len, head, index } = repaired;
         Self {
             run,
-            published: Mutex::new((Published { epoch, next, len }, Recent::default())),
+            shown: Mutex::new(Shown {
+                end: Published { epoch, next, len },
+                recent: Recent::default(),
+                fold: (len == 0 && recovered.damage.is_none()).then(Fold::default),
+            }),
             state: Mutex::new(Some(State {
                 run,
                 folder,
@@ -93,14 +107,28 @@ impl Writer {
     }
 
     pub(super) fn published(&self) -> Published {
-        lock(&self.published).0
+        lock(&self.shown).end
+    }
+
+    /// The catalog's fold, and how far it goes.
+    pub(super) fn fold(&self) -> Option<(Fold, Published)> {
+        let shown = lock(&self.shown);
+        Some((shown.fold.clone()?, shown.end))
+    }
+
+    /// Continues a fold that was read, if it goes to the end of the Log.
+    pub(super) fn continue_fold(&self, fold: &Fold, epoch: Epoch, bytes: u64) {
+        let mut shown = lock(&self.shown);
+        if shown.fold.is_none() && (shown.end.epoch, shown.end.len) == (epoch, bytes) {
+            shown.fold = Some(fold.clone());
+        }
     }
 
     /// The events after the cursor, if they are in memory.
     pub(super) fn read(&self, cursor: Cursor, limits: Limits) -> Option<LogRead> {
-        let published = lock(&self.published);
-        let (end, batches) = (published.0, published.1.after(cursor, limits));
-        drop(published);
+        let shown = lock(&self.shown);
+        let (end, batches) = (shown.end, shown.recent.after(cursor, limits));
+        drop(shown);
         recent::read(self.run, end, cursor, limits, batches)
     }
 
@@ -120,11 +148,15 @@ impl Writer {
             Ok(batch) => (Ok(end.next), Some(RecentBatch::new(expected, offset, batch, events))),
             Err(error) => (Err(error), None),
         };
-        let mut published = lock(&self.published);
+        let mut shown = lock(&self.shown);
         // After a failure too: it may have raised the epoch, and changes nothing else that readers see.
-        published.0 = end;
+        shown.end = end;
         if let Some(batch) = recent {
-            published.1.add(batch);
+            shown.fold = shown.fold.take().zip(batch.as_ref()).map(|(mut fold, batch)| {
+                batch.events().iter().for_each(|event| fold.add(event));
+                fold
+            });
+            shown.recent.add(batch);
         }
         result
     }
@@ -150,7 +182,7 @@ impl Writer {
         if let Some(state) = state.as_mut() {
             state.file = None;
         }
-        lock(&self.published).1.clear();
+        lock(&self.shown).recent.clear();
         true
     }
 

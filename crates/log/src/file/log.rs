@@ -17,8 +17,9 @@ use super::recover::{self, OnDamage};
 use super::remove;
 use super::tail::Watcher;
 use crate::bells::{Bells, Subscription, Wake, WakeAll};
+use crate::catalog::Fold;
 use crate::chain::LineHash;
-use crate::cursor::{Cursor, Head, Seq};
+use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, Recovered};
 use crate::page::{Limits, LogRead};
@@ -29,7 +30,8 @@ const BUSY_RUNS: usize = 64;
 /// Logs in `runs/<run_id>/`.
 ///
 /// A run that is open for writing costs one descriptor, its lock, until it is released; the runs that were appended to
-/// last cost one more. Everything else costs none: readers open what they read, and runs that wait should be released.
+/// last cost one more, and the memory of their recent events. Everything else costs none: readers open what they read,
+/// and runs that wait should be released.
 #[derive(Debug)]
 pub struct FileLog {
     runs: PathBuf,
@@ -90,6 +92,12 @@ impl FileLog {
         appended.map_err(|kind| kind.of(run))
     }
 
+    /// The events after the cursor, if they are in the memory of this process: without a system call, so that a task may
+    /// call it that must not block.
+    pub fn read_recent(&self, run: RunId, cursor: Cursor, limits: Limits) -> Option<LogRead> {
+        self.writer(run)?.read(cursor, limits)
+    }
+
     /// The hash that the last line of a Log would have after these events, which are not appended. Only for the writer:
     /// `expected_next` is the seq of the first of them.
     pub fn hash_after(&self, run: RunId, expected_next: Seq, batch: &[Event]) -> Result<LineHash, LogError> {
@@ -135,6 +143,19 @@ impl FileLog {
     /// Whether this process is the writer of a Log.
     pub fn has_writer(&self, run: RunId) -> bool {
         lock(&self.writers).contains_key(&run)
+    }
+
+    /// The catalog's fold of a Log whose writer is in this process, and how far it goes.
+    pub(crate) fn fold(&self, run: RunId) -> Option<(Fold, Epoch, u64)> {
+        let (fold, end) = self.writer(run)?.fold()?;
+        Some((fold, end.epoch, end.len))
+    }
+
+    /// Hands a fold that was read to the writer in this process, which continues it if nothing was appended meanwhile.
+    pub(crate) fn continue_fold(&self, run: RunId, fold: &Fold, epoch: Epoch, bytes: u64) {
+        if let Some(writer) = self.writer(run) {
+            writer.continue_fold(fold, epoch, bytes);
+        }
     }
 
     fn missing(&self, run: RunId, path: &Path, error: io::Error) -> LogErrorKind {
@@ -256,7 +277,7 @@ impl EventLog for FileLog {
     }
 
     fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<LogRead, LogError> {
-        if let Some(read) = self.writer(run).and_then(|writer| writer.read(cursor, limits)) {
+        if let Some(read) = self.read_recent(run, cursor, limits) {
             return Ok(read);
         }
         self.view(run, |view| view.read(cursor, limits))

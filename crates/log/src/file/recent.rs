@@ -46,6 +46,10 @@ impl RecentBatch {
         Some(Self { first, offset, lines, events })
     }
 
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
     fn next(&self) -> Seq {
         self.first.plus(self.events.len() as u64)
     }

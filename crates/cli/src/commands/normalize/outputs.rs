@@ -25,7 +25,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(name: String, writer: Box<dyn Write>) -> Self {
+    fn new(name: String, writer: Box<dyn Write + Send>) -> Self {
         Self { name, writer: LineWriter::new(writer), error: None }
     }
 
