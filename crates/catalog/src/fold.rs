@@ -1,5 +1,7 @@
 //! The state of one run as folded from its Log, and how reading resumes from there.
 
+use std::any::Any;
+
 use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::output::without_markers;
 use skillrun_lifecycle::run::State;
@@ -10,6 +12,7 @@ use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
 use super::row::{TokenUsage, beginning};
+use skillrun_log::LiveFold;
 use skillrun_log::cursor::{Cursor, Seq};
 use skillrun_log::error::LogErrorKind;
 use skillrun_log::event_log::EventLog;
@@ -32,7 +35,7 @@ const RESETS: u32 = 3;
 /// A run as far as its Log was read. The state is that of the lifecycle; the other fields come from single events and
 /// do not affect the state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Fold {
+pub(super) struct Fold {
     pub(super) state: State,
     pub(super) started: Option<Started>,
     pub(super) ended: Option<Ended>,
@@ -81,8 +84,18 @@ pub(super) struct Ended {
     pub(super) error: Option<Code>,
 }
 
+impl LiveFold for Fold {
+    fn add(&mut self, event: &Event) {
+        Self::add(self, event);
+    }
+
+    fn copy(&self) -> Box<dyn Any> {
+        Box::new(self.clone())
+    }
+}
+
 impl Fold {
-    pub(crate) fn add(&mut self, event: &Event) {
+    pub(super) fn add(&mut self, event: &Event) {
         self.state.evolve(event);
         self.created_at.get_or_insert(event.ts);
         self.updated_at = Some(event.ts);
@@ -147,11 +160,13 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
     let mut folded = if folded.resumes_in(seen) { folded } else { Folded::nothing(seen) };
     folded.damage = None;
     // The writer in this process has it already. A row of another process may be ahead of what is published here.
+    log.fold_new_logs(|| Box::<Fold>::default());
     if let Some((fold, epoch, bytes)) = log.fold(run)
+        && let Ok(fold) = fold.downcast::<Fold>()
         && epoch == seen.epoch
         && bytes >= folded.mark.bytes
     {
-        return Ok(Folded { fold, mark: Mark { epoch, bytes, ..seen }, damage: None });
+        return Ok(Folded { fold: *fold, mark: Mark { epoch, bytes, ..seen }, damage: None });
     }
     let mut resets = 0;
     // Events appended after `seen` was taken are left for the next refresh: a writer that never pauses must not hold up
@@ -194,7 +209,7 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
         }
     }
     if folded.damage.is_none() {
-        log.continue_fold(run, &folded.fold, folded.mark.epoch, folded.mark.bytes);
+        log.continue_fold(run, Box::new(folded.fold.clone()), folded.mark.epoch, folded.mark.bytes);
     }
     Ok(folded)
 }

@@ -52,7 +52,6 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fold::Fold;
 pub use query::{Counts, Prefix, Query};
 pub use refresh::Refreshed;
 pub use row::{Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting};

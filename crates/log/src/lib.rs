@@ -32,6 +32,7 @@ pub mod tail;
 
 mod bells;
 mod lines;
+mod live_fold;
 
 #[cfg(test)]
 mod conformance;
@@ -43,6 +44,7 @@ pub use error::{Damage, DamageKind, LogError, LogErrorKind};
 pub use event_log::{Durability, EventLog, IndexState, ReadEnd, Recovered, Torn};
 pub use file::FileLog;
 pub use lines::{MAX_BATCH, MAX_LINE};
+pub use live_fold::{LiveFold, NewFold};
 pub use memory::MemoryLog;
 pub use page::{Limits, LogLine, LogRead, Page};
 pub use tail::{Tail, Tailed};

@@ -30,6 +30,7 @@ use crate::clock::{Clock, time_left};
 use crate::error::RuntimeError;
 use crate::runtime::Counters;
 use crate::variables::{ProcessVariables, SealedVariables, random_salt};
+use crate::views::ViewWriter;
 use crate::{accept, workspace};
 
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub(crate) struct Run {
     pub(crate) state: State,
     /// Folded as `state` is, so that the end of the run need not read the Log again.
     result: ResultFold,
+    views: OwnViews,
     pub(crate) builder: EventBuilder,
     data: DataFolder,
     log: Arc<FileLog>,
@@ -66,6 +68,16 @@ impl std::fmt::Debug for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Run").field("id", &self.id).field("status", &self.state.status).finish_non_exhaustive()
     }
+}
+
+/// The files of lines beside the Log of a run, as far as the owner writes them along with it.
+#[derive(Debug)]
+enum OwnViews {
+    /// There was no evidence yet.
+    NotYet,
+    Open(Box<ViewWriter>),
+    /// They are made from the Log when the run waits or is over.
+    Elsewhere,
 }
 
 /// What every owner needs.
@@ -90,6 +102,7 @@ impl Run {
             record: Arc::new(record),
             state: State::default(),
             result: ResultFold::default(),
+            views: OwnViews::NotYet,
             log: tools.log.clone(),
             clock: tools.clock.clone(),
             counters: tools.counters.clone(),
@@ -317,7 +330,34 @@ impl Run {
         if batch.is_empty() {
             return Ok(());
         }
-        self.append(batch, Durability::Derived).map(drop)
+        self.append(batch, Durability::Derived)?;
+        self.translate_views();
+        Ok(())
+    }
+
+    /// Translates the events of this batch for the views of a new run. A failure is no reason to stop: the views are
+    /// made from the Log later.
+    fn translate_views(&mut self) {
+        if let OwnViews::NotYet = self.views {
+            let opened = ViewWriter::of_new(self.record.translator, &self.log, self.id, &self.folder);
+            self.views = match opened {
+                Ok(Some(writer)) => OwnViews::Open(Box::new(writer)),
+                Ok(None) | Err(_) => OwnViews::Elsewhere,
+            };
+        }
+        if let OwnViews::Open(writer) = &mut self.views
+            && writer.catch_up(&self.log).is_err()
+        {
+            self.views = OwnViews::Elsewhere;
+        }
+    }
+
+    /// Finishes the views that were written along with the run. False if there are none, or if it failed.
+    pub(crate) fn finish_views(&mut self) -> bool {
+        match std::mem::replace(&mut self.views, OwnViews::Elsewhere) {
+            OwnViews::Open(writer) => writer.finish(&self.log).is_ok(),
+            OwnViews::NotYet | OwnViews::Elsewhere => false,
+        }
     }
 
     /// Appends events, and folds them.

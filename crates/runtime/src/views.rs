@@ -1,7 +1,8 @@
 //! Views that are written beside the Log: `fcmp.jsonl` and `parser_diagnostics.jsonl` whenever a run begins to wait and
 //! when it is over, and `result.json` where the disk was too full for it at the end. They can be made from the Log at
 //! any time, so a failure to write them loses nothing; missing views are written later. The process that writes them
-//! owns the run. A run that is over is entered into the cache at the same time.
+//! owns the run. A run that is over is entered into the cache at the same time. The owner of a new run translates each
+//! batch while it is in memory, into files that get their names when the run waits or is over.
 //!
 //! The two files of lines are only ever appended to: a line that was delivered once never changes, whichever version of
 //! the program appends the next. `tail` finds out how far a file goes.
@@ -12,17 +13,19 @@ mod tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use skillrun_base::files;
-use skillrun_log::{Epoch, EventLog, FileLog};
+use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Limits, ReadEnd, Seq};
 use skillrun_model::fcmp::FcmpEvent;
+use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::cache::{self, CacheKey};
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::events::read_lines;
+use skillrun_runs::events::changed;
 use skillrun_runs::record::{RunRecord, TRANSLATOR};
 use skillrun_runs::result::{self, result_of};
 use skillrun_translate::FcmpTranslator;
@@ -108,37 +111,98 @@ fn add(log: &FileLog, run: RunId, folder: &RunFolder) -> Result<(), RuntimeError
 
 /// `made_by`: the translator of the existing lines.
 fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result<(), RuntimeError> {
-    let (fcmp, diagnostics) = (folder.fcmp(), folder.diagnostics());
-    let head = log.head(run)?;
-    let mut said = Tail::of_conversation(&fcmp).unwrap_or_default();
-    let mut noted = Tail::of_events(&diagnostics).unwrap_or_default();
-    // Lines of events that the Log has lost are invalid.
-    if head.epoch != Epoch::FIRST || said.rasp_seq.max(noted.rasp_seq) >= head.next_seq.0 {
-        (said, noted) = (Tail::default(), Tail::default());
+    ViewWriter::open(made_by, log, run, folder)?.finish(log)
+}
+
+/// Both files while lines are appended to them. Where they do not exist yet, the owner of a run opens this when the
+/// first evidence arrives, and each batch goes into the files while it is in memory.
+#[derive(Debug)]
+pub(crate) struct ViewWriter {
+    run: RunId,
+    /// How far the Log was translated.
+    cursor: Cursor,
+    conversation: ViewFile,
+    problems: ViewFile,
+    /// The last event that is in the second file already.
+    noted: u64,
+    numbering: Numbering,
+    translator: FcmpTranslator,
+}
+
+impl ViewWriter {
+    /// For a run whose files do not exist; none for others, whose files must not change before the run waits again.
+    pub(crate) fn of_new(
+        made_by: u32,
+        log: &FileLog,
+        run: RunId,
+        folder: &RunFolder,
+    ) -> Result<Option<Self>, RuntimeError> {
+        let exists = [folder.fcmp(), folder.diagnostics()].iter().any(|path| path.exists());
+        if exists { Ok(None) } else { Self::open(made_by, log, run, folder).map(Some) }
     }
-    let goes_on = if made_by == TRANSLATOR { GoesOn::AfterLine(said.seq) } else { GoesOn::AfterEvent(said.rasp_seq) };
-    let (mut conversation, mut problems) =
-        (ViewFile::open(&fcmp, said.bytes)?, ViewFile::open(&diagnostics, noted.bytes)?);
-    let mut numbering = Numbering { goes_on, lines: said.seq };
-    let mut translator = FcmpTranslator::default();
-    read_lines(log, run, |_, event| {
-        if event.event_type().category() == Category::Diagnostic && event.seq > noted.rasp_seq {
-            problems.lines.rasp(&event).map_err(failed(&diagnostics))?;
+
+    fn open(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result<Self, RuntimeError> {
+        let (fcmp, diagnostics) = (folder.fcmp(), folder.diagnostics());
+        let head = log.head(run)?;
+        let mut said = Tail::of_conversation(&fcmp).unwrap_or_default();
+        let mut noted = Tail::of_events(&diagnostics).unwrap_or_default();
+        // Lines of events that the Log has lost are invalid.
+        if head.epoch != Epoch::FIRST || said.rasp_seq.max(noted.rasp_seq) >= head.next_seq.0 {
+            (said, noted) = (Tail::default(), Tail::default());
         }
+        let goes_on =
+            if made_by == TRANSLATOR { GoesOn::AfterLine(said.seq) } else { GoesOn::AfterEvent(said.rasp_seq) };
+        Ok(Self {
+            run,
+            cursor: Cursor::new(head.epoch, Seq::BEFORE_FIRST),
+            conversation: ViewFile::open(&fcmp, said.bytes)?,
+            problems: ViewFile::open(&diagnostics, noted.bytes)?,
+            noted: noted.rasp_seq,
+            numbering: Numbering { goes_on, lines: said.seq },
+            translator: FcmpTranslator::default(),
+        })
+    }
+
+    /// Translates what the Log has by now.
+    pub(crate) fn catch_up(&mut self, log: &FileLog) -> Result<(), RuntimeError> {
+        let end = log.for_each(self.run, self.cursor, Limits::default(), |line| {
+            self.event(line.event()?)?;
+            Ok::<_, RuntimeError>(ControlFlow::Continue(()))
+        })?;
+        match end {
+            ReadEnd::At(cursor) => {
+                self.cursor = cursor;
+                Ok(())
+            }
+            ReadEnd::Reset(_) => Err(changed(self.run).into()),
+        }
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), RuntimeError> {
+        if event.event_type().category() == Category::Diagnostic && event.seq > self.noted {
+            self.problems.lines.rasp(&event).map_err(failed(&self.problems.path))?;
+        }
+        let Self { conversation, numbering, translator, .. } = self;
         let mut written = Ok(());
         translator.push(event, &mut |event| {
             if let Some(event) = numbering.number(event).filter(|_| written.is_ok()) {
                 written = conversation.lines.fcmp(&event);
             }
         });
-        written.map_err(failed(&fcmp))
-    })?;
-    // The conversation last: when it is complete, so is the other.
-    problems.finish()?;
-    conversation.finish()
+        written.map_err(failed(&conversation.path))
+    }
+
+    /// Both files get everything that the Log has, and their names.
+    pub(crate) fn finish(mut self, log: &FileLog) -> Result<(), RuntimeError> {
+        self.catch_up(log)?;
+        // The conversation last: when it is complete, so is the other.
+        self.problems.finish()?;
+        self.conversation.finish()
+    }
 }
 
 /// Which events of a translation are not in the file yet, and the number of each.
+#[derive(Debug)]
 struct Numbering {
     goes_on: GoesOn,
     lines: u64,
@@ -162,7 +226,8 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
     move |error| RuntimeError::File { path, doing: "written", error }
 }
 
-/// A file that lines are appended to. A new one gets its name when it is finished.
+/// A file that lines are appended to. A new one gets its name when it is finished, and is removed if it is not.
+#[derive(Debug)]
 struct ViewFile {
     path: PathBuf,
     beside: Option<PathBuf>,
@@ -186,11 +251,19 @@ impl ViewFile {
         Ok(Self { path: path.to_owned(), beside, lines })
     }
 
-    fn finish(mut self) -> Result<(), RuntimeError> {
+    fn finish(&mut self) -> Result<(), RuntimeError> {
         self.lines.flush().map_err(failed(&self.path))?;
-        match &self.beside {
+        match self.beside.take() {
             Some(beside) => fs::rename(beside, &self.path).map_err(failed(&self.path)),
             None => Ok(()),
+        }
+    }
+}
+
+impl Drop for ViewFile {
+    fn drop(&mut self) {
+        if let Some(beside) = &self.beside {
+            fs::remove_file(beside).ignored();
         }
     }
 }

@@ -124,6 +124,7 @@ impl<'a> Worker<'a> {
                     match rest {
                         WorkerExit::Over => {
                             self.give_up_login();
+                            self.run.finish_views();
                             views::write(&self.config.tools, self.run.id);
                         }
                         WorkerExit::Waiting { .. } => self.write_waiting_views(),
@@ -136,8 +137,10 @@ impl<'a> Worker<'a> {
     }
 
     /// The run begins to wait, perhaps for days: until then its views are up to date.
-    fn write_waiting_views(&self) {
-        views::write_waiting(&self.config.tools, self.run.id);
+    fn write_waiting_views(&mut self) {
+        if !self.run.finish_views() {
+            views::write_waiting(&self.config.tools, self.run.id);
+        }
     }
 
     /// Finds out what is left of the last attempt.

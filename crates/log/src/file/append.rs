@@ -5,6 +5,7 @@
 //! journal of the file system commits concurrent ones together; that is the group commit. Readers wait for neither:
 //! they use the published end, which moves when an append returns.
 
+use std::any::Any;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -20,12 +21,12 @@ use super::index::IndexWriter;
 use super::lock::Lock;
 use super::recent::{self, Recent, RecentBatch};
 use super::recover::Repaired;
-use crate::catalog::Fold;
 use crate::chain::LineHash;
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, LogErrorKind};
 use crate::event_log::Durability;
 use crate::lines::Batch;
+use crate::live_fold::{LiveFold, NewFold};
 use crate::page::{Limits, LogRead};
 use skillrun_model::IgnoredError;
 
@@ -42,8 +43,8 @@ pub(super) struct Writer {
 struct Shown {
     end: Published,
     recent: Recent,
-    /// The catalog's fold over everything that was published. None while the writer does not know what came before it.
-    fold: Option<Fold>,
+    /// Over everything that was published. None while the writer does not know what came before it.
+    fold: Option<Box<dyn LiveFold>>,
 }
 
 /// What readers in this process may see.
@@ -78,7 +79,7 @@ struct State {
 }
 
 impl Writer {
-    pub(super) fn new(run: RunId, folder: Folder, lock: Lock, repaired: Repaired) -> Self {
+    pub(super) fn new(run: RunId, folder: Folder, lock: Lock, repaired: Repaired, new_fold: Option<NewFold>) -> Self {
         let Head { epoch, next_seq: next } = repaired.recovered.head;
         let Repaired { recovered, len, head, index } = repaired;
         Self {
@@ -86,7 +87,7 @@ impl Writer {
             shown: Mutex::new(Shown {
                 end: Published { epoch, next, len },
                 recent: Recent::default(),
-                fold: (len == 0 && recovered.damage.is_none()).then(Fold::default),
+                fold: new_fold.filter(|_| len == 0 && recovered.damage.is_none()).map(|new| new()),
             }),
             state: Mutex::new(Some(State {
                 run,
@@ -110,17 +111,17 @@ impl Writer {
         lock(&self.shown).end
     }
 
-    /// The catalog's fold, and how far it goes.
-    pub(super) fn fold(&self) -> Option<(Fold, Published)> {
+    /// A copy of the fold, and how far it goes.
+    pub(super) fn fold(&self) -> Option<(Box<dyn Any>, Published)> {
         let shown = lock(&self.shown);
-        Some((shown.fold.clone()?, shown.end))
+        Some((shown.fold.as_ref()?.copy(), shown.end))
     }
 
     /// Continues a fold that was read, if it goes to the end of the Log.
-    pub(super) fn continue_fold(&self, fold: &Fold, epoch: Epoch, bytes: u64) {
+    pub(super) fn continue_fold(&self, fold: Box<dyn LiveFold>, epoch: Epoch, bytes: u64) {
         let mut shown = lock(&self.shown);
         if shown.fold.is_none() && (shown.end.epoch, shown.end.len) == (epoch, bytes) {
-            shown.fold = Some(fold.clone());
+            shown.fold = Some(fold);
         }
     }
 

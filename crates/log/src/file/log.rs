@@ -1,9 +1,10 @@
 //! All Logs of one data folder.
 
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use skillrun_base::sync::lock;
 use skillrun_model::rasp::Event;
@@ -17,11 +18,11 @@ use super::recover::{self, OnDamage};
 use super::remove;
 use super::tail::Watcher;
 use crate::bells::{Bells, Subscription, Wake, WakeAll};
-use crate::catalog::Fold;
 use crate::chain::LineHash;
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, Recovered};
+use crate::live_fold::{LiveFold, NewFold};
 use crate::page::{Limits, LogRead};
 
 /// Number of runs whose file stays open between two appends.
@@ -40,6 +41,8 @@ pub struct FileLog {
     /// Runs whose file is open, the longest unused first.
     busy: Mutex<VecDeque<RunId>>,
     bells: Arc<Bells<Watcher>>,
+    /// For Logs that are created from now on.
+    new_fold: OnceLock<NewFold>,
 }
 
 impl FileLog {
@@ -50,7 +53,7 @@ impl FileLog {
 
     pub(super) fn in_boot(runs: PathBuf, boot: Boot) -> Self {
         let bells = Arc::new_cyclic(|bells| Bells::new(Watcher::new(runs.clone(), bells.clone())));
-        Self { runs, boot, writers: Mutex::default(), busy: Mutex::default(), bells }
+        Self { runs, boot, writers: Mutex::default(), busy: Mutex::default(), bells, new_fold: OnceLock::new() }
     }
 
     pub fn runs(&self) -> &Path {
@@ -145,14 +148,19 @@ impl FileLog {
         lock(&self.writers).contains_key(&run)
     }
 
-    /// The catalog's fold of a Log whose writer is in this process, and how far it goes.
-    pub(crate) fn fold(&self, run: RunId) -> Option<(Fold, Epoch, u64)> {
+    /// From now on, the writer of each new Log in this process continues such a fold. The first call decides which.
+    pub fn fold_new_logs(&self, new: NewFold) {
+        self.new_fold.get_or_init(|| new);
+    }
+
+    /// A copy of the fold of a Log whose writer is in this process, and how far it goes.
+    pub fn fold(&self, run: RunId) -> Option<(Box<dyn Any>, Epoch, u64)> {
         let (fold, end) = self.writer(run)?.fold()?;
         Some((fold, end.epoch, end.len))
     }
 
     /// Hands a fold that was read to the writer in this process, which continues it if nothing was appended meanwhile.
-    pub(crate) fn continue_fold(&self, run: RunId, fold: &Fold, epoch: Epoch, bytes: u64) {
+    pub fn continue_fold(&self, run: RunId, fold: Box<dyn LiveFold>, epoch: Epoch, bytes: u64) {
         if let Some(writer) = self.writer(run) {
             writer.continue_fold(fold, epoch, bytes);
         }
@@ -183,7 +191,7 @@ impl FileLog {
         let repaired = recover::repair(&folder, run, lock_of_run.is_same_boot, OnDamage::Report)?;
         lock_of_run.stamp(&self.boot);
         let recovered = repaired.recovered.clone();
-        let writer = Arc::new(Writer::new(run, folder, lock_of_run, repaired));
+        let writer = Arc::new(Writer::new(run, folder, lock_of_run, repaired, self.new_fold.get().copied()));
         lock(&self.writers).insert(run, writer);
         Ok(recovered)
     }

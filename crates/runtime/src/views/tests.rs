@@ -120,3 +120,38 @@ fn a_view_that_is_ahead_of_its_log_is_made_again() {
     let (conversation, diagnostics) = behind.lines();
     assert_eq!((conversation.len(), diagnostics.len()), (2, 0));
 }
+
+#[test]
+fn what_is_written_along_with_a_run_is_what_is_made_from_its_log() {
+    let (mut grown, mut made) = (World::new(), World::new());
+    grown.append(vec![started()]);
+    made.append(vec![started()]);
+    let open = |world: &World| ViewWriter::of_new(TRANSLATOR, &world.log, run_id(), &world.folder).expect("opened");
+    let mut writer = open(&grown).expect("there are no files yet");
+    for batch in [vec![odd(), odd()], vec![waiting()], vec![odd(), canceled()]] {
+        grown.append(batch.clone());
+        writer.catch_up(&grown.log).expect("written");
+        assert!(!grown.folder.fcmp().exists(), "no name before it is finished");
+        made.append(batch);
+    }
+    writer.finish(&grown.log).expect("finished");
+    made.add(TRANSLATOR);
+    assert_eq!(grown.lines(), made.lines());
+    assert!(is_whole(&grown.folder.fcmp()));
+    assert!(open(&grown).is_none(), "existing files are appended to only when the run waits or is over");
+}
+
+#[test]
+fn views_that_are_not_finished_leave_nothing_behind() {
+    let mut world = World::new();
+    world.append(vec![started(), odd(), canceled()]);
+    let files = || fs::read_dir(world.folder.root()).expect("a folder").count();
+    let before = files();
+    let mut writer = ViewWriter::of_new(TRANSLATOR, &world.log, run_id(), &world.folder).expect("opened").expect("new");
+    writer.catch_up(&world.log).expect("written");
+    assert_eq!(files(), before + 2);
+    drop(writer);
+    assert_eq!(files(), before);
+    world.add(TRANSLATOR);
+    assert!(is_whole(&world.folder.fcmp()));
+}
