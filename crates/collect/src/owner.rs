@@ -162,6 +162,8 @@ pub struct HostConnection {
     hello: HostHello,
     /// Received while attaching.
     first: Option<Notice>,
+    /// The last read took everything that had arrived.
+    is_drained: bool,
 }
 
 /// A message from the host.
@@ -181,7 +183,8 @@ impl HostConnection {
     }
 
     fn greet(connection: Connection, hello: HostHello) -> Result<Self, CollectError> {
-        let mut owner = Self { stream: connection.stream, lines: connection.lines, hello, first: None };
+        let mut owner =
+            Self { stream: connection.stream, lines: connection.lines, hello, first: None, is_drained: false };
         // A host that has an owner reports that and closes the connection, perhaps before it reads this greeting.
         let greeted = owner.write(&OwnerHello { skillrun_owner: VERSION });
         // A host that accepts this owner sends its progress; one that does not sends the reason.
@@ -264,10 +267,16 @@ impl HostConnection {
                 }
                 MessageLine::Missing => {}
             }
+            if std::mem::take(&mut self.is_drained) && within.is_zero() {
+                return Ok(HostMessage::Nothing);
+            }
             let mut buffer = [0; 16 * 1024];
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Ok(HostMessage::Gone),
-                Ok(read) => self.lines.push(&buffer[..read]),
+                Ok(read) => {
+                    self.is_drained = read < buffer.len();
+                    self.lines.push(&buffer[..read]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let left = within.saturating_sub(begin.elapsed());
                     if left.is_zero() {

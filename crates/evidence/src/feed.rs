@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use skillrun_model::EndedBy;
@@ -194,6 +194,22 @@ impl Feed {
         self.mask.refresh()
     }
 
+    /// Measures the file and reads the mask, as far as a record that was just written needs more than what is known. The
+    /// ranges that hide its bytes were on the disk before it, and it counts them.
+    fn look_again(
+        &mut self,
+        stream: Stream,
+        from: Option<u64>,
+        len: u64,
+        masks: Option<u64>,
+    ) -> Result<(), EvidenceError> {
+        let to = from.unwrap_or(self.position[stream.index()]).saturating_add(len);
+        if let Some(file) = self.files[stream.index()].as_mut().filter(|file| file.len < to) {
+            file.measure()?;
+        }
+        if masks.is_none() || !self.mask.knows(masks) { self.mask.refresh() } else { Ok(()) }
+    }
+
     /// The next step, or none when there is none within reach.
     pub(crate) fn next_within(&mut self, reach: Reach) -> Result<Option<FeedStep<'_>>, EvidenceError> {
         loop {
@@ -269,11 +285,11 @@ impl Feed {
             ChunkKind::Act(act) => Progress::Step(StepKind::Act(act)),
             ChunkKind::Eof(stream) => self.end(self.seen_as(stream)),
             ChunkKind::Bytes { stream, from, len, masks } => {
+                let stream = self.seen_as(stream);
                 if let Reach::To(_) = reach {
-                    // The ranges that hide these bytes were on the disk before their record.
-                    self.measure()?;
+                    self.look_again(stream, from, len, masks)?;
                 }
-                self.accept(self.seen_as(stream), from, len, masks);
+                self.accept(stream, from, len, masks);
                 Progress::GoOn
             }
         })
@@ -335,12 +351,9 @@ impl Feed {
 
     fn fill(&mut self, stream: Stream, len: usize) -> Result<(), EvidenceError> {
         let at = stream.index();
-        let Some(file) = &mut self.files[at] else { return Ok(()) };
+        let Some(file) = &self.files[at] else { return Ok(()) };
         let bytes = &mut self.buffer[..len];
-        file.file
-            .seek(SeekFrom::Start(self.position[at]))
-            .and_then(|_| file.file.read_exact(bytes))
-            .map_err(|e| EvidenceError::new(&file.path, e))?;
+        file.file.read_exact_at(bytes, self.position[at]).map_err(|e| EvidenceError::new(&file.path, e))?;
         // Patterns are searched in what the process wrote: a `*` of the mask must not keep one from being found.
         if self.lines.is_none() {
             self.mask.apply(stream, self.position[at], bytes);

@@ -86,7 +86,8 @@ impl Mailbox {
     pub(crate) fn take(&self) -> Option<Mail> {
         let mut waiting = self.lock();
         let mail = waiting.mail.pop_front();
-        if waiting.mail.is_empty() {
+        // The bell rings only for mail, and both change under the lock.
+        if mail.is_some() && waiting.mail.is_empty() {
             rustix::io::read(&self.bell, &mut [0; 8]).ignored();
         }
         mail

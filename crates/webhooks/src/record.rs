@@ -92,6 +92,9 @@ fn wanted(line: LogLine<'_>) -> Option<Event> {
         #[serde(rename = "type")]
         event_type: &'a str,
     }
+    if let Some(event) = line.parsed() {
+        return Facts::wants(event.event_type().as_str()).then(|| event.clone());
+    }
     let glance: Glance<'_> = serde_json::from_slice(line.json()).ok()?;
     // An event of a later version that this version does not know cannot be reported.
     Facts::wants(glance.event.event_type).then(|| line.event().ok()).flatten()

@@ -21,6 +21,9 @@ use crate::blocking::blocking;
 /// Maximum number of lagging readers that read at the same time.
 const CATCHING_UP: usize = 8;
 
+/// Maximum number of pieces that are rendered on a thread that must not be busy for long.
+const PIECES: usize = 4;
+
 /// All streams of the service.
 #[derive(Debug)]
 pub(crate) struct Feeds {
@@ -190,9 +193,14 @@ async fn follow(feed: Weak<Feed>, source: StreamSource, bell: Arc<Notify>) {
     let source = Arc::new(source);
     loop {
         bell.notified().await;
-        let (feed, source) = (feed.clone(), source.clone());
-        match blocking(move || read_all(&feed, &source)).await {
-            Going::On => {}
+        // Most often a few events that are still in memory; a thread that may block is needed for all else.
+        let mut going = read_all(&feed, PIECES, |at| source.read_recent(at).map(Ok));
+        if let Going::Later = going {
+            let (feed, source) = (feed.clone(), source.clone());
+            going = blocking(move || read_all(&feed, usize::MAX, |at| Some(source.read(at)))).await;
+        }
+        match going {
+            Going::On | Going::Later => {}
             Going::Over => return,
         }
     }
@@ -215,15 +223,22 @@ impl Drop for Ending {
 /// Whether there is more to follow.
 enum Going {
     On,
+    /// Not everything was read.
+    Later,
     Over,
 }
 
-/// Reads until nothing is left, and wakes the readers after every piece. Blocking.
-fn read_all(feed: &Weak<Feed>, source: &StreamSource) -> Going {
-    loop {
+/// Reads until nothing is left, and wakes the readers after every piece. At most `pieces`, and while `read` can.
+fn read_all(
+    feed: &Weak<Feed>,
+    pieces: usize,
+    read: impl Fn(Position) -> Option<Result<StreamRead, LogError>>,
+) -> Going {
+    for _ in 0..pieces {
         let Some(feed) = feed.upgrade() else { return Going::Over };
         let at = lock(&feed.ring).to();
-        match source.read(at) {
+        let Some(read) = read(at) else { return Going::Later };
+        match read {
             Ok(StreamRead::Nothing) => return Going::On,
             Ok(StreamRead::Frames(frames)) => {
                 let ends = frames.ends_run;
@@ -246,4 +261,5 @@ fn read_all(feed: &Weak<Feed>, source: &StreamSource) -> Going {
             }
         }
     }
+    Going::Later
 }

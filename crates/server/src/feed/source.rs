@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use skillrun_log::{EventLog, FileLog, Head, Limits, LogError, LogRead, Page, Subscription, Wake};
+use skillrun_log::{EventLog, FileLog, Head, Limits, LogError, LogLine, LogRead, Page, Subscription, Wake};
 use skillrun_model::RunId;
-use skillrun_model::rasp::{Category, EventType};
+use skillrun_model::rasp::{Category, Event, EventType};
 
 use super::conversation::Conversation;
 use super::frames::{Ends, Frames, Rendering};
@@ -116,16 +116,30 @@ impl StreamSource {
     }
 
     pub(crate) fn read(&self, position: Position) -> Result<StreamRead, LogError> {
-        let page = match &self.from {
+        match &self.from {
             StreamOrigin::Conversation(conversation) => {
                 let mut rendering = Rendering::new(self.kind().event_name(), position);
-                return conversation.read(position, LIMITS, &mut rendering).map(|found| found.frames(rendering));
+                conversation.read(position, LIMITS, &mut rendering).map(|found| found.frames(rendering))
             }
-            StreamOrigin::Log(_) => self.log.read(self.run, position.cursor(), LIMITS)?,
-        };
-        let page = match page {
-            LogRead::Reset(head) => return Ok(StreamRead::Reset(head)),
-            LogRead::Page(page) if page.is_empty() => return Ok(StreamRead::Nothing),
+            StreamOrigin::Log(_) => Ok(self.frames(position, self.log.read(self.run, position.cursor(), LIMITS)?)),
+        }
+    }
+
+    /// The same if everything needed is in memory. It does not block.
+    pub(crate) fn read_recent(&self, position: Position) -> Option<StreamRead> {
+        match &self.from {
+            StreamOrigin::Conversation(_) => None,
+            StreamOrigin::Log(_) => {
+                let read = self.log.read_recent(self.run, position.cursor(), LIMITS)?;
+                Some(self.frames(position, read))
+            }
+        }
+    }
+
+    fn frames(&self, position: Position, read: LogRead) -> StreamRead {
+        let page = match read {
+            LogRead::Reset(head) => return StreamRead::Reset(head),
+            LogRead::Page(page) if page.is_empty() => return StreamRead::Nothing,
             LogRead::Page(page) => page,
         };
         let position = Position { epoch: page.epoch(), after: position.after };
@@ -134,22 +148,26 @@ impl StreamSource {
             let is_shown = match self.from {
                 StreamOrigin::Log(Shown::All) | StreamOrigin::Conversation(_) => true,
                 StreamOrigin::Log(Shown::Frontend) => {
-                    event_type(line.json()).is_none_or(|event_type| event_type.category() != Category::Runtime)
+                    type_of(&line).is_none_or(|event_type| event_type.category() != Category::Runtime)
                 }
             };
             if is_shown { rendering.show(line.seq.0, line.json()) } else { rendering.leave_out(line.seq.0) }
         }
-        Ok(StreamRead::Frames(rendering.done(ends(&page))))
+        StreamRead::Frames(rendering.done(ends(&page)))
     }
 }
 
 /// Nothing comes after the end of a run, so only the last line is checked.
 fn ends(page: &Page) -> Ends {
-    let last = page.lines().next_back().and_then(|line| event_type(line.json()));
+    let last = page.lines().next_back().and_then(|line| type_of(&line));
     match last {
         Some(EventType::RunCompleted | EventType::RunFailed | EventType::RunCanceled) => Ends::Here,
         Some(_) | None => Ends::NotYet,
     }
+}
+
+fn type_of(line: &LogLine<'_>) -> Option<EventType> {
+    line.parsed().map(Event::event_type).or_else(|| event_type(line.json()))
 }
 
 /// Only the type, without parsing the rest twice.
