@@ -39,7 +39,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Writes a file so that readers see all of it or the previous one, with a choice of what is synced.
 pub fn replace_with(path: &Path, content: &[u8], level: SyncLevel) -> io::Result<()> {
     // Two processes may write the same view at once; each uses a file of its own until it is complete.
-    let (draft, mut file) = FileDraft::create(path, &format!(".{}.tmp", std::process::id()))?;
+    let (draft, mut file) = FileDraft::create(path, format!(".{}.tmp", std::process::id()))?;
     file.write_all(content)?;
     draft.keep_synced(&file, level)
 }

@@ -108,7 +108,7 @@ fn a_mistake_is_one_sentence_with_file_line_and_key() {
         ("home = 'mine'", ", line 1: home must be \"run\" or \"user\", and is \"mine\""),
         ("permission = true", ", line 1: permission must be \"workspace\" or \"read_only\" or \"full\", and is true"),
         ("hard_timeout_sec = 0", ", line 1: hard_timeout_sec must be a number of seconds above 0, and is 0"),
-        ("hard_timeout_sec = nan", ", line 1: hard_timeout_sec must be a number of seconds above 0, and is NaN"),
+        ("hard_timeout_sec = nan", ", line 1: hard_timeout_sec must be a number of seconds above 0, and is nan"),
         (
             "[retention]\nfailed_days = -1",
             ", line 2: retention.failed_days must be a number of days from 0, or \"forever\", and is -1",

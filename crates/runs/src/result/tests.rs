@@ -514,7 +514,7 @@ fn the_file_is_written_whole_and_read_again() {
     read(&folder).expect_err("not a result");
     std::fs::File::create(folder.result()).expect("a file").set_len(1 << 40).expect("sparse");
     let error = read(&folder).expect_err("too large");
-    assert!(error.to_string().contains("more than"), "{error}");
+    assert!(error.to_string().contains("larger than"), "{error}");
 }
 
 proptest! {

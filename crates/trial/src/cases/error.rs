@@ -12,7 +12,7 @@ pub struct CasesError {
     pub path: PathBuf,
     pub place: CasePlace,
     #[source]
-    pub problem: CasesProblem,
+    pub problem: Box<CasesProblem>,
 }
 
 /// Where in the file.

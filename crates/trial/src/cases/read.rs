@@ -51,7 +51,11 @@ pub fn read(path: &Path) -> Result<Vec<Case>, CasesError> {
         for (key, file) in named.chain(script) {
             if !file.is_file() {
                 let place = CasePlace::Case { number, name: Some(case.name.clone()), key: Some(key) };
-                return Err(CasesError { path: path.to_owned(), place, problem: CasesProblem::NoFile(file.clone()) });
+                return Err(CasesError {
+                    path: path.to_owned(),
+                    place,
+                    problem: Box::new(CasesProblem::NoFile(file.clone())),
+                });
             }
         }
     }
@@ -59,7 +63,7 @@ pub fn read(path: &Path) -> Result<Vec<Case>, CasesError> {
 }
 
 fn whole(path: &Path, problem: CasesProblem) -> CasesError {
-    CasesError { path: path.to_owned(), place: CasePlace::Whole, problem }
+    CasesError { path: path.to_owned(), place: CasePlace::Whole, problem: Box::new(problem) }
 }
 
 /// The cases in a text, which is JSON where the path says so. Looks at no other file.
@@ -80,7 +84,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
         let at = |error: CaseFieldError| CasesError {
             path: path.to_owned(),
             place: CasePlace::Case { number, name: name.map(str::to_owned), key: error.key.map(|key| short(&key)) },
-            problem: error.problem,
+            problem: Box::new(error.problem),
         };
         let case = case(&field, folder).map_err(at)?;
         if let Some(before) = cases.iter().position(|other| other.name == case.name) {

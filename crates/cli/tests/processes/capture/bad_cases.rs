@@ -154,8 +154,8 @@ fn an_unreadable_input_is_reported_at_once() {
     mknodat(CWD, lab.path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
     let cases = [
         ("nowhere", "No such file or directory (os error 2)"),
-        ("folder", "not an ordinary file"),
-        ("pipe", "not an ordinary file"),
+        ("folder", "is not an ordinary file"),
+        ("pipe", "is not an ordinary file"),
     ];
     for (number, (name, why)) in cases.into_iter().enumerate() {
         let path = lab.path(name).into_os_string().into_string().expect("UTF-8");
