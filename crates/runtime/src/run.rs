@@ -335,7 +335,7 @@ impl Run {
         Ok(())
     }
 
-    /// Translates the events of this batch for the views of a new run. A failure is no reason to stop: the views are
+    /// Translates the events of this batch for the views of a new run. A failure does not stop the run: the views are
     /// made from the Log later.
     fn translate_views(&mut self) {
         if let OwnViews::NotYet = self.views {

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use serde_json::Value;
 use skillrun_collect::plan::SnapshotPlan;
 use skillrun_collect::{
-    Attached, CollectError, HostPlan, HostResponse, attach, attach_within, end_host, host_responds,
+    Attached, CollectError, HostPlan, HostResponse, attach, attach_within, end_host, host_is_alive, host_responds,
 };
 use skillrun_model::EndedBy;
 
@@ -152,6 +152,8 @@ fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
     lab.run(&[], &["out", "hello\n"]);
     let claim: Value = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
     let temporary = claim["temporary"].as_str().expect("a path");
+    // The host has written its record and may still be exiting; what a living host has is left to it.
+    eventually("the host has exited", || matches!(host_is_alive(&lab.audit()), Ok(false)).then_some(()));
     fs::create_dir(temporary).expect("as if it had not come to that");
     assert!(matches!(attach(&lab.audit(), FIRST), Ok(Attached::Ended(_))));
     assert!(!fs::exists(temporary).expect("an answer"));
