@@ -357,7 +357,7 @@ fn write(
     let record_hash = record.write(&folder.record()).map_err(failed(&folder.record()))?;
     let started = started(&record, Some(record_hash));
     let mut run = Run::new(tools, record);
-    run.keep_reserve();
+    run.store().keep_reserve(run.id);
     run.apply(Input::Accepted(started))?;
     Ok(run)
 }

@@ -3,8 +3,9 @@
 //! - `launch`: the plan for the host. `reading`: evidence to events, live or after a crash, with the same code.
 //! - `inputs`: whether the run still has what was accepted.
 //! - `known`: events that an earlier owner has appended. `opening`: what an agent's process is started for.
-//! - `keys`: the server's own keys, which are masked in the engine's output.
+//! - `evidence`: what it is read from. `keys`: the server's own keys, which are masked in the engine's output.
 
+pub(crate) mod evidence;
 mod inputs;
 mod keys;
 mod known;

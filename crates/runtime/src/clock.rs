@@ -17,6 +17,16 @@ pub trait Clock: Send + Sync + fmt::Debug {
 
     /// Time since some moment of this boot, suspended time included. Setting the wall clock does not change it.
     fn running(&self) -> Duration;
+
+    /// The same without suspended time: for the timeouts of this process.
+    fn awake(&self) -> Duration {
+        Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
+    }
+
+    /// Waits before something is tried again.
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
 }
 
 /// The clock of the machine.

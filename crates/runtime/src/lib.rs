@@ -15,7 +15,8 @@
 //! - `runtime`: the owner of runs in one process. `queue`: which run is next. `mailbox`: replies and cancels for a run
 //!   that is being worked on.
 //! - `owners`: how other processes talk to an owner.
-//! - `run`: one run and its Log. `worker`: works on it. `attempt`: starts and reads one attempt.
+//! - `run`: one run and its Log. `store`: where both are kept. `worker`: works on it. `attempt`: starts and reads one
+//!   attempt.
 //! - `views`: the files that are made from the Log. `retry`: a new request made from an old run.
 //! - `variables`: the variables that a run was made with, which its attempts must have.
 //! - `engines`: the known engines, and their state on this machine. `programs`: private installs of engines.
@@ -35,6 +36,7 @@ pub mod requests;
 pub mod retry;
 mod run;
 pub mod runtime;
+mod store;
 pub mod variables;
 pub mod views;
 mod worker;

@@ -3,11 +3,9 @@
 //! The holder of a [`Run`] is the writer of its Log; dropping it releases the Log. Decisions are appended before they
 //! are carried out, and `result.json` is on disk before the last event is.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{FallocateFlags, fallocate};
 use skillrun_base::files;
 use skillrun_base::whole_file;
 use skillrun_lifecycle::advice;
@@ -19,26 +17,22 @@ use skillrun_log::{Durability, EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData};
 use skillrun_model::verdict::RunError;
-use skillrun_model::{EngineName, IgnoredError, RunId, Timestamp};
+use skillrun_model::{EngineName, RunId, Timestamp};
 use skillrun_runs::data_folder::{DataFolder, RESULT, RunFolder};
-use skillrun_runs::events::read_lines;
 use skillrun_runs::record::RunRecord;
-use skillrun_runs::result::{self, ResultFold, finished_result};
+use skillrun_runs::result::ResultFold;
 use skillrun_translate::EventBuilder;
 
+use crate::accept;
 use crate::clock::{Clock, time_left};
 use crate::error::RuntimeError;
 use crate::runtime::Counters;
+use crate::store::RunStore;
 use crate::variables::{ProcessVariables, SealedVariables, random_salt};
 use crate::views::ViewWriter;
-use crate::{accept, workspace};
 
 #[cfg(test)]
 mod tests;
-
-/// Disk space reserved for the last events of a run, in case the disk is full by then.
-const RESERVE: &str = "reserve";
-const RESERVE_BYTES: u64 = 64 * 1024;
 
 pub(crate) struct Run {
     pub(crate) id: RunId,
@@ -49,18 +43,16 @@ pub(crate) struct Run {
     result: ResultFold,
     views: OwnViews,
     pub(crate) builder: EventBuilder,
-    data: DataFolder,
-    log: Arc<FileLog>,
+    store: Arc<dyn RunStore>,
     clock: Arc<dyn Clock>,
     counters: Arc<Counters>,
-    variables: Arc<ProcessVariables>,
     /// The moment of the last decision, in wall time and in running time.
     decided_at: Option<(Timestamp, Duration)>,
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.log.release(self.id);
+        self.store.release(self.id);
     }
 }
 
@@ -93,20 +85,30 @@ pub(crate) struct Tools {
 impl Run {
     /// A new run, whose Log was created and is empty. Its record is on disk.
     pub(crate) fn new(tools: &Tools, record: RunRecord) -> Self {
-        let id = record.run_id;
+        let folder = tools.data.run(record.run_id);
+        let (clock, counters) = (tools.clock.clone(), tools.counters.clone());
+        Self::stored(Arc::new(tools.clone()), folder, clock, counters, Arc::new(record))
+    }
+
+    /// The same, wherever its Log is.
+    pub(crate) fn stored(
+        store: Arc<dyn RunStore>,
+        folder: RunFolder,
+        clock: Arc<dyn Clock>,
+        counters: Arc<Counters>,
+        record: Arc<RunRecord>,
+    ) -> Self {
         Self {
-            id,
-            folder: tools.data.run(id),
-            data: tools.data.clone(),
-            builder: EventBuilder::new(id, EngineName::new(record.engine.name.clone())),
-            record: Arc::new(record),
+            id: record.run_id,
+            folder,
+            builder: EventBuilder::new(record.run_id, EngineName::new(record.engine.name.clone())),
+            record,
             state: State::default(),
             result: ResultFold::default(),
             views: OwnViews::NotYet,
-            log: tools.log.clone(),
-            clock: tools.clock.clone(),
-            counters: tools.counters.clone(),
-            variables: tools.variables.clone(),
+            store,
+            clock,
+            counters,
             decided_at: None,
         }
     }
@@ -125,22 +127,23 @@ impl Run {
         Ok(run)
     }
 
-    fn fold(&mut self) -> Result<(), RuntimeError> {
+    /// Reads its state from its Log.
+    pub(crate) fn fold(&mut self) -> Result<(), RuntimeError> {
         let (mut state, mut result) = (State::default(), ResultFold::default());
         // Names of the last attempt: an open attempt is read again, and produces them again.
         let mut last: Vec<String> = Vec::new();
         let builder = &mut self.builder;
-        read_lines(&self.log, self.id, |line, event| {
+        self.store.read_all(self.id, &mut |event, prev| {
             let before = state.attempt;
-            state.evolve(&event);
-            result.linked(&event, line.prev());
+            state.evolve(event);
+            result.linked(event, prev);
             if state.attempt != before {
                 last.drain(..).for_each(|name| builder.recall(&name));
             }
-            if let Data::Evidence(EvidenceData::MessageFinal(message)) = event.data {
-                last.push(message.message_id);
+            if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data {
+                last.push(message.message_id.clone());
             }
-            Ok::<(), LogError>(())
+            Ok(())
         })?;
         if !state.attempt_is_open {
             last.iter().for_each(|name| builder.recall(name));
@@ -155,8 +158,12 @@ impl Run {
         self.record.options()
     }
 
-    pub(crate) fn log(&self) -> &Arc<FileLog> {
-        &self.log
+    pub(crate) fn store(&self) -> &Arc<dyn RunStore> {
+        &self.store
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -220,16 +227,16 @@ impl Run {
 
     /// Whether an attempt may be started by this process: it has the variables that the run was made with.
     pub(crate) fn check_variables(&self) -> Result<(), RuntimeError> {
-        check_variables(self.id, &self.folder, &self.variables)
+        self.store.check_variables(self.id)
     }
 
     /// From here on, the variables of this process are those of the run.
-    pub(crate) fn use_own_variables(&self) -> Result<(), RuntimeError> {
+    pub(crate) fn use_own_variables(&self, variables: &ProcessVariables) -> Result<(), RuntimeError> {
         let path = self.folder.variables();
         let failed = |doing| RuntimeError::file(path.clone(), doing);
         let Some(sealed) = SealedVariables::read(&path).map_err(failed("read"))? else { return Ok(()) };
         let salt = random_salt().map_err(failed("written"))?;
-        sealed.again(&self.variables, salt).write(&path).map_err(failed("written"))
+        sealed.again(variables, salt).write(&path).map_err(failed("written"))
     }
 
     /// Ends a run whose Log has lost every event. Its request is in its record, but what happened to it is unknown: the
@@ -268,10 +275,7 @@ impl Run {
         }
         let ended = effects.contains(&Effect::WriteResult).then(|| self.result_with(&batch));
         if let Some(ended) = &ended {
-            self.write_result(ended.clone());
-            // Before the last event, so that a process that finds the run over finds nothing left behind.
-            workspace::remove_placed(&self.folder, &self.record);
-            workspace::release(&self.data, self.id);
+            self.store.prepare_end(&self.folder, &self.record, ended.clone());
         }
         if !batch.is_empty() {
             self.append(batch, Durability::Synced)?.iter().for_each(log_control_event);
@@ -281,7 +285,7 @@ impl Run {
         }
         if self.state.is_over() {
             // The events it was reserved for are written; the views may use it.
-            self.free_reserve();
+            self.store.free_reserve(self.id);
         }
         Ok(effects)
     }
@@ -338,15 +342,16 @@ impl Run {
     /// Translates the events of this batch for the views of a new run. A failure does not stop the run: the views are
     /// made from the Log later.
     fn translate_views(&mut self) {
+        let Some(log) = self.store.file_log() else { return };
         if let OwnViews::NotYet = self.views {
-            let opened = ViewWriter::of_new(self.record.translator, &self.log, self.id, &self.folder);
+            let opened = ViewWriter::of_new(self.record.translator, log, self.id, &self.folder);
             self.views = match opened {
                 Ok(Some(writer)) => OwnViews::Open(Box::new(writer)),
                 Ok(None) | Err(_) => OwnViews::Elsewhere,
             };
         }
         if let OwnViews::Open(writer) = &mut self.views
-            && writer.catch_up(&self.log).is_err()
+            && writer.catch_up(log).is_err()
         {
             self.views = OwnViews::Elsewhere;
         }
@@ -354,9 +359,9 @@ impl Run {
 
     /// Finishes the views that were written along with the run. False if there are none, or if it failed.
     pub(crate) fn finish_views(&mut self) -> bool {
-        match std::mem::replace(&mut self.views, OwnViews::Elsewhere) {
-            OwnViews::Open(writer) => writer.finish(&self.log).is_ok(),
-            OwnViews::NotYet | OwnViews::Elsewhere => false,
+        match (std::mem::replace(&mut self.views, OwnViews::Elsewhere), self.store.file_log()) {
+            (OwnViews::Open(writer), Some(log)) => writer.finish(log).is_ok(),
+            (OwnViews::Open(_) | OwnViews::NotYet | OwnViews::Elsewhere, _) => false,
         }
     }
 
@@ -364,16 +369,16 @@ impl Run {
     fn append(&mut self, batch: Vec<Event>, durability: Durability) -> Result<Arc<[Event]>, RuntimeError> {
         let batch: Arc<[Event]> = batch.into();
         let expected = Seq(self.state.last_seq + 1);
-        let append = |log: &FileLog| log.append_shared(self.id, expected, &batch, durability);
-        let appended = match append(&self.log) {
+        let append = || self.store.append(self.id, expected, &batch, durability);
+        let appended = match append() {
             Err(LogError { kind: LogErrorKind::NoSpace { .. }, .. }) if durability == Durability::Synced => {
-                self.free_reserve();
-                append(&self.log)
+                self.store.free_reserve(self.id);
+                append()
             }
             other => other,
         };
         match appended {
-            Ok(_) => {
+            Ok(()) => {
                 self.counters.appended(batch.len());
                 for event in &*batch {
                     self.state.evolve(event);
@@ -389,21 +394,6 @@ impl Run {
         }
     }
 
-    /// Reserves disk space for the end, if none is reserved yet: an earlier reserve may have been used up when the disk
-    /// was full.
-    pub(crate) fn keep_reserve(&self) {
-        let file = fs::File::create_new(self.folder.root().join(RESERVE));
-        let kept = file.map(|file| fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES));
-        if let Ok(Err(_)) = kept {
-            // Without it a full disk is only detected later.
-            self.free_reserve();
-        }
-    }
-
-    pub(crate) fn free_reserve(&self) {
-        fs::remove_file(self.folder.root().join(RESERVE)).ignored();
-    }
-
     /// The result with these events at the end of the Log.
     fn result_with(&self, batch: &[Event]) -> ResultFold {
         let mut fold = self.result.clone();
@@ -416,20 +406,12 @@ impl Run {
             );
             // The hash of the line before it, which is not appended yet.
             let prev = match (is_end, batch.first()) {
-                (true, Some(first)) => self.log.hash_after(self.id, Seq(first.seq), &batch[..at]).ok(),
+                (true, Some(first)) => self.store.hash_after(self.id, Seq(first.seq), &batch[..at]),
                 (true, None) | (false, _) => None,
             };
             fold.linked(event, prev);
         }
         fold
-    }
-
-    /// Writes `result.json`, if the run is over.
-    fn write_result(&self, fold: ResultFold) {
-        if let Some(result) = finished_result(fold, self.id, &self.folder) {
-            // A view: the Log has everything in it, and the reserve is for the Log.
-            result::write(&self.folder, &result).ignored();
-        }
     }
 }
 

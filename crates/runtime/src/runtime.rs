@@ -182,7 +182,7 @@ impl Runtime {
     /// moment, nothing is changed: that process decides which variables it uses.
     pub fn use_own_variables(&self, run: RunId) -> Result<(), RuntimeError> {
         match self.inner.open(run) {
-            Ok(run) => run.use_own_variables(),
+            Ok(run) => run.use_own_variables(&self.inner.config.tools.variables),
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(()),
             Err(error) => Err(error),
         }

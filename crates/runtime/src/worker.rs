@@ -3,12 +3,15 @@
 //!
 //! A worker begins the same way whether the run is new, continues after an answer, or was left by an owner that died:
 //! it inspects the state on disk, and asks the reducer. `turn` follows a running attempt, `calls` puts the questions
-//! inside it, `between` waits with a process between two. `host` is the conversation with the host, `unresponsive_host` handles an
+//! inside it, `between` waits with a process between two. `outside` is what a worker needs besides the Log and the
+//! clock, and `machine` provides it. `host` is the conversation with the host, `unresponsive_host` handles an
 //! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it.
 
 mod between;
 mod calls;
 mod host;
+pub(crate) mod machine;
+pub(crate) mod outside;
 mod send;
 mod settle;
 mod start;
@@ -16,31 +19,25 @@ mod turn;
 mod undelivered;
 mod unresponsive_host;
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use skillrun_collect::CollectError;
 use skillrun_collect::protocol::HostRequest;
-use skillrun_collect::{Attached, CollectError, attach_within, end_host, host_is_alive};
 use skillrun_lifecycle::run::{Effect, HostState, Input, ProcessLeft, SessionLeft};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Timestamp};
 use skillrun_runs::judge::Rules;
-use skillrun_runs::login;
 
 use host::Host;
+use outside::{AttachedHost, AttemptFiles, HostLink, Hosts};
 
-use crate::attempt::opening;
 use crate::error::RuntimeError;
-use crate::mailbox::{Mail, Mailbox, RunCommand};
+use crate::mailbox::{Mail, RunCommand};
 use crate::run::Run;
-use crate::runtime::RuntimeConfig;
-use crate::views;
 
 /// A host that an owner has left may take a moment to notice.
 const HOST_RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long an unresponsive host is waited for before the run is left for a while. Messages to the run wait as long.
-const HOST_ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a worker left a run.
 #[derive(Debug)]
@@ -82,10 +79,10 @@ enum WorkerStep {
 }
 
 pub(crate) struct Worker<'a> {
-    config: &'a RuntimeConfig,
-    mail: &'a Mailbox,
+    hosts: &'a dyn Hosts,
+    files: &'a dyn AttemptFiles,
     run: Run,
-    rules: Rules,
+    rules: Arc<Rules>,
     host: Option<Host>,
     timer: Option<Timer>,
     /// The attempt that this worker began itself, so that nothing of it can be in the Log.
@@ -93,9 +90,9 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(config: &'a RuntimeConfig, mail: &'a Mailbox, run: Run) -> Self {
-        let rules = Rules::read(&run.folder);
-        Self { config, mail, run, rules, host: None, timer: None, begun: None }
+    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles), run: Run) -> Self {
+        let rules = outside.rules(&run);
+        Self { hosts: outside, files: outside, run, rules, host: None, timer: None, begun: None }
     }
 
     /// Works until there is nothing to do for now.
@@ -106,7 +103,7 @@ impl<'a> Worker<'a> {
         let session = match found {
             // Not needed while there is a process.
             HostState::Alive => SessionLeft::Lost,
-            HostState::NoClaim | HostState::Ended | HostState::Lost => opening::session_left(&self.run),
+            HostState::NoClaim | HostState::Ended | HostState::Lost => self.files.session_left(&self.run),
         };
         let mut next = self.recover(found, session)?;
         loop {
@@ -125,7 +122,7 @@ impl<'a> Worker<'a> {
                         WorkerExit::Over => {
                             self.give_up_login();
                             self.run.finish_views();
-                            views::write(&self.config.tools, self.run.id);
+                            self.files.write_views(self.run.id);
                         }
                         WorkerExit::Waiting { .. } => self.write_waiting_views(),
                         WorkerExit::LetGo => {}
@@ -139,8 +136,12 @@ impl<'a> Worker<'a> {
     /// The run begins to wait, perhaps for days: until then its views are up to date.
     fn write_waiting_views(&mut self) {
         if !self.run.finish_views() {
-            views::write_waiting(&self.config.tools, self.run.id);
+            self.files.write_waiting_views(self.run.id);
         }
+    }
+
+    fn host_at(&self, link: Box<dyn HostLink>) -> Host {
+        Host::new(link, self.run.clock().clone())
     }
 
     /// Finds out what is left of the last attempt.
@@ -163,29 +164,28 @@ impl<'a> Worker<'a> {
     }
 
     fn find_host(&mut self, attempt: AttemptNumber) -> Result<HostState, RuntimeError> {
-        let audit = self.run.folder.audit();
-        let begin = Instant::now();
+        let until = self.run.clock().awake() + HOST_RELEASE_TIMEOUT;
         loop {
-            match attach_within(&audit, attempt, HOST_ATTACH_TIMEOUT) {
-                Ok(Attached::Live(owner)) => {
-                    self.host = Some(Host::new(owner, None));
+            match self.hosts.attach(attempt) {
+                Ok(AttachedHost::Live(link)) => {
+                    self.host = Some(self.host_at(link));
                     return Ok(HostState::Alive);
                 }
-                Ok(Attached::Ended(record)) => {
-                    if record.process_continues {
+                Ok(AttachedHost::Ended { process_continues }) => {
+                    if process_continues {
                         // The earlier owner had requested the next attempt.
-                        if let Ok(Attached::Live(owner)) = attach_within(&audit, next(attempt), HOST_ATTACH_TIMEOUT) {
-                            self.host = Some(Host::new(owner, None));
+                        if let Ok(AttachedHost::Live(link)) = self.hosts.attach(next(attempt)) {
+                            self.host = Some(self.host_at(link));
                         }
                     }
                     return Ok(HostState::Ended);
                 }
-                Ok(Attached::Lost { .. }) => return Ok(HostState::Lost),
-                Ok(Attached::NotBegun) => return Ok(HostState::NoClaim),
-                Err(CollectError::Owned) if begin.elapsed() < HOST_RELEASE_TIMEOUT => {
-                    std::thread::sleep(Duration::from_millis(20));
+                Ok(AttachedHost::Lost) => return Ok(HostState::Lost),
+                Ok(AttachedHost::NotBegun) => return Ok(HostState::NoClaim),
+                Err(CollectError::Owned) if self.run.clock().awake() < until => {
+                    self.run.clock().sleep(Duration::from_millis(20));
                 }
-                Err(CollectError::Silent(_)) if self.is_overdue() => end_host(&audit, attempt)?,
+                Err(CollectError::Silent(_)) if self.is_overdue() => self.hosts.terminate(attempt)?,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -241,17 +241,12 @@ impl<'a> Worker<'a> {
     }
 
     /// Waits until the host or the mailbox has a message, or until the given moment.
-    fn wait(&self, until: Option<Instant>) -> Result<(), RuntimeError> {
-        let Some(host) = &self.host else { return Ok(()) };
+    fn wait(&self, until: Option<Duration>) {
+        let Some(host) = &self.host else { return };
         let timer = self.timer.map(|timer| timer.left(self.run.running()));
-        let timer = timer.and_then(|left| Instant::now().checked_add(left));
-        let nearest = [until, timer, host.due()].into_iter().flatten().min();
-        let left = nearest.map(|at| at.saturating_duration_since(Instant::now()));
-        let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
-        let mut fds = [PollFd::new(&*host.owner, PollFlags::IN), PollFd::new(self.mail, PollFlags::IN)];
-        // An interruption means that there is something to check.
-        poll(&mut fds, left.as_ref()).ignored();
-        Ok(())
+        let nearest = [until, host.due()].into_iter().flatten().min();
+        let nearest = nearest.map(|at| at.saturating_sub(self.run.clock().awake()));
+        host.link.wait([timer, nearest].into_iter().flatten().min());
     }
 
     /// The timer, if it is due.
@@ -279,7 +274,7 @@ impl<'a> Worker<'a> {
 
     /// Carries out a message from the mailbox; none when there was no message.
     fn handle_mail(&mut self) -> Result<Option<WorkerStep>, RuntimeError> {
-        let Some(Mail { command, answer }) = self.mail.take() else { return Ok(None) };
+        let Some(Mail { command, answer }) = self.hosts.take_mail() else { return Ok(None) };
         let input = match command {
             RunCommand::Reply(reply) => reply.into(),
             RunCommand::Cancel { by } => Input::Cancel { by },
@@ -306,14 +301,14 @@ impl<'a> Worker<'a> {
 
     /// The host has closed its connection; its process is reaped.
     fn reap_host(&mut self) {
-        if let Some(child) = self.host.take().and_then(|mut host| host.child.take()) {
-            host::reap(child);
+        if let Some(host) = self.host.take() {
+            host.link.reap();
         }
     }
 
     /// The process is gone: its login is given back, and the Log records what could not be kept.
     fn give_back_login(&mut self) {
-        for warning in login::give_back(&self.config.tools.data, self.run.id, ProcessLeft::Gone) {
+        for warning in self.files.give_back_login(self.run.id, ProcessLeft::Gone) {
             // On a full disk it is left out.
             self.run.note(warning).ignored();
         }
@@ -321,8 +316,8 @@ impl<'a> Worker<'a> {
 
     /// The run is over. If its process died while no owner was there, its login is still out.
     fn give_up_login(&self) {
-        if matches!(host_is_alive(&self.run.folder.audit()), Ok(false)) {
-            login::give_back(&self.config.tools.data, self.run.id, ProcessLeft::Gone);
+        if self.hosts.are_gone() {
+            self.files.give_back_login(self.run.id, ProcessLeft::Gone);
         }
     }
 
@@ -331,7 +326,7 @@ impl<'a> Worker<'a> {
         loop {
             let Some(host) = &mut self.host else { return Ok(WorkerStep::Rest(WorkerExit::Over)) };
             host.expect_exit();
-            let attempt = host.owner.attempt();
+            let attempt = host.link.attempt();
             if host.poll_events(attempt)?.is_gone {
                 self.reap_host();
                 if self.is_still_there() {
@@ -339,14 +334,14 @@ impl<'a> Worker<'a> {
                 }
                 // The Log has its last event. What was not kept was reported when the turn was settled; a login
                 // refreshed during the exit is in the folder of logins that were not kept.
-                login::give_back(&self.config.tools.data, self.run.id, ProcessLeft::Gone);
+                self.files.give_back_login(self.run.id, ProcessLeft::Gone);
                 return Ok(WorkerStep::Rest(WorkerExit::Over));
             }
             if let Some(next @ WorkerStep::Rest(WorkerExit::LetGo)) = self.handle_mail()? {
                 return Ok(next);
             }
             self.check_host_responsive();
-            self.wait(None)?;
+            self.wait(None);
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The evidence of one attempt, read through the pipeline from the first byte to the facts. A worker does this while
 //! the process runs; `verify`, `normalize` and the recorded fixtures do it with old files. The steps are the same.
 
-use skillrun_evidence::live_feed::Extent;
-use skillrun_evidence::{EvidenceError, Feed, FeedStep, LiveFeed};
+use skillrun_evidence::{EvidenceError, Feed, FeedStep};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, ProfileId, Stream, Timestamp};
 
@@ -10,7 +9,7 @@ use crate::builder::EventBuilder;
 use crate::facts::Facts;
 use crate::pipeline::AttemptPipeline;
 
-/// Reads one attempt: `F` is [`Feed`], or [`LiveFeed`] while the process runs.
+/// Reads one attempt: `F` is [`Feed`], or what a worker reads while the process runs.
 #[derive(Debug)]
 pub struct Replay<F> {
     feed: F,
@@ -48,24 +47,29 @@ impl<F> Replay<F> {
     pub fn pipeline_mut(&mut self) -> &mut AttemptPipeline {
         &mut self.pipeline
     }
-}
 
-impl Replay<LiveFeed> {
-    /// Reads the next step, if the host has vouched for it; events go to `out` in order.
-    pub fn step_within(
-        &mut self,
-        extent: Extent,
-        builder: &mut EventBuilder,
-        out: impl FnMut(Event),
-    ) -> Result<Option<FeedStep<'_>>, EvidenceError> {
-        let Some(step) = self.feed.next_step(extent)? else { return Ok(None) };
-        self.pipeline.step(&step, builder, out);
-        Ok(Some(step))
+    pub fn feed(&self) -> &F {
+        &self.feed
     }
 
-    /// The host no longer writes: continues with the remaining steps.
-    pub fn after_host(self) -> Result<Replay<Feed>, EvidenceError> {
-        Ok(Replay { feed: self.feed.finish()?, pipeline: self.pipeline })
+    pub fn feed_mut(&mut self) -> &mut F {
+        &mut self.feed
+    }
+
+    pub fn into_parts(self) -> (F, AttemptPipeline) {
+        (self.feed, self.pipeline)
+    }
+
+    /// Reads the step that `next` returns, if there is one; events go to `out` in order.
+    pub fn step_with<'a>(
+        &'a mut self,
+        next: impl FnOnce(&'a mut F) -> Result<Option<FeedStep<'a>>, EvidenceError>,
+        builder: &mut EventBuilder,
+        out: impl FnMut(Event),
+    ) -> Result<Option<FeedStep<'a>>, EvidenceError> {
+        let Some(step) = next(&mut self.feed)? else { return Ok(None) };
+        self.pipeline.step(&step, builder, out);
+        Ok(Some(step))
     }
 }
 
@@ -76,9 +80,7 @@ impl Replay<Feed> {
         builder: &mut EventBuilder,
         out: impl FnMut(Event),
     ) -> Result<Option<FeedStep<'_>>, EvidenceError> {
-        let Some(step) = self.feed.next_step()? else { return Ok(None) };
-        self.pipeline.step(&step, builder, out);
-        Ok(Some(step))
+        self.step_with(Feed::next_step, builder, out)
     }
 
     /// There is no further step; the last events go to `out`.

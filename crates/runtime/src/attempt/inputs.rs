@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use skillrun_model::InteractionId;
 use skillrun_model::rasp::{ControlData, Data};
-use skillrun_runs::events::read_all;
 use skillrun_runs::inputs;
 
 use crate::error::RuntimeError;
@@ -26,11 +25,11 @@ pub(super) fn check(run: &Run) -> Result<(), String> {
 /// As the answer recorded them.
 fn reply_hashes(run: &Run, interaction_id: InteractionId) -> Result<BTreeMap<String, String>, RuntimeError> {
     let mut hashes = BTreeMap::new();
-    read_all(run.log(), run.id, |event| {
-        if let Data::Control(ControlData::InteractionReplied(replied)) = event.data
+    run.store().read_all(run.id, &mut |event, _| {
+        if let Data::Control(ControlData::InteractionReplied(replied)) = &event.data
             && replied.interaction_id == interaction_id
         {
-            hashes = replied.file_hashes;
+            hashes.clone_from(&replied.file_hashes);
         }
         Ok(())
     })?;

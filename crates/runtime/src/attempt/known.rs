@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogRead, Page, Seq, chain};
+use skillrun_log::{Seq, chain};
 use skillrun_model::rasp::{Event, SourceStream};
 use skillrun_model::{AttemptNumber, RunId, Stream};
-use skillrun_runs::events::{changed, is_evidence, read_all};
+use skillrun_runs::events::is_evidence;
 use skillrun_translate::coverage::Coverage;
 
 use crate::error::RuntimeError;
+use crate::store::{LoggedEvidence, RunStore};
 
 #[derive(Debug)]
 pub(crate) struct LoggedEvents {
-    log: Arc<FileLog>,
+    store: Arc<dyn RunStore>,
     run: RunId,
     attempt: AttemptNumber,
     state: Progress,
@@ -24,7 +25,7 @@ enum Progress {
     /// Nothing more is in the Log.
     New,
     /// New events are compared with the rest of these.
-    Comparing { page: Option<Page>, at: usize, cursor: Cursor, until: Seq },
+    Comparing(Box<dyn LoggedEvidence>),
     /// They differ, so another version of a parser made them. Bytes that they cover are not reported again.
     Changed { covered: [u64; 3] },
 }
@@ -49,27 +50,27 @@ pub(crate) enum Covered {
 
 impl LoggedEvents {
     /// No earlier owner.
-    pub(crate) fn nothing(log: &Arc<FileLog>, run: RunId, attempt: AttemptNumber) -> Self {
-        Self { log: log.clone(), run, attempt, state: Progress::New }
+    pub(crate) fn nothing(store: &Arc<dyn RunStore>, run: RunId, attempt: AttemptNumber) -> Self {
+        Self { store: store.clone(), run, attempt, state: Progress::New }
     }
 
     /// The events up to `last`.
-    pub(crate) fn until(log: &Arc<FileLog>, run: RunId, attempt: AttemptNumber, last: u64) -> Self {
-        let state = Progress::Comparing { page: None, at: 0, cursor: Cursor::BEGINNING, until: Seq(last) };
-        Self { log: log.clone(), run, attempt, state }
+    pub(crate) fn until(store: &Arc<dyn RunStore>, run: RunId, attempt: AttemptNumber, last: u64) -> Self {
+        let state = Progress::Comparing(store.logged_evidence(run, attempt, Seq(last)));
+        Self { store: store.clone(), run, attempt, state }
     }
 
     /// Whether the Log has an event that was made from evidence.
     pub(crate) fn compare(&mut self, event: &Event) -> Result<EventMatch, RuntimeError> {
-        match &self.state {
+        let next = match &mut self.state {
             Progress::New => return Ok(EventMatch::IsNew),
             Progress::Changed { covered } => {
                 let is_covered = end(event).is_some_and(|(stream, to)| to <= covered[stream.index()]);
                 return Ok(if is_covered { EventMatch::IsKnown } else { EventMatch::IsNew });
             }
-            Progress::Comparing { .. } => {}
-        }
-        let Some((json, known)) = self.next()? else {
+            Progress::Comparing(logged) => logged.next()?,
+        };
+        let Some((json, known)) = next else {
             self.state = Progress::New;
             return Ok(EventMatch::IsNew);
         };
@@ -84,34 +85,6 @@ impl LoggedEvents {
         Ok(EventMatch::Differs { covered: if is_covered { Covered::Yes } else { Covered::No } })
     }
 
-    /// The next evidence event of the attempt.
-    fn next(&mut self) -> Result<Option<(Vec<u8>, Event)>, RuntimeError> {
-        let Progress::Comparing { page, at, cursor, until } = &mut self.state else { return Ok(None) };
-        loop {
-            if let Some(current) = page {
-                for line in current.lines().skip(*at) {
-                    *at += 1;
-                    if line.seq > *until {
-                        return Ok(None);
-                    }
-                    let event = line.event()?;
-                    if is_evidence(&event) && event.attempt_number == self.attempt {
-                        return Ok(Some((line.json().to_vec(), event)));
-                    }
-                }
-            }
-            match self.log.read(self.run, *cursor, Limits::default())? {
-                LogRead::Page(next) if next.is_empty() => return Ok(None),
-                LogRead::Page(next) => {
-                    *cursor = next.cursor();
-                    *at = 0;
-                    *page = Some(next);
-                }
-                LogRead::Reset(_) => return Err(changed(self.run).into()),
-            }
-        }
-    }
-
     /// How far the events of the Log reach, from `first` on and before it.
     fn covered(&mut self, first: &Event) -> Result<[u64; 3], RuntimeError> {
         let mut coverage = Coverage::default();
@@ -124,9 +97,9 @@ impl LoggedEvents {
         };
         add(first);
         let attempt = self.attempt;
-        read_all(&self.log, self.run, |event| {
-            if is_evidence(&event) && event.attempt_number == attempt {
-                add(&event);
+        self.store.read_all(self.run, &mut |event, _| {
+            if is_evidence(event) && event.attempt_number == attempt {
+                add(event);
             }
             Ok(())
         })?;

@@ -3,14 +3,15 @@
 use skillrun_engine::acp::{AgentInput, Driver};
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::live_feed::Extent;
-use skillrun_evidence::{Folder, LiveFeed, Meta, Stream};
+use skillrun_evidence::{Meta, Stream};
 use skillrun_lifecycle::closing;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, Code, Timestamp};
 use skillrun_parse::record::{CallQuestion, EndKind};
-use skillrun_translate::{Facts, Replay, ReplayEnd};
+use skillrun_translate::{Facts, Replay};
 
+use super::evidence::{AttemptEvidence, EvidenceTotals};
 use super::known::{Covered, EventMatch, LoggedEvents};
 use super::opening;
 use crate::error::RuntimeError;
@@ -22,7 +23,7 @@ const BATCH: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) attempt: AttemptNumber,
-    replay: Replay<LiveFeed>,
+    replay: Replay<Box<dyn AttemptEvidence>>,
     /// The start time of the attempt is known; nothing is read before.
     is_started: bool,
     known: LoggedEvents,
@@ -37,33 +38,40 @@ pub(crate) struct Reading {
 pub(crate) struct AttemptRead {
     pub(crate) facts: Facts,
     pub(crate) meta: Meta,
-    pub(crate) problems: Vec<String>,
-    /// Why bytes were withheld: the mask is not complete.
-    pub(crate) withheld: Option<String>,
+    pub(crate) totals: EvidenceTotals,
     /// The disk was full, so that events are missing in the Log.
     pub(crate) is_full: bool,
     pub(crate) elapsed_ms: Option<u64>,
-    /// Of all streams.
-    pub(crate) bytes: u64,
 }
 
 impl Reading {
     /// Begins with the first byte. Events that are already in the Log are not appended again.
-    pub(crate) fn open(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
-        let known = LoggedEvents::until(run.log(), run.id, attempt, run.state.last_seq);
-        Self::with(run, attempt, known)
+    pub(crate) fn open(
+        run: &Run,
+        attempt: AttemptNumber,
+        evidence: Box<dyn AttemptEvidence>,
+    ) -> Result<Self, RuntimeError> {
+        let known = LoggedEvents::until(run.store(), run.id, attempt, run.state.last_seq);
+        Self::with(run, attempt, evidence, known)
     }
 
     /// For an attempt that has just begun.
-    pub(crate) fn begin(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
-        Self::with(run, attempt, LoggedEvents::nothing(run.log(), run.id, attempt))
+    pub(crate) fn begin(
+        run: &Run,
+        attempt: AttemptNumber,
+        evidence: Box<dyn AttemptEvidence>,
+    ) -> Result<Self, RuntimeError> {
+        Self::with(run, attempt, evidence, LoggedEvents::nothing(run.store(), run.id, attempt))
     }
 
-    fn with(run: &Run, attempt: AttemptNumber, known: LoggedEvents) -> Result<Self, RuntimeError> {
-        let patterns = run.record.patterns(&run.folder.record())?;
-        let feed = LiveFeed::open(&run.folder.audit(), attempt)?.hiding(&patterns);
+    fn with(
+        run: &Run,
+        attempt: AttemptNumber,
+        evidence: Box<dyn AttemptEvidence>,
+        known: LoggedEvents,
+    ) -> Result<Self, RuntimeError> {
         let driver = opening::driver(run, attempt)?;
-        let replay = Replay::new(feed, attempt, run.record.engine.profile, Timestamp::EPOCH);
+        let replay = Replay::new(evidence, attempt, run.record.engine.profile, Timestamp::EPOCH);
         Ok(Self { attempt, replay, is_started: false, known, driver, is_full: false })
     }
 
@@ -85,13 +93,14 @@ impl Reading {
     /// Reads what is available now.
     pub(crate) fn advance(&mut self, run: &mut Run, extent: Extent) -> Result<(), RuntimeError> {
         if !self.is_started {
-            let meta = Meta::read(&run.folder.audit().join(skillrun_evidence::names::meta(self.attempt)));
-            let Some(started_at) = meta.started_at else { return Ok(()) };
+            let Some(started_at) = self.replay.feed().started_at() else { return Ok(()) };
             self.replay.pipeline_mut().set_started_at(started_at);
             self.is_started = true;
         }
         let mut batch = Vec::new();
-        while let Some(step) = self.replay.step_within(extent, &mut run.builder, |event| batch.push(event))? {
+        while let Some(step) =
+            self.replay.step_with(|feed| feed.next_step(extent), &mut run.builder, |event| batch.push(event))?
+        {
             if let (Some(driver), StepKind::Bytes { stream: Stream::Stdout, bytes }) = (&mut self.driver, &step.kind) {
                 driver.push(bytes);
             }
@@ -104,25 +113,22 @@ impl Reading {
 
     /// The attempt is over: reads the rest.
     pub(crate) fn finish(self, run: &mut Run) -> Result<AttemptRead, RuntimeError> {
-        let Self { attempt, mut replay, is_started, mut known, driver: _, mut is_full } = self;
-        let meta = match Folder::open(&run.folder.audit()).and_then(|folder| folder.attempt(attempt)) {
-            Ok(found) => found.meta,
-            Err(_) => Meta::default(),
-        };
+        let Self { attempt: _, mut replay, is_started, mut known, driver: _, mut is_full } = self;
+        let meta = replay.feed_mut().end()?;
         if !is_started {
             replay.pipeline_mut().set_started_at(meta.started_at.unwrap_or(Timestamp::EPOCH));
         }
-        let mut replay = replay.after_host()?;
         let mut batch = Vec::new();
-        while replay.step(&mut run.builder, |event| batch.push(event))?.is_some() {
+        while replay.step_with(|feed| feed.next_left(), &mut run.builder, |event| batch.push(event))?.is_some() {
             if batch.len() >= BATCH {
                 append(run, &mut known, &mut is_full, std::mem::take(&mut batch))?;
             }
         }
-        let end = replay.finish(&mut run.builder, |event| batch.push(event));
+        let (evidence, pipeline) = replay.into_parts();
+        let elapsed_ms = pipeline.elapsed_ms();
+        let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
         append(run, &mut known, &mut is_full, batch)?;
-        let ReplayEnd { facts, elapsed_ms, problems, withheld, bytes, profile: _, at: _ } = end;
-        Ok(AttemptRead { facts, meta, problems, withheld, is_full, elapsed_ms, bytes: bytes.iter().sum() })
+        Ok(AttemptRead { facts, meta, totals: evidence.totals(), is_full, elapsed_ms })
     }
 }
 

@@ -1,3 +1,4 @@
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -5,8 +6,6 @@ use skillrun_engine::Engines;
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_skill::{Layers, Skill};
-
-use skillrun_runs::events::read_all;
 
 use super::*;
 use crate::accept::{NewRun, Options};
@@ -62,11 +61,11 @@ fn started(run: &Run) -> AttemptStarted {
 
 fn attempts(run: &Run) -> Vec<u32> {
     let mut attempts = Vec::new();
-    read_all(&run.log, run.id, |event| {
+    let mut take = |event: &Event, _| {
         attempts.push(event.attempt_number.0);
         Ok(())
-    })
-    .expect("readable");
+    };
+    run.store.read_all(run.id, &mut take).expect("readable");
     attempts
 }
 

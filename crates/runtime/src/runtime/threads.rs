@@ -22,6 +22,7 @@ use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Slot, SlotKind};
 use crate::run::Run;
 use crate::views;
+use crate::worker::machine::Machine;
 use crate::worker::{Worker, WorkerExit};
 
 /// The pauses before a run that is stuck is retried.
@@ -124,7 +125,7 @@ impl Inner {
         let inner = self.clone();
         let name = format!("run {id}");
         let kept = slot.clone();
-        let spawned = thread::Builder::new().name(name).spawn(move || inner.worker(id, slot, run, &mailbox));
+        let spawned = thread::Builder::new().name(name).spawn(move || inner.worker(id, slot, run, mailbox));
         if let Err(error) = spawned {
             let mut table = self.table();
             table.end(id);
@@ -142,11 +143,12 @@ impl Inner {
         wait::retry(OWN_THREAD_TIMEOUT, Duration::from_millis(1), || self.open(id), is_held_here)
     }
 
-    fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {
+    fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: Arc<Mailbox>) {
         // A fault in a parser must not take down the slot and the callers that wait for this run.
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let opened = run.map_or_else(|| self.open_with_retry(id), Ok);
-            opened.and_then(|run| Worker::new(&self.config, mailbox, run).work())
+            let (config, mail) = (&self.config, mailbox.clone());
+            opened.and_then(|run| Worker::new(&Machine { config, mail, folder: run.folder.clone() }, run).work())
         }));
         let outcome = worked.unwrap_or_else(|_| {
             let error = std::io::Error::other("an internal error in skillrun stopped the work on this run");

@@ -6,7 +6,6 @@ use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::run::{HostState, Input, SessionLeft};
 
 use super::{Worker, WorkerStep, next};
-use crate::attempt::opening;
 use crate::error::RuntimeError;
 
 impl Worker<'_> {
@@ -38,14 +37,14 @@ impl Worker<'_> {
                     return Ok(next);
                 }
             }
-            self.wait(None)?;
+            self.wait(None);
         }
     }
 
     /// The process that should have waited for the answer is gone.
     pub(super) fn process_gone(&mut self) -> Result<WorkerStep, RuntimeError> {
         self.give_back_login();
-        let session = opening::session_left(&self.run);
+        let session = self.files.session_left(&self.run);
         match self.run.apply(Input::ProcessGone { session }) {
             Ok(effects) => self.carry_out(effects),
             Err(RuntimeError::Refused { .. }) => Ok(self.next()),

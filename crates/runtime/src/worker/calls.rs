@@ -73,7 +73,7 @@ impl Worker<'_> {
                 // Its clocks are stopped until an answer comes.
                 host.send(&HostRequest::Wait { deadline });
             }
-            self.write_waiting_views();
+            self.files.write_waiting_views(self.run.id);
         }
         Ok(())
     }
@@ -81,9 +81,7 @@ impl Worker<'_> {
     /// The decision where no user can be asked: what the engine's file says about its permission. Information that only
     /// a user has is not made up.
     fn decided(&self, call: &CallQuestion) -> CallRule {
-        let permission = self.run.record.request.permission;
-        let rule = self.config.engines.get(&self.run.record.engine.name).ok();
-        match (&call.asks, rule.map(|engine| engine.permissions.rule(permission).calls)) {
+        match (&call.asks, self.files.call_rule(&self.run)) {
             (Asks::Permission, Some(calls)) => calls,
             (Asks::Permission, None) | (Asks::Elicitation { .. }, _) => CallRule::Deny,
         }

@@ -1,17 +1,17 @@
 //! The conversation with a running host.
 
 use std::collections::VecDeque;
-use std::process::Child;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
-use skillrun_collect::{CollectError, HostConnection, HostResponse};
+use skillrun_collect::{CollectError, HostResponse};
 use skillrun_evidence::live_feed::Extent;
 use skillrun_model::AttemptNumber;
 
+use super::outside::HostLink;
+use crate::clock::Clock;
 use crate::error::RuntimeError;
 use skillrun_model::IgnoredError;
 
@@ -30,33 +30,24 @@ const FINAL_SYNC_TIMEOUT: Duration = Duration::from_secs(60);
 /// How much longer than its time limit a turn may take; its host ends it, and then has to write everything to disk.
 pub(super) const SLACK: Duration = Duration::from_secs(10);
 
-/// A running host and the connection to it.
+/// A running host and the connection to it. Moments are of the clock without suspended time.
 pub(super) struct Host {
-    pub(super) owner: Box<HostConnection>,
-    pub(super) child: Option<Child>,
+    pub(super) link: Box<dyn HostLink>,
+    clock: Arc<dyn Clock>,
     /// How far its streams can be read.
     pub(super) extent: Extent,
     /// Inputs that were not accepted yet, in order; one at a time is under way. There are never more than the messages
     /// of a driver in one attempt, which are bounded, and one answer.
     unsent: VecDeque<(String, String)>,
     /// When the first of them is sent again.
-    again_at: Instant,
+    again_at: Duration,
     ending: Ending,
     /// When the turn should be over, whichever side ends it; none while the user is asked.
-    turn_until: Option<Instant>,
+    turn_until: Option<Duration>,
     /// When it is checked whether it responds; none while it has nothing to do that has a time limit.
-    check_at: Option<Instant>,
+    check_at: Option<Duration>,
     /// Since when its process should be gone.
-    overdue_since: Option<Instant>,
-}
-
-impl Drop for Host {
-    /// A process that leaves a running host is still its parent.
-    fn drop(&mut self) {
-        if let Some(child) = self.child.take() {
-            reap_later(child);
-        }
-    }
+    overdue_since: Option<Duration>,
 }
 
 /// Whether the process is being ended.
@@ -64,7 +55,7 @@ impl Drop for Host {
 enum Ending {
     No,
     /// The agent was asked to cancel its turn; its process is ended at this moment.
-    Asked(Instant),
+    Asked(Duration),
     Requested,
 }
 
@@ -81,11 +72,11 @@ pub(super) struct HostReport {
 }
 
 impl Host {
-    pub(super) fn new(owner: Box<HostConnection>, child: Option<Child>) -> Self {
-        let (unsent, again_at) = (VecDeque::new(), Instant::now());
+    pub(super) fn new(link: Box<dyn HostLink>, clock: Arc<dyn Clock>) -> Self {
+        let (unsent, again_at) = (VecDeque::new(), clock.awake());
         Self {
-            owner,
-            child,
+            link,
+            clock,
             extent: Extent::default(),
             unsent,
             again_at,
@@ -98,7 +89,7 @@ impl Host {
 
     /// Sends a request. A host that has closed its connection has the reason in its record.
     pub(super) fn send(&mut self, request: &HostRequest) {
-        self.owner.send(request).ignored();
+        self.link.send(request).ignored();
     }
 
     /// Writes a line to the process, after earlier ones. An id is written once, whichever owner sends it.
@@ -112,7 +103,7 @@ impl Host {
     fn send_first(&mut self) {
         if let Some((id, line)) = self.unsent.front().cloned() {
             self.send(&HostRequest::Input { id, text: Some(line), hex: None });
-            self.again_at = Instant::now() + TRY_AGAIN;
+            self.again_at = self.clock.awake() + TRY_AGAIN;
         }
     }
 
@@ -122,7 +113,7 @@ impl Host {
     }
 
     /// The next moment at which there is something to do.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Duration> {
         let again = (!self.unsent.is_empty()).then_some(self.again_at);
         let ending = match self.ending {
             Ending::Asked(until) => Some(until),
@@ -139,42 +130,43 @@ impl Host {
     /// The time limit of the turn, counted from the last time that the user was asked. The host enforces it, if it can.
     pub(super) fn turn_takes(&mut self, time: Duration) {
         if self.turn_until.is_none() {
-            self.turn_until = Instant::now().checked_add(time.saturating_add(SLACK));
+            self.turn_until = self.clock.awake().checked_add(time.saturating_add(SLACK));
         }
     }
 
     /// Its process should be gone soon.
     pub(super) fn expect_exit(&mut self) {
-        self.check_at.get_or_insert_with(|| Instant::now() + RESPONSE_CHECK_INTERVAL);
+        self.check_at.get_or_insert_with(|| self.clock.awake() + RESPONSE_CHECK_INTERVAL);
     }
 
     /// It is time to check whether it responds.
     pub(super) fn is_check_due(&self) -> bool {
-        [self.turn_until, self.check_at].into_iter().flatten().any(|at| at <= Instant::now())
+        [self.turn_until, self.check_at].into_iter().flatten().any(|at| at <= self.clock.awake())
     }
 
     /// Whether it is to be terminated itself, after its response; if not, it is checked again later.
     pub(super) fn should_terminate(&mut self, response: HostResponse) -> bool {
-        let since = *self.overdue_since.get_or_insert_with(Instant::now);
-        self.turn_until = self.turn_until.map(|_| Instant::now() + RESPONSE_CHECK_INTERVAL);
-        self.check_at = self.check_at.map(|_| Instant::now() + RESPONSE_CHECK_INTERVAL);
+        let now = self.clock.awake();
+        let since = *self.overdue_since.get_or_insert(now);
+        self.turn_until = self.turn_until.map(|_| now + RESPONSE_CHECK_INTERVAL);
+        self.check_at = self.check_at.map(|_| now + RESPONSE_CHECK_INTERVAL);
         match response {
             HostResponse::Yes => {
                 self.overdue_since = None;
                 false
             }
             HostResponse::No => true,
-            HostResponse::NoSocket => since.elapsed() >= FINAL_SYNC_TIMEOUT,
+            HostResponse::NoSocket => now.saturating_sub(since) >= FINAL_SYNC_TIMEOUT,
         }
     }
 
     /// Does what is due.
     fn run_due(&mut self) {
-        if !self.unsent.is_empty() && Instant::now() >= self.again_at {
+        if !self.unsent.is_empty() && self.clock.awake() >= self.again_at {
             self.send_first();
         }
         if let Ending::Asked(until) = self.ending
-            && Instant::now() >= until
+            && self.clock.awake() >= until
         {
             self.end_now();
         }
@@ -183,7 +175,7 @@ impl Host {
     /// The agent was informed that its turn is canceled; it has a moment. Called again, it has none.
     pub(super) fn end_soon(&mut self) {
         match self.ending {
-            Ending::No => self.ending = Ending::Asked(Instant::now() + CANCEL_MOMENT),
+            Ending::No => self.ending = Ending::Asked(self.clock.awake() + CANCEL_MOMENT),
             Ending::Asked(_) | Ending::Requested => self.end_now(),
         }
     }
@@ -209,7 +201,7 @@ impl Host {
         let mut news = HostReport::default();
         self.run_due();
         loop {
-            match self.owner.receive(Duration::ZERO) {
+            match self.link.receive() {
                 Ok(HostMessage::Notice(Notice::Progress(progress))) if progress.attempt == attempt => {
                     self.extent = extent(&progress);
                 }
@@ -249,24 +241,6 @@ impl Host {
         self.unsent.pop_front();
         self.send_first();
         answer == InputAnswer::Written
-    }
-}
-
-/// Reaps a host that has closed its connection. It exits in a moment; one that does not is not waited for here, because
-/// it may have closed only this connection.
-pub(super) fn reap(child: Child) {
-    let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
-    if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-        poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ignored();
-    }
-    reap_later(child);
-}
-
-/// The same for a host that may run for long.
-fn reap_later(mut child: Child) {
-    if !matches!(child.try_wait(), Ok(Some(_))) {
-        // Without a thread for it, it stays a zombie until this process ends.
-        drop(std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait()));
     }
 }
 

@@ -11,14 +11,13 @@ use skillrun_model::interaction::Scope;
 use super::Worker;
 use super::calls::{Calls, asked_in, context};
 use crate::attempt::launch::reply_words;
-use crate::attempt::opening;
 use crate::attempt::reading::Reading;
 
 impl Worker<'_> {
     /// Sends an answer to the running process. The host refuses one that it has written before.
     pub(super) fn send_answer(&mut self, reply: &GivenReply) {
         let attempt = self.run.state.attempt;
-        if reply.scope == Scope::Turn && opening::is_there(&self.run.folder, attempt) {
+        if reply.scope == Scope::Turn && self.files.has_opening(&self.run, attempt) {
             // The process was started with it.
             return;
         }

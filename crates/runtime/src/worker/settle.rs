@@ -1,16 +1,13 @@
 //! Settles an attempt: reads the rest of its evidence, applies the gate, and writes the result as one batch.
 
-use skillrun_base::whole_file;
-use skillrun_engine::descriptor::Executable;
-use skillrun_evidence::names;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
 use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
-use skillrun_model::{Code, IgnoredError, RunStatus};
+use skillrun_model::{AttemptNumber, Code, RunStatus};
 use skillrun_runs::judge::{ending, judge};
-use skillrun_runs::{artifacts, blobs, login, settled_meta};
 
+use super::outside::TurnFiles;
 use super::{Worker, WorkerStep};
 use crate::attempt::reading::{AttemptRead, Reading};
 use crate::error::RuntimeError;
@@ -22,9 +19,14 @@ impl Worker<'_> {
         if self.host.is_none() && self.is_free_for_another(attempt) {
             return Ok(WorkerStep::Start(attempt));
         }
-        let reading = Reading::open(&self.run, attempt)?;
+        let reading = self.reading(attempt)?;
         let process = if self.host.is_some() { ProcessLeft::Living } else { ProcessLeft::Gone };
         self.settle(reading, process)
+    }
+
+    /// Reads an attempt from its first byte.
+    pub(super) fn reading(&self, attempt: AttemptNumber) -> Result<Reading, RuntimeError> {
+        Reading::open(&self.run, attempt, self.files.evidence(&self.run, attempt)?)
     }
 
     pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<WorkerStep, RuntimeError> {
@@ -32,32 +34,17 @@ impl Worker<'_> {
         let read = reading.finish(&mut self.run)?;
         let run = &mut self.run;
         let settled = judge(&run.record, &self.rules, &run.state, attempt, &read.facts, &read.meta);
-        if let Some(output) = &settled.verdict.output {
-            // The event has its size; only then it is looked for here.
-            if blobs::is_large(output) {
-                // It can be made again from the evidence.
-                blobs::write_output(&run.folder, attempt, output).ignored();
-            }
-        }
         if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
             // Before the end is in the Log: no process looks for the process of a run that is over.
             self.end_process();
         }
         let mut beside = noticed(&read);
-        beside.extend(self.untested_version());
+        beside.extend(self.files.untested_version(&self.run));
         beside.extend(self.undelivered_answer(attempt));
-        beside.extend(login::give_back(&self.config.tools.data, self.run.id, process));
+        beside.extend(self.files.give_back_login(self.run.id, process));
         let run = &mut self.run;
-        let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
-        let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
-        let found = artifacts::artifacts(&run.folder.workspace(), &diff, settled.verdict.output.as_ref(), rules);
-        beside.extend(artifacts::control_events(&found));
-        if settled.verdict.run_status.is_terminal() {
-            // Until then a later turn may make it.
-            beside.extend(artifacts::missing_warnings(&found));
-        }
-        // Written once, before the host reports that the attempt is over.
-        let host_hash = whole_file::hash(&run.folder.audit().join(names::host(attempt))).ok().map(|(hash, _)| hash);
+        let TurnFiles { artifacts, host_hash } = self.files.turn_files(run, &self.rules, attempt, &settled);
+        beside.extend(artifacts);
         let effects = run.apply(Input::Settled(SettledAttempt {
             facts: &read.facts,
             settled: &settled,
@@ -65,31 +52,13 @@ impl Worker<'_> {
             artifacts: beside,
             process,
         }))?;
-        let counters = &self.config.tools.counters;
-        counters.settled(&run.record.engine.name, settled.verdict.turn, &read.facts.parse, read.bytes);
-        // A view; its content is in the Log.
-        settled_meta::write(&run.folder, attempt, &read.facts, &settled.verdict, run.state.session_id.as_deref())
-            .ignored();
+        self.files.note_settled(run, attempt, &read, &settled.verdict);
         let next = self.carry_out(effects)?;
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         if waits && process == ProcessLeft::Gone && self.run.record.engine.continuation == Continuation::Sticky {
             return self.process_gone();
         }
         Ok(next)
-    }
-}
-
-impl Worker<'_> {
-    /// A warning if the engine's version is not one that its format was tested with. Engines that are part of this
-    /// program have its version.
-    fn untested_version(&self) -> Option<ControlEvent> {
-        let engine = &self.run.record.engine;
-        let version = engine.version.as_deref()?;
-        let descriptor = self.config.engines.get(&engine.name).ok()?;
-        let is_ours = matches!(descriptor.executable, Executable::Own);
-        let is_untested = !is_ours && descriptor.version_is_untested(version);
-        let message = format!("{} {version} is outside the versions {} was tested on", engine.name, engine.profile);
-        is_untested.then(|| closing::warning(Code::EngineVersionUntested, message))
     }
 }
 
@@ -104,7 +73,7 @@ fn noticed(read: &AttemptRead) -> Vec<ControlEvent> {
         let correlation = Correlation { session_id, ..Correlation::default() };
         ControlEvent { correlation, ..closing::warning(Code::EventsNotLogged, message.to_owned()) }
     });
-    let index = read.problems.iter().map(|problem| closing::warning(Code::ChunkIndexTorn, problem.clone()));
-    let withheld = read.withheld.iter().map(|problem| closing::warning(Code::MaskIncomplete, problem.clone()));
+    let index = read.totals.problems.iter().map(|problem| closing::warning(Code::ChunkIndexTorn, problem.clone()));
+    let withheld = read.totals.withheld.iter().map(|problem| closing::warning(Code::MaskIncomplete, problem.clone()));
     host.chain(meta).chain(index).chain(withheld).chain(unlogged).collect()
 }

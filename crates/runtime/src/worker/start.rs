@@ -1,23 +1,21 @@
 //! Starts an attempt. The host has claimed the attempt before anything is in the Log, `attempt.started` is on disk
 //! before the host is asked to start the process, and a host that is never asked withdraws.
 
-use std::path::Path;
 use std::time::Duration;
 
+use skillrun_collect::CollectError;
 use skillrun_collect::protocol::HostRequest;
-use skillrun_collect::{Attached, CollectError, attach_within, end_host, put_aside, start, take_back, withdraw};
 use skillrun_lifecycle::run::{Input, ProcessLeft};
-use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_model::verdict::RunError;
+use skillrun_model::{AttemptNumber, IgnoredError};
 
-use super::host::{Host, reap};
-use super::{HOST_ATTACH_TIMEOUT, Worker, WorkerStep};
+use super::host::Host;
+use super::outside::{AttachedHost, HostLink, NoHost};
+use super::{Worker, WorkerStep};
 use crate::attempt::launch;
-use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
-use skillrun_model::IgnoredError;
 
 /// Hosts that are started for one attempt, where others are in the way or die before their greeting.
 const TRIES: u32 = 5;
@@ -33,8 +31,8 @@ impl Worker<'_> {
             Ok(host) => host,
             Err(_) if is_restarted => {
                 // No process can have it any more, so the files that its host left show how it ended.
-                take_back(&self.run.folder.audit(), attempt).ignored();
-                let reading = Reading::open(&self.run, attempt)?;
+                self.hosts.take_back(attempt).ignored();
+                let reading = self.reading(attempt)?;
                 return self.settle(reading, ProcessLeft::Gone);
             }
             Err(error) => {
@@ -43,7 +41,7 @@ impl Worker<'_> {
                 return self.carry_out(effects);
             }
         };
-        let pid = host.owner.host_pid();
+        let pid = host.link.host_pid();
         tracing::debug!(pid, attempt = attempt.0, "the host process has the attempt");
         self.host = Some(host);
         if !is_restarted {
@@ -69,36 +67,36 @@ impl Worker<'_> {
 
     /// A host that has claimed the attempt and waits for the request to start.
     fn host(&mut self, attempt: AttemptNumber, is_restarted: bool) -> Result<Result<Host, RunError>, RuntimeError> {
-        let audit = start::prepare_folder(self.run.folder.root())?;
-        self.run.keep_reserve();
+        self.hosts.prepare()?;
+        self.run.store().keep_reserve(self.run.id);
         let mut tries = 0;
         loop {
-            match attach_within(&audit, attempt, HOST_ATTACH_TIMEOUT) {
-                Ok(Attached::NotBegun) => {}
+            match self.hosts.attach(attempt) {
+                Ok(AttachedHost::NotBegun) => {}
                 // An earlier owner started it, and died before it could log that.
-                Ok(Attached::Live(owner)) => return Ok(Ok(Host::new(owner, None))),
-                Ok(Attached::Ended(_) | Attached::Lost { .. }) => {
-                    if let Err(error) = self.free(&audit, attempt) {
+                Ok(AttachedHost::Live(link)) => return Ok(Ok(self.host_at(link))),
+                Ok(AttachedHost::Ended { .. } | AttachedHost::Lost) => {
+                    if let Err(error) = self.free(attempt) {
                         return Ok(Err(no_host(&error)));
                     }
                 }
                 // The Log has nothing of it, so that it was never asked to start, and nothing is lost with it.
                 Err(CollectError::Silent(_)) if !is_restarted && tries < TRIES => {
                     tries += 1;
-                    end_host(&audit, attempt)?;
+                    self.hosts.terminate(attempt)?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             }
             tries += 1;
-            match self.start_host(&audit, attempt)? {
-                Ok(host) => return Ok(Ok(host)),
+            match self.start_host(attempt)? {
+                Ok(link) => return Ok(Ok(self.host_at(link))),
                 // A host of an earlier owner had no claim yet when it was checked, and has it now; or this host was
                 // killed.
-                Err(NoHost::InTheWay(_)) if tries < TRIES => std::thread::sleep(PAUSE),
+                Err(NoHost::InTheWay(_)) if tries < TRIES => self.run.clock().sleep(PAUSE),
                 Err(NoHost::InTheWay(error) | NoHost::Never(error)) => {
                     // If this host had claimed it, nothing came of that.
-                    withdraw(&audit, attempt).ignored();
+                    self.hosts.withdraw(attempt).ignored();
                     return Ok(Err(error));
                 }
             }
@@ -106,50 +104,22 @@ impl Worker<'_> {
     }
 
     /// The Log has nothing of an attempt that a host had, so it never began, and can be claimed again.
-    fn free(&self, audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
+    fn free(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
         // A process that ended while it waited had opened it, and another one continues.
         let was_waiting = self.run.state.process_ended;
-        if was_waiting { put_aside(audit, attempt) } else { withdraw(audit, attempt) }
+        if was_waiting { self.hosts.put_aside(attempt) } else { self.hosts.withdraw(attempt) }
     }
 
-    fn start_host(&mut self, audit: &Path, attempt: AttemptNumber) -> Result<Result<Host, NoHost>, RuntimeError> {
+    fn start_host(&mut self, attempt: AttemptNumber) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
         // An owner that found the run by itself may have different variables; the run is left as it is, for an owner
         // that has them.
         self.run.check_variables()?;
         // A login that an earlier attempt has refreshed is given back to the user before it is copied again.
         self.give_back_login();
-        let plan = match launch::plan(self.config, &self.run, &self.rules, attempt) {
-            Ok(plan) => plan,
-            Err(error) => return Ok(Err(NoHost::Never(error))),
-        };
-        let child = match start::start((self.config.host_command)(), &plan) {
-            Ok(child) => child,
-            Err(error @ (CollectError::Taken(_) | CollectError::HostGone)) => {
-                return Ok(Err(NoHost::InTheWay(no_host(&error))));
-            }
-            Err(error) => return Ok(Err(NoHost::Never(no_host(&error)))),
-        };
-        match attach_within(audit, attempt, HOST_ATTACH_TIMEOUT) {
-            Ok(Attached::Live(owner)) => Ok(Ok(Host::new(owner, Some(child)))),
-            Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => {
-                reap(child);
-                Ok(Err(NoHost::InTheWay(no_host(&CollectError::HostGone))))
-            }
-            Err(error) => {
-                reap(child);
-                Err(error.into())
-            }
-        }
+        self.hosts.start(&self.run, &self.rules, attempt)
     }
 }
 
-/// Why there is no host.
-enum NoHost {
-    /// Another host has the attempt or had it, or this one was killed; it can be retried.
-    InTheWay(RunError),
-    Never(RunError),
-}
-
-fn no_host(error: &CollectError) -> RunError {
+pub(super) fn no_host(error: &CollectError) -> RunError {
     launch::error(ErrorCategory::Host, Code::HostError, error.to_string())
 }

@@ -2,7 +2,7 @@
 //! messages to the run meanwhile.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::closing::ControlEvent;
@@ -37,9 +37,9 @@ impl Worker<'_> {
         let _attempt_span = tracing::info_span!("attempt", number = attempt.0).entered();
         let mut reading = if self.begun == Some(attempt) {
             self.begun = None;
-            Reading::begin(&self.run, attempt)?
+            Reading::begin(&self.run, attempt, self.files.evidence(&self.run, attempt)?)?
         } else {
-            Reading::open(&self.run, attempt)?
+            self.reading(attempt)?
         };
         // Sent again, because an earlier owner may not have sent it.
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
@@ -53,9 +53,9 @@ impl Worker<'_> {
             }
         }
         let mut calls = Calls { known: self.run.state.calls, seen: 0, waiting: VecDeque::new(), dropped: 0 };
-        let begin = Instant::now();
-        let (mut signal, mut last_seq, mut silent_since) =
-            (TurnEndSignal::Nothing, self.run.state.last_seq, Instant::now());
+        let clock = self.run.clock().clone();
+        let begin = clock.awake();
+        let (mut signal, mut last_seq, mut silent_since) = (TurnEndSignal::Nothing, self.run.state.last_seq, begin);
         loop {
             let Some(host) = &mut self.host else { return Ok(WorkerStep::Settle) };
             let news = host.poll_events(attempt)?;
@@ -109,20 +109,21 @@ impl Worker<'_> {
                 }
             }
             if self.run.state.last_seq != last_seq {
-                (last_seq, silent_since) = (self.run.state.last_seq, Instant::now());
-            } else if silent_since.elapsed() >= HEARTBEAT {
-                let elapsed_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+                (last_seq, silent_since) = (self.run.state.last_seq, clock.awake());
+            } else if clock.awake().saturating_sub(silent_since) >= HEARTBEAT {
+                let elapsed = clock.awake().saturating_sub(begin);
+                let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
                 let bytes = extent.stdout + extent.stderr;
                 let beat = ControlData::RunHeartbeat(RunHeartbeat { elapsed_ms, bytes });
                 // It carries no information of its own; on a full disk it is left out.
                 self.run
                     .note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })
                     .ignored();
-                silent_since = Instant::now();
+                silent_since = clock.awake();
                 last_seq = self.run.state.last_seq;
             }
             self.check_host_responsive();
-            self.wait(Some(silent_since + HEARTBEAT))?;
+            self.wait(Some(silent_since + HEARTBEAT));
         }
     }
 

@@ -6,10 +6,6 @@
 
 use std::time::Duration;
 
-use skillrun_base::wait::wait_until;
-use skillrun_collect::{InputGiven, input_given, put_aside};
-use skillrun_evidence::host_record::HostRecord;
-use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::interaction::Scope;
@@ -17,7 +13,6 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, Code};
 
 use super::Worker;
-use crate::attempt::opening;
 
 /// How long a host that has written its record may take to exit.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -28,11 +23,19 @@ impl Worker<'_> {
     pub(super) fn is_free_for_another(&self, attempt: AttemptNumber) -> bool {
         let state = &self.run.state;
         let is_wanted = state.canceling.is_none() && state.failing.is_none();
-        if !is_wanted || !self.received_nothing(attempt) || opening::session_left(&self.run) != SessionLeft::Loadable {
+        let is_free = is_wanted && self.received_nothing(attempt);
+        if !is_free || self.files.session_left(&self.run) != SessionLeft::Loadable {
             return false;
         }
-        let audit = self.run.folder.audit();
-        wait_until(LEAVING, Duration::from_millis(10), || put_aside(&audit, attempt).is_ok())
+        let clock = self.run.clock();
+        let until = clock.awake() + LEAVING;
+        loop {
+            match self.hosts.put_aside(attempt) {
+                Ok(()) => return true,
+                Err(_) if clock.awake() >= until => return false,
+                Err(_) => clock.sleep(Duration::from_millis(10)),
+            }
+        }
     }
 
     /// A warning that an answer was not delivered, if that is so.
@@ -48,21 +51,7 @@ impl Worker<'_> {
         let run = &self.run;
         let waits_for_it = run.record.engine.continuation == Continuation::Sticky
             && run.state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Turn)
-            && !opening::is_there(&run.folder, attempt);
-        let logs = Stream::ALL.map(|stream| names::log(stream, attempt));
-        let is_empty = |name: &String| {
-            std::fs::metadata(run.folder.audit().join(name))
-                .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |file| file.len() == 0)
-        };
-        waits_for_it && self.host_knows(attempt) && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
-    }
-
-    /// A host records an input after it has passed it on, and makes a mark before. A host that was killed, or could not
-    /// write, may have passed the answer on without a trace in the record; where there is no mark either, it has not.
-    fn host_knows(&self, attempt: AttemptNumber) -> bool {
-        let audit = self.run.folder.audit();
-        let record = HostRecord::read(&audit, attempt).ok().flatten();
-        let has_record = record.is_some_and(|record| record.error.is_none());
-        has_record || input_given(&audit, attempt) == InputGiven::Nothing
+            && !self.files.has_opening(run, attempt);
+        waits_for_it && self.hosts.received_nothing(attempt)
     }
 }

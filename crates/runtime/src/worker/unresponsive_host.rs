@@ -4,13 +4,12 @@
 
 use std::time::Duration;
 
-use skillrun_collect::start::last_number;
-use skillrun_collect::{Attached, attach_within, end_host, host_responds};
+use skillrun_model::IgnoredError;
 use skillrun_runs::record::seconds;
 
-use super::host::{Host, SLACK};
-use super::{HOST_ATTACH_TIMEOUT, Worker};
-use skillrun_model::IgnoredError;
+use super::Worker;
+use super::host::SLACK;
+use super::outside::AttachedHost;
 
 impl Worker<'_> {
     /// Whether its process should be gone by now. Then an unresponsive host is not waited for.
@@ -31,29 +30,27 @@ impl Worker<'_> {
     /// An unresponsive host whose process should be gone by now is terminated with it.
     pub(super) fn check_host_responsive(&mut self) {
         let Some(host) = self.host.as_mut().filter(|host| host.is_check_due()) else { return };
-        let audit = self.run.folder.audit();
-        if host.should_terminate(host_responds(&audit)) {
+        if host.should_terminate(self.hosts.response()) {
             // If it cannot be terminated, it is checked again later.
-            end_host(&audit, host.owner.attempt()).ignored();
+            self.hosts.terminate(host.link.attempt()).ignored();
         }
     }
 
     /// The run is over, and the host has closed its connection. If it is gone, nothing that it started is left; if it
     /// is running, it is asked again to end its process.
     pub(super) fn is_still_there(&mut self) -> bool {
-        let audit = self.run.folder.audit();
-        let Ok(attempt) = last_number(&audit) else { return false };
-        match attach_within(&audit, attempt, HOST_ATTACH_TIMEOUT) {
-            Ok(Attached::Live(owner)) => {
-                let mut host = Host::new(owner, None);
+        let Some(attempt) = self.hosts.last_attempt() else { return false };
+        match self.hosts.attach(attempt) {
+            Ok(AttachedHost::Live(link)) => {
+                let mut host = self.host_at(link);
                 host.end_now();
                 self.host = Some(host);
                 true
             }
-            Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => false,
+            Ok(AttachedHost::NotBegun | AttachedHost::Ended { .. } | AttachedHost::Lost) => false,
             // It is not needed any more.
             Err(_) => {
-                end_host(&audit, attempt).ignored();
+                self.hosts.terminate(attempt).ignored();
                 false
             }
         }

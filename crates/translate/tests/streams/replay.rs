@@ -42,20 +42,29 @@ fn a_replay_that_follows_the_host_ends_as_one_of_the_whole_recording() {
         recorder.announce(moment * 1_000_000_000).expect("announced");
         // The host vouches for the first two lines only.
         let extent = Extent { stdout: (LINES[0].len() + LINES[1].len()) as u64, stderr: 0, pty: 0 };
-        while live.step_within(extent, &mut following, |event| followed.push(event)).expect("readable").is_some() {}
+        let mut step = || {
+            live.step_with(|feed| feed.next_step(extent), &mut following, |event| followed.push(event))
+                .map(|step| step.is_some())
+        };
+        while step().expect("readable") {}
     }
     recorder.end(5_000_000_000, Stream::Stdout).expect("the end");
     drop(recorder);
     assert!(!followed.is_empty() && live.pipeline().end_so_far().is_none(), "the end is beyond the extent");
-    let rest = live.after_host().expect("readable");
-    let followed_to = rest.read(&mut following, |event| followed.push(event)).expect("readable");
+    let (feed, mut pipeline) = live.into_parts();
+    let mut feed = feed.finish().expect("readable");
+    while let Some(step) = feed.next_step().expect("readable") {
+        pipeline.step(&step, &mut following, |event| followed.push(event));
+    }
+    let elapsed_ms = pipeline.elapsed_ms();
+    let facts = pipeline.finish(&mut following, |event| followed.push(event));
 
     let attempt = Folder::open(folder.path()).and_then(|folder| folder.attempt(ONE)).expect("an attempt");
     let whole = Replay::new(attempt.feed().expect("a feed"), ONE, ProfileId::CodexNdjson, started_at);
     let mut events = Vec::new();
     let end = whole.read(&mut builder(), |event| events.push(event)).expect("readable");
     assert_eq!(json(&followed), json(&events));
-    assert_eq!(format!("{followed_to:?}"), format!("{end:?}"));
+    assert_eq!((format!("{facts:?}"), elapsed_ms), (format!("{:?}", end.facts), end.elapsed_ms));
     assert_eq!(end.facts.session_id.as_deref(), Some("t-1"));
     assert_eq!((end.elapsed_ms, end.bytes), (Some(5_000), [LINES.concat().len() as u64, 0, 0]));
     assert!(end.problems.is_empty() && end.withheld.is_none(), "{end:?}");

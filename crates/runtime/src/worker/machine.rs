@@ -1,0 +1,289 @@
+//! Hosts, messages and files of a run on this machine.
+
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use skillrun_base::whole_file;
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::{
+    Attached, CollectError, HostConnection, HostResponse, InputGiven, attach_within, end_host, host_is_alive,
+    host_responds, input_given, put_aside, start, take_back, withdraw,
+};
+use skillrun_engine::descriptor::{Calls as CallRule, Executable};
+use skillrun_evidence::host_record::HostRecord;
+use skillrun_evidence::{Stream, names};
+use skillrun_lifecycle::Settled;
+use skillrun_lifecycle::closing::{self, ControlEvent};
+use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
+use skillrun_model::verdict::Verdict;
+use skillrun_model::{AttemptNumber, Code, IgnoredError, RunId};
+use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::judge::Rules;
+use skillrun_runs::{artifacts, blobs, login, settled_meta};
+
+use super::outside::{AttachedHost, AttemptFiles, HostLink, Hosts, NoHost, TurnFiles};
+use super::start::no_host;
+use crate::attempt::evidence::{AttemptEvidence, AuditFiles};
+use crate::attempt::reading::AttemptRead;
+use crate::attempt::{launch, opening};
+use crate::error::RuntimeError;
+use crate::mailbox::{Mail, Mailbox};
+use crate::run::Run;
+use crate::runtime::RuntimeConfig;
+use crate::views;
+
+/// How long an unresponsive host is waited for before the run is left for a while. Messages to the run wait as long.
+const HOST_ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The outside of one run.
+#[derive(Debug)]
+pub(crate) struct Machine<'a> {
+    pub(crate) config: &'a RuntimeConfig,
+    pub(crate) mail: Arc<Mailbox>,
+    pub(crate) folder: RunFolder,
+}
+
+impl Machine<'_> {
+    fn audit(&self) -> PathBuf {
+        self.folder.audit()
+    }
+
+    fn link(&self, connection: Box<HostConnection>, child: Option<Child>) -> Box<dyn HostLink> {
+        Box::new(SocketLink { connection, child, mail: self.mail.clone() })
+    }
+}
+
+impl Hosts for Machine<'_> {
+    fn attach(&self, attempt: AttemptNumber) -> Result<AttachedHost, CollectError> {
+        Ok(match attach_within(&self.audit(), attempt, HOST_ATTACH_TIMEOUT)? {
+            Attached::NotBegun => AttachedHost::NotBegun,
+            Attached::Live(connection) => AttachedHost::Live(self.link(connection, None)),
+            Attached::Ended(record) => AttachedHost::Ended { process_continues: record.process_continues },
+            Attached::Lost { .. } => AttachedHost::Lost,
+        })
+    }
+
+    fn prepare(&self) -> Result<(), CollectError> {
+        start::prepare_folder(self.folder.root()).map(drop)
+    }
+
+    fn start(
+        &self,
+        run: &Run,
+        rules: &Rules,
+        attempt: AttemptNumber,
+    ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
+        let plan = match launch::plan(self.config, run, rules, attempt) {
+            Ok(plan) => plan,
+            Err(error) => return Ok(Err(NoHost::Never(error))),
+        };
+        let child = match start::start((self.config.host_command)(), &plan) {
+            Ok(child) => child,
+            Err(error @ (CollectError::Taken(_) | CollectError::HostGone)) => {
+                return Ok(Err(NoHost::InTheWay(no_host(&error))));
+            }
+            Err(error) => return Ok(Err(NoHost::Never(no_host(&error)))),
+        };
+        match attach_within(&self.audit(), attempt, HOST_ATTACH_TIMEOUT) {
+            Ok(Attached::Live(connection)) => Ok(Ok(self.link(connection, Some(child)))),
+            Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => {
+                reap(child);
+                Ok(Err(NoHost::InTheWay(no_host(&CollectError::HostGone))))
+            }
+            Err(error) => {
+                reap(child);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn terminate(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        end_host(&self.audit(), attempt)
+    }
+
+    fn are_gone(&self) -> bool {
+        matches!(host_is_alive(&self.audit()), Ok(false))
+    }
+
+    fn response(&self) -> HostResponse {
+        host_responds(&self.audit())
+    }
+
+    fn last_attempt(&self) -> Option<AttemptNumber> {
+        start::last_number(&self.audit()).ok()
+    }
+
+    fn withdraw(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        withdraw(&self.audit(), attempt)
+    }
+
+    fn put_aside(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        put_aside(&self.audit(), attempt)
+    }
+
+    fn take_back(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        take_back(&self.audit(), attempt)
+    }
+
+    fn received_nothing(&self, attempt: AttemptNumber) -> bool {
+        let audit = self.audit();
+        let logs = Stream::ALL.map(|stream| names::log(stream, attempt));
+        let is_empty = |name: &String| {
+            std::fs::metadata(audit.join(name))
+                .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |file| file.len() == 0)
+        };
+        // A host records an input after it has passed it on, and makes a mark before. A host that was killed, or could
+        // not write, may have passed the answer on without a trace in the record; where there is no mark either, it has
+        // not.
+        let record = HostRecord::read(&audit, attempt).ok().flatten();
+        let has_record = record.is_some_and(|record| record.error.is_none());
+        let host_knows = has_record || input_given(&audit, attempt) == InputGiven::Nothing;
+        host_knows && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
+    }
+
+    fn take_mail(&self) -> Option<Mail> {
+        self.mail.take()
+    }
+}
+
+impl AttemptFiles for Machine<'_> {
+    fn rules(&self, run: &Run) -> Arc<Rules> {
+        Arc::new(Rules::read(&run.folder))
+    }
+
+    fn evidence(&self, run: &Run, attempt: AttemptNumber) -> Result<Box<dyn AttemptEvidence>, RuntimeError> {
+        Ok(Box::new(AuditFiles::open(run, attempt)?))
+    }
+
+    fn session_left(&self, run: &Run) -> SessionLeft {
+        opening::session_left(run)
+    }
+
+    fn has_opening(&self, run: &Run, attempt: AttemptNumber) -> bool {
+        opening::is_there(&run.folder, attempt)
+    }
+
+    fn call_rule(&self, run: &Run) -> Option<CallRule> {
+        let engine = self.config.engines.get(&run.record.engine.name).ok()?;
+        Some(engine.permissions.rule(run.record.request.permission).calls)
+    }
+
+    fn untested_version(&self, run: &Run) -> Option<ControlEvent> {
+        let engine = &run.record.engine;
+        let version = engine.version.as_deref()?;
+        let descriptor = self.config.engines.get(&engine.name).ok()?;
+        // Engines that are part of this program have its version.
+        let is_ours = matches!(descriptor.executable, Executable::Own);
+        let is_untested = !is_ours && descriptor.version_is_untested(version);
+        let message = format!("{} {version} is outside the versions {} was tested on", engine.name, engine.profile);
+        is_untested.then(|| closing::warning(Code::EngineVersionUntested, message))
+    }
+
+    fn give_back_login(&self, run: RunId, process: ProcessLeft) -> Vec<ControlEvent> {
+        login::give_back(&self.config.tools.data, run, process)
+    }
+
+    fn turn_files(&self, run: &Run, rules: &Rules, attempt: AttemptNumber, settled: &Settled) -> TurnFiles {
+        let output = settled.verdict.output.as_ref();
+        if let Some(output) = output.filter(|output| blobs::is_large(output)) {
+            // The event has its size; only then it is looked for here. It can be made again from the evidence.
+            blobs::write_output(&run.folder, attempt, output).ignored();
+        }
+        let declared = rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
+        let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
+        let found = artifacts::artifacts(&run.folder.workspace(), &diff, output, declared);
+        let mut artifacts = artifacts::control_events(&found);
+        if settled.verdict.run_status.is_terminal() {
+            // Until then a later turn may make it.
+            artifacts.extend(artifacts::missing_warnings(&found));
+        }
+        // Written once, before the host reports that the attempt is over.
+        let host_hash = whole_file::hash(&run.folder.audit().join(names::host(attempt))).ok().map(|(hash, _)| hash);
+        TurnFiles { artifacts, host_hash }
+    }
+
+    fn note_settled(&self, run: &Run, attempt: AttemptNumber, read: &AttemptRead, verdict: &Verdict) {
+        let counters = &self.config.tools.counters;
+        counters.settled(&run.record.engine.name, verdict.turn, &read.facts.parse, read.totals.bytes);
+        // A view; its content is in the Log.
+        settled_meta::write(&run.folder, attempt, &read.facts, verdict, run.state.session_id.as_deref()).ignored();
+    }
+
+    fn write_views(&self, run: RunId) {
+        views::write(&self.config.tools, run);
+    }
+
+    fn write_waiting_views(&self, run: RunId) {
+        views::write_waiting(&self.config.tools, run);
+    }
+}
+
+/// A connection, and the host's process if this process started it.
+struct SocketLink {
+    connection: Box<HostConnection>,
+    child: Option<Child>,
+    mail: Arc<Mailbox>,
+}
+
+impl Drop for SocketLink {
+    /// A process that leaves a running host is still its parent.
+    fn drop(&mut self) {
+        if let Some(child) = self.child.take() {
+            reap_later(child);
+        }
+    }
+}
+
+impl HostLink for SocketLink {
+    fn host_pid(&self) -> u32 {
+        self.connection.host_pid()
+    }
+
+    fn attempt(&self) -> AttemptNumber {
+        self.connection.attempt()
+    }
+
+    fn send(&mut self, request: &HostRequest) -> Result<(), CollectError> {
+        self.connection.send(request)
+    }
+
+    fn receive(&mut self) -> Result<HostMessage, CollectError> {
+        self.connection.receive(Duration::ZERO)
+    }
+
+    fn wait(&self, time: Option<Duration>) {
+        let time = time.map(|time| Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
+        let mut fds = [PollFd::new(&*self.connection, PollFlags::IN), PollFd::new(&*self.mail, PollFlags::IN)];
+        // An interruption means that there is something to check.
+        poll(&mut fds, time.as_ref()).ignored();
+    }
+
+    fn reap(mut self: Box<Self>) {
+        if let Some(child) = self.child.take() {
+            reap(child);
+        }
+    }
+}
+
+/// Reaps a host that has closed its connection. It exits in a moment; one that does not is not waited for here, because
+/// it may have closed only this connection.
+fn reap(child: Child) {
+    let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
+    if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+        poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ignored();
+    }
+    reap_later(child);
+}
+
+/// The same for a host that may run for long.
+fn reap_later(mut child: Child) {
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        // Without a thread for it, it stays a zombie until this process ends.
+        drop(std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait()));
+    }
+}
