@@ -20,6 +20,19 @@
 //! - `views`: the files that are made from the Log. `retry`: a new request made from an old run.
 //! - `variables`: the variables that a run was made with, which its attempts must have.
 //! - `engines`: the known engines, and their state on this machine. `programs`: private installs of engines.
+//! - `simulation`: workers in virtual time, with everything else in memory; for tests.
+
+/// A fault that the simulation plants to check that it finds it. The product has none of them.
+#[cfg(test)]
+macro_rules! planted {
+    ($fault:ident => $act:block) => {
+        if $crate::simulation::faults::is_planted($crate::simulation::faults::Fault::$fault) $act
+    };
+}
+#[cfg(not(test))]
+macro_rules! planted {
+    ($fault:ident => $act:block) => {};
+}
 
 pub mod accept;
 mod attempt;
@@ -36,6 +49,8 @@ pub mod requests;
 pub mod retry;
 mod run;
 pub mod runtime;
+#[cfg(test)]
+mod simulation;
 mod store;
 pub mod variables;
 pub mod views;

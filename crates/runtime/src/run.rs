@@ -209,6 +209,7 @@ impl Run {
             // Before anything is written: an answer that cannot be carried out here must still be possible elsewhere.
             self.check_variables()?;
         }
+        planted!(EndsAfterLastEvent => { return self.write(now, decision); });
         let decision = end_first(decision, end_process);
         self.write(now, decision)
     }
@@ -222,6 +223,7 @@ impl Run {
     ) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.decides_now();
         let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
+        planted!(SkipsTheRestOfABatch => { return Ok(decision.effects); });
         self.write(now, end_first(decision, end_process))
     }
 
@@ -380,6 +382,7 @@ impl Run {
         match appended {
             Ok(()) => {
                 self.counters.appended(batch.len());
+                planted!(ForgetsToEvolve => { if durability == Durability::Synced { return Ok(batch); } });
                 for event in &*batch {
                     self.state.evolve(event);
                     self.result.event(event);
@@ -388,6 +391,7 @@ impl Run {
             }
             Err(error) => {
                 self.builder.renumber(self.state.last_seq + 1, &mut []);
+                planted!(KeepsTheNumber => { return Err(error.into()); });
                 self.builder.set_attempt(self.state.attempt, EngineName::new(self.record.engine.name.clone()));
                 Err(error.into())
             }

@@ -201,6 +201,14 @@ impl<'a> Worker<'a> {
     fn recover(&mut self, found: HostState, session: SessionLeft) -> Result<WorkerStep, RuntimeError> {
         let host = self.host.as_mut();
         let effects = self.run.recover(found, session, || host.into_iter().for_each(Host::end_now))?;
+        planted!(ForgetsTimers => {
+            let others = effects.into_iter().filter(|effect| !matches!(effect, Effect::ArmTimer { .. }));
+            return self.carry_out(others.collect());
+        });
+        planted!(DoesNotAnswerAgain => {
+            let others = effects.into_iter().filter(|effect| !matches!(effect, Effect::WriteInput(_)));
+            return self.carry_out(others.collect());
+        });
         self.carry_out(effects)
     }
 
@@ -286,6 +294,12 @@ impl<'a> Worker<'a> {
                 return Ok(Some(WorkerStep::Rest(WorkerExit::LetGo)));
             }
         };
+        planted!(GivesBeforeWriting => {
+            if let (Input::Reply { interaction_id, text, .. }, Some(host)) = (&input, &mut self.host) {
+                host.send_line(interaction_id.0.to_string(), text.clone());
+            }
+        });
+        planted!(SaysYesBeforeWriting => { answer.send(Ok(())).ignored(); });
         // The caller may have left.
         match self.apply_idle(input) {
             Ok(effects) => {

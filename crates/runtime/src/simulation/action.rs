@@ -1,6 +1,6 @@
 //! What can happen next in a story.
 
-use crate::tape::NUMBERS;
+use super::tape::NUMBERS;
 
 macro_rules! actions {
     ($($(#[$meta:meta])* $name:ident = $words:literal in [$($status:literal),*] with $weight:literal,)+) => {
@@ -32,7 +32,6 @@ actions! {
     /// An owner starts because of a client's request, and handles that before it looks at the run.
     Comes = "a client takes the run" in [1, 2, 3, 4, 5, 6] with 8,
     Owner = "the owner continues" in [0, 1, 2, 3, 4, 5, 6] with 0,
-    PollHost = "the owner reads from its host" in [2, 3, 4, 5, 6] with 20,
     Mail = "the owner takes its mail" in [1, 2, 3, 4, 5, 6] with 20,
     Due = "a timer is due" in [3] with 20,
     Host = "the process works" in [2, 3, 4, 5, 6] with 30,
@@ -42,6 +41,7 @@ actions! {
     Other = "another answer" in [2, 3] with 4,
     Stale = "an old answer" in [1, 2, 3] with 3,
     Cancel = "a client cancels" in [1, 2, 3] with 3,
+    LetGo = "the owner lets go" in [2, 3] with 2,
     Crash = "the owner dies" in [1, 2, 3, 4, 5, 6] with 8,
     CrashWriting = "the owner dies writing" in [0, 1, 2, 3] with 10,
     DiskFull = "the disk is full" in [1, 2, 3] with 4,
@@ -67,6 +67,6 @@ impl Action {
 
     /// The owner performs it, and has something to do as long as it is possible.
     pub(crate) fn is_of_owner(self) -> bool {
-        matches!(self, Self::Owner | Self::PollHost | Self::Mail | Self::Due)
+        matches!(self, Self::Owner | Self::Mail | Self::Due)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::faults::Fault;
-use crate::shrink::shrink;
-use crate::story::{Failure, play, transcript};
-use crate::tally::Tally;
-use crate::tape::Tape;
+use super::faults::Fault;
+use super::shrink::shrink;
+use super::story::{Failure, play, transcript};
+use super::tally::Tally;
+use super::tape::Tape;
 
 const THREADS: u64 = 2;
 

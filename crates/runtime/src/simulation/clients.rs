@@ -1,9 +1,10 @@
 //! People and programs that answer and cancel. A client knows only what was reported to it.
 
-use skillrun_lifecycle::run::{Input, Refusal};
+use skillrun_lifecycle::run::Refusal;
 use skillrun_model::InteractionId;
 
-use crate::laws::{Broken, Law};
+use super::laws::{Broken, Law};
+use crate::mailbox::{Reply, RunCommand};
 
 /// The response that a client received to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) struct Sent {
 pub(crate) enum Said {
     Reply(usize),
     Cancel,
+    /// The owner leaves the run to the next one.
+    LetGo,
 }
 
 #[derive(Debug, Default)]
@@ -53,17 +56,18 @@ impl Clients {
         Said::Reply(number - 1)
     }
 
-    pub(crate) fn input(&self, said: Said) -> Input<'static> {
+    pub(crate) fn command(&self, said: Said) -> RunCommand {
         match said {
-            Said::Cancel => Input::Cancel { by: "somebody".to_owned() },
+            Said::Cancel => RunCommand::Cancel { by: "a client".to_owned() },
+            Said::LetGo => RunCommand::LetGo,
             Said::Reply(at) => {
                 let sent = &self.sent[at];
-                Input::Reply {
+                RunCommand::Reply(Reply {
                     interaction_id: InteractionId(sent.interaction),
                     text: sent.text.clone(),
                     files: Vec::new(),
                     request_id: sent.key.clone(),
-                }
+                })
             }
         }
     }
@@ -71,6 +75,7 @@ impl Clients {
     pub(crate) fn done(&mut self, said: Said) {
         match said {
             Said::Cancel => self.has_canceled = true,
+            Said::LetGo => {}
             Said::Reply(at) => self.sent[at].response = Response::Yes,
         }
     }

@@ -1,13 +1,16 @@
 //! The Log of a run on the disk. It survives every process; a machine that dies may lose what was not synced.
 
-use skillrun_lifecycle::run::State;
-use skillrun_model::rasp::{Data, Event};
+use std::sync::Arc;
 
-use crate::scene::Paper;
+use skillrun_lifecycle::run::State;
+use skillrun_log::Durability;
+use skillrun_model::rasp::Event;
+
+use super::scene::Paper;
 
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
-    pub(crate) log: Vec<Event>,
+    pub(crate) log: Vec<Arc<Event>>,
     /// The same as lines, where the story keeps them.
     lines: Vec<String>,
     /// The number of events that survive the machine.
@@ -16,26 +19,12 @@ pub(crate) struct Disk {
     pub(crate) is_torn: bool,
     /// The fold over what is there.
     pub(crate) state: State,
-    /// Evidence events of the last attempt.
-    pub(crate) evidence: usize,
     pub(crate) has_result: bool,
 }
 
-/// Whether an append waits for the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
-    Synced,
-    Derived,
-}
-
 impl Disk {
-    pub(crate) fn append(&mut self, event: Event, durability: Durability, paper: Paper) {
-        let before = self.state.attempt;
+    pub(crate) fn append(&mut self, event: Arc<Event>, durability: Durability, paper: Paper) {
         self.state.evolve(&event);
-        if self.state.attempt != before {
-            self.evidence = 0;
-        }
-        self.evidence += usize::from(matches!(event.data, Data::Evidence(_)));
         if paper == Paper::Text {
             self.lines.push(event.to_json());
         }
@@ -45,16 +34,13 @@ impl Disk {
         }
     }
 
-    /// The state for a process that reads the Log from the first record.
-    pub(crate) fn read(&mut self, paper: Paper) -> State {
+    /// The events for a process that reads the Log from the first record.
+    pub(crate) fn read(&mut self, paper: Paper) -> Vec<Arc<Event>> {
         self.is_torn = false;
         match paper {
-            Paper::Events => State::of(&self.log),
+            Paper::Events => self.log.clone(),
             Paper::Text => {
-                let events = self.lines.iter().map(|line| Event::from_json(line).expect("a line that we wrote"));
-                let mut state = State::default();
-                events.for_each(|event| state.evolve(&event));
-                state
+                self.lines.iter().map(|line| Arc::new(Event::from_json(line).expect("a line that we wrote"))).collect()
             }
         }
     }
@@ -65,8 +51,7 @@ impl Disk {
         let lost = self.log.len() - keep;
         self.log.truncate(keep);
         self.lines.truncate(keep);
-        self.state = State::of(&self.log);
-        self.evidence = self.evidence.saturating_sub(lost);
+        self.state = State::of(self.log.iter().map(Arc::as_ref));
         self.is_torn |= lost > 0;
     }
 }

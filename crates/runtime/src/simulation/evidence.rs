@@ -1,15 +1,9 @@
-//! The output of a process, as facts for the gate; and the expected result, computed a second time without the gate.
+//! The output of a process, and the expected result, computed a second time without the gate.
 
-use serde_json::{Map, Value};
-use skillrun_lifecycle::{OutputValidator, ProcessExit};
-use skillrun_model::codes::ErrorCategory;
-use skillrun_model::{EndedBy, ExecutionMode, RunStatus, Stream};
-use skillrun_parse::Span;
-use skillrun_parse::record::{EndKind, EndPolicy};
-use skillrun_translate::Facts;
-use skillrun_translate::facts::{EndFact, FinalMessage, HostAct, ParseCounts};
+use skillrun_evidence::Meta;
+use skillrun_model::{EndedBy, ExecutionMode, RunStatus, Timestamp};
 
-use crate::scene::Scene;
+use super::scene::Scene;
 
 /// A line of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,26 +51,20 @@ impl Record {
     pub(crate) const LOST: Self =
         Self { ended_by: Some(EndedBy::HostLost), exit: Exit::Unknown, continues: false, after_end: false };
 
-    pub(crate) fn process_exit(self) -> ProcessExit {
-        match self.exit {
-            Exit::Good => ProcessExit::Code(0),
-            Exit::Bad => ProcessExit::Code(1),
-            Exit::Killed => ProcessExit::Signal("SIGKILL".to_owned()),
-            Exit::Unknown => ProcessExit::Unknown,
-        }
+    /// How its host ended the process, if it did.
+    pub(crate) fn act(self) -> Option<EndedBy> {
+        self.ended_by.filter(|by| !matches!(by, EndedBy::Exited | EndedBy::HostLost))
     }
-}
 
-/// `answer` is a number.
-#[derive(Debug)]
-pub(crate) struct Schema;
-
-impl OutputValidator for Schema {
-    fn errors(&self, output: &Map<String, Value>) -> Vec<String> {
-        match output.get("answer") {
-            Some(Value::Number(_)) => Vec::new(),
-            Some(_) | None => vec!["answer is no number".to_owned()],
-        }
+    /// As its host recorded it.
+    pub(crate) fn meta(self, started_at: Timestamp) -> Meta {
+        let (exit_code, signal) = match self.exit {
+            Exit::Good => (Some(0), None),
+            Exit::Bad => (Some(1), None),
+            Exit::Killed => (None, Some("SIGKILL".to_owned())),
+            Exit::Unknown => (None, None),
+        };
+        Meta { exit_code, signal, ended_by: self.ended_by, started_at: Some(started_at), ..Meta::default() }
     }
 }
 
@@ -87,55 +75,68 @@ pub(crate) fn end_of(lines: &[Line]) -> Option<End> {
     })
 }
 
-fn kind(end: End) -> EndKind {
-    match end {
-        End::Done | End::Question | End::Misfit => EndKind::Success,
-        End::Failure | End::Quota => EndKind::Failure,
-        End::Limit => EndKind::Limit,
+/// The questions that a turn can have.
+const ASKED: [&str; 4] = [
+    concat!(
+        r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
+        "\n"
+    ),
+    concat!(
+        r#"{"type":"control_request","request_id":"r2","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
+        "\n"
+    ),
+    concat!(
+        r#"{"type":"control_request","request_id":"r3","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
+        "\n"
+    ),
+    concat!(
+        r#"{"type":"control_request","request_id":"r4","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
+        "\n"
+    ),
+];
+
+/// A line as the process writes it, in claude's format. `at`: its place among all lines.
+pub(crate) fn text_of(line: Line, at: usize) -> &'static str {
+    match line {
+        Line::Said => concat!(r#"{"type":"system","subtype":"init","session_id":"s"}"#, "\n"),
+        Line::Asked => ASKED[at % ASKED.len()],
+        Line::End(End::Done) => concat!(
+            r#"{"type":"result","is_error":false,"session_id":"s","#,
+            r#""result":"{\"__SKILL_DONE__\": true, \"answer\": 42}"}"#,
+            "\n"
+        ),
+        Line::End(End::Misfit) => concat!(
+            r#"{"type":"result","is_error":false,"session_id":"s","#,
+            r#""result":"{\"__SKILL_DONE__\": true, \"answer\": \"no\"}"}"#,
+            "\n"
+        ),
+        Line::End(End::Question) => {
+            concat!(r#"{"type":"result","is_error":false,"session_id":"s","result":"Which colour?"}"#, "\n")
+        }
+        Line::End(End::Failure) => {
+            concat!(r#"{"type":"result","is_error":true,"session_id":"s","result":"it broke"}"#, "\n")
+        }
+        Line::End(End::Quota) => concat!(
+            r#"{"type":"result","is_error":true,"session_id":"s","api_error_status":429,"result":"no more"}"#,
+            "\n"
+        ),
+        Line::End(End::Limit) => {
+            concat!(r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}"#, "\n")
+        }
     }
 }
 
-pub(crate) fn facts(lines: &[Line], record: Record) -> Facts {
-    let end = end_of(lines);
-    let text = match end {
-        Some(End::Done) => Some(r#"{"__SKILL_DONE__": true, "answer": 42}"#),
-        Some(End::Misfit) => Some(r#"{"__SKILL_DONE__": true, "answer": "no"}"#),
-        Some(End::Question) => Some("Which colour?"),
-        Some(End::Failure | End::Quota | End::Limit) | None => None,
-    };
-    let span = Span { stream: Stream::Stdout, from: 0, to: 1 };
-    let message = |text: &str| FinalMessage {
-        message_id: "m1".to_owned(),
-        text: text.to_owned(),
-        truncated: false,
-        after_tool: false,
-        confidence: 1.0,
-        spans: vec![span],
-    };
-    let category = if end == Some(End::Quota) { ErrorCategory::Quota } else { ErrorCategory::Engine };
-    let ended = |end: End| EndFact { kind: kind(end), message: None, category, confidence: 1.0, span };
-    let after = end.filter(|_| record.after_end).map(kind);
-    Facts {
-        end_policy: EndPolicy::Event,
-        session_id: Some("s".to_owned()),
-        messages: text.map(message).into_iter().collect(),
-        tool_follows: false,
-        end: end.map(ended),
-        has_text: text.is_some(),
-        error: None,
-        reset_at: None,
-        profile: None,
-        session_refused: false,
-        usage: None,
-        acts: record.ended_by.map(|act| HostAct { act, after }).into_iter().collect(),
-        parse: ParseCounts::default(),
-    }
+/// The length of all lines.
+pub(crate) fn bytes_of(lines: &[Line]) -> u64 {
+    lines.iter().enumerate().map(|(at, line)| text_of(*line, at).len() as u64).sum()
 }
 
 /// The expected status of the run after an attempt that left this, regardless of which owners died. Not the gate's
 /// code: a second, smaller version of contract R3.5.
 pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Record, was_canceled: bool) -> RunStatus {
-    if was_canceled {
+    // Where the run was to end and its end could not be appended, its host was asked to end the process all the same; an
+    // answer that comes before the process is gone opens an attempt that counts as canceled.
+    if was_canceled || record.ended_by == Some(EndedBy::Canceled) {
         return RunStatus::Canceled;
     }
     let lingered = record.after_end && record.exit == Exit::Killed;

@@ -1,77 +1,66 @@
-//! Faults of the modelled owner and its host, planted to check that the laws notice them. None of them is in the
-//! product.
+//! Faults that are planted in the worker and the run (with `planted!`), or in the modelled host, to check that the laws
+//! notice them. None of them is in the product.
 
-use crate::laws::Law;
+use std::cell::Cell;
 
-/// The fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The process receives an answer before it is in the Log.
-    GivesBeforeWriting,
-    /// A request is acknowledged before it is in the Log.
-    SaysYesBeforeWriting,
-    /// A new owner does not arm the timers that were armed.
-    ForgetsTimers,
-    /// A new owner starts what it does not see, without checking what is left.
-    StartsAgain,
-    /// What was appended is not folded into the state.
-    ForgetsToEvolve,
-    /// Of a recovery decision, only the effects are carried out.
-    SkipsTheRestOfABatch,
-    /// The process is not ended.
-    NeverEnds,
-    /// The gate does not receive the cancel.
-    HidesTheCancel,
-    /// After a torn record the numbers continue as if the record were there.
-    CountsTheTornRecord,
-    /// The host writes an answer that it has already written.
-    WritesTwice,
-    /// The process is started before the Log records it.
-    StartsBeforeWriting,
-    /// A batch that could not be appended leaves the number of the attempt that it would have opened.
-    KeepsTheNumber,
-    /// A host that waits for its start request is asked to end when its attempt cannot be written.
-    EndsWhoeverWaits,
-    /// A host that reports that it is changing over is taken for one that is leaving.
-    TakesChangingForLeaving,
-}
+use super::laws::Law;
 
-impl Fault {
-    pub(crate) const ALL: [Self; 14] = [
-        Self::GivesBeforeWriting,
-        Self::SaysYesBeforeWriting,
-        Self::ForgetsTimers,
-        Self::StartsAgain,
-        Self::ForgetsToEvolve,
-        Self::SkipsTheRestOfABatch,
-        Self::NeverEnds,
-        Self::HidesTheCancel,
-        Self::CountsTheTornRecord,
-        Self::WritesTwice,
-        Self::StartsBeforeWriting,
-        Self::KeepsTheNumber,
-        Self::EndsWhoeverWaits,
-        Self::TakesChangingForLeaving,
-    ];
-}
+macro_rules! faults {
+    ($($(#[$meta:meta])* $name:ident breaks [$($law:ident),+],)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Fault { $($(#[$meta])* $name,)+ }
 
-impl Fault {
-    /// The laws that it breaks.
-    pub(crate) fn laws(self) -> &'static [Law] {
-        match self {
-            Self::GivesBeforeWriting => &[Law::GivenUnlogged],
-            Self::SaysYesBeforeWriting => &[Law::LostReply, Law::Canceled],
-            Self::ForgetsTimers => &[Law::Forgotten],
-            Self::StartsAgain => &[Law::OneProcess, Law::BeganOnce],
-            Self::ForgetsToEvolve => &[Law::Fold],
-            Self::SkipsTheRestOfABatch => &[Law::Forgotten, Law::Ends, Law::CannotBegin],
-            Self::NeverEnds => &[Law::Forgotten],
-            Self::HidesTheCancel => &[Law::Verdict],
-            Self::CountsTheTornRecord => &[Law::SeqGap],
-            Self::WritesTwice => &[Law::GivenOnce],
-            Self::StartsBeforeWriting => &[Law::BeganLogged],
-            Self::KeepsTheNumber => &[Law::RightAttempt],
-            Self::EndsWhoeverWaits | Self::TakesChangingForLeaving => &[Law::NoCause],
+        impl Fault {
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The laws that it breaks.
+            pub(crate) fn laws(self) -> &'static [Law] {
+                match self { $(Self::$name => &[$(Law::$law),+],)+ }
+            }
         }
-    }
+    };
+}
+
+faults! {
+    /// The process receives an answer before it is in the Log.
+    GivesBeforeWriting breaks [GivenUnlogged],
+    /// A request is acknowledged before it is in the Log.
+    SaysYesBeforeWriting breaks [LostReply, Canceled],
+    /// A new worker does not arm the timers that were armed.
+    ForgetsTimers breaks [Forgotten],
+    /// What was appended is not folded into the state.
+    ForgetsToEvolve breaks [Fold],
+    /// Of a recovery decision, only the effects are carried out.
+    SkipsTheRestOfABatch breaks [Forgotten, Ends, CannotBegin],
+    /// The process is not ended.
+    NeverEnds breaks [Forgotten, ProcessLeft],
+    /// The modelled host writes an answer that it has already written.
+    WritesTwice breaks [GivenOnce],
+    /// The process is started before the Log records it.
+    StartsBeforeWriting breaks [BeganLogged],
+    /// A batch that could not be appended leaves the number of the attempt that it would have opened.
+    KeepsTheNumber breaks [RightAttempt],
+    /// A host that waits for its start request is asked to end when its attempt cannot be written.
+    EndsHeldHost breaks [NoCause],
+    /// The process of a run that ends is ended after the last event, and not before it.
+    EndsAfterLastEvent breaks [ProcessLeft],
+    /// A worker that continues with an attempt does not compare its evidence with the Log.
+    RepeatsEvidence breaks [Evidence],
+    /// A worker that continues with an attempt does not ask its host to start it.
+    DoesNotStartAgain breaks [Forgotten],
+    /// A worker that continues with an attempt does not send the last answer again.
+    DoesNotAnswerAgain breaks [NotGiven],
+}
+
+thread_local! {
+    static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };
+}
+
+/// The fault of the story that is played in this thread.
+pub(crate) fn plant(fault: Option<Fault>) {
+    PLANTED.set(fault);
+}
+
+pub(crate) fn is_planted(fault: Fault) -> bool {
+    PLANTED.get() == Some(fault)
 }

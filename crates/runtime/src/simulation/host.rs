@@ -3,9 +3,12 @@
 //! Mirrors, in small, `collect/src/host`: `hold` (waits for the start request), `requests`, `input` (a number is
 //! written once), `next_attempt` (the changeover), `deadlines`, and `collect/src/{withdraw,aside}.rs`.
 
-use skillrun_model::EndedBy;
+use std::collections::VecDeque;
 
-use crate::evidence::{Exit, Line, Record, end_of};
+use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
+use skillrun_model::{AttemptNumber, EndedBy};
+
+use super::evidence::{Exit, Line, Record, bytes_of, end_of};
 
 /// Timeouts of a host, in milliseconds.
 pub(crate) const HARD: u64 = 100_000;
@@ -22,7 +25,12 @@ pub(crate) struct Attempt {
     /// Its files were opened.
     pub(crate) is_begun: bool,
     pub(crate) lines: Vec<Line>,
+    /// An answer was written to its process.
+    has_input: bool,
+    pub(crate) begun_at: u64,
     pub(crate) record: Option<Record>,
+    /// What an earlier process left of it.
+    aside: Option<Box<Attempt>>,
     /// Processes that were started for it.
     pub(crate) starts: u32,
     /// The input that its process is started with was recorded; that stays.
@@ -49,25 +57,12 @@ pub(crate) enum Phase {
     Between,
 }
 
-/// A request of an owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
-    Start,
-    Input(Given),
-    CloseStdin,
-    Next(u32),
-    Cancel,
-    TurnOver,
-    /// For this long, if there is a limit.
-    Wait(Option<u64>),
-    GoOn,
-}
-
 /// An answer, as a process receives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) interaction: u32,
-    pub(crate) text: u64,
+    /// The line that was written to it, or the prompt that it was started with.
+    pub(crate) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +90,9 @@ pub(crate) struct Host {
     pub(crate) awaits_input: bool,
     pub(crate) alone_since: Option<u64>,
     held_until: u64,
-    early: Vec<Ask>,
+    early: Vec<HostRequest>,
+    /// What its owner has not received yet.
+    notices: VecDeque<Notice>,
     /// The prompt that it is started with.
     prompt: Option<Given>,
 }
@@ -106,6 +103,8 @@ pub(crate) struct Hosts {
     attempts: Vec<Attempt>,
     pub(crate) living: Option<Host>,
     made: u32,
+    /// What the last host reported before it closed its connection.
+    last_notices: (u32, VecDeque<Notice>),
     /// Answers that processes received and that the laws have not checked yet.
     pub(crate) given: Vec<Given>,
     /// Attempts whose process began since the last check of the laws, with the input that it was started with.
@@ -137,6 +136,59 @@ impl Hosts {
         self.attempt(number).record.unwrap_or(Record::LOST)
     }
 
+    /// The host has a message for its owner, or has closed the connection.
+    pub(crate) fn has_news(&self, number: u32) -> bool {
+        self.living.as_ref().is_none_or(|host| host.number != number || !host.notices.is_empty())
+    }
+
+    /// The next message of a host; none when it has closed the connection.
+    pub(crate) fn receive(&mut self, number: u32) -> Option<Option<Notice>> {
+        match &mut self.living {
+            Some(host) if host.number == number => Some(host.notices.pop_front()),
+            _ if self.last_notices.0 == number => self.last_notices.1.pop_front().map(Some),
+            _ => None,
+        }
+    }
+
+    /// An owner attaches to the living host, and receives how far it is.
+    pub(crate) fn greet(&mut self) -> Option<(u32, u32)> {
+        let attempt = self.living.as_ref()?.attempt;
+        let sizes = self.sizes(attempt);
+        let host = self.living.as_mut()?;
+        host.notices.clear();
+        host.notices.push_back(Notice::Progress(sizes));
+        host.alone_since = None;
+        Some((host.number, attempt))
+    }
+
+    fn sizes(&self, number: u32) -> RecordedSizes {
+        let stdout = bytes_of(self.lines(number));
+        RecordedSizes { attempt: AttemptNumber(number), stdout, stderr: 0, pty: 0 }
+    }
+
+    fn notify(&mut self, notice: Notice) {
+        if let Some(host) = &mut self.living {
+            host.notices.push_back(notice);
+        }
+    }
+
+    /// The highest attempt that a host has claimed.
+    pub(crate) fn last_claimed(&self) -> Option<u32> {
+        let at = self.attempts.iter().rposition(|attempt| attempt.is_claimed)?;
+        u32::try_from(at).ok()
+    }
+
+    /// A process runs, and was not asked to end or to leave.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        let host = self.living.as_ref().filter(|host| host.phase != Phase::Held);
+        host.is_some_and(|host| host.ladder.is_none() && host.linger_until.is_none())
+    }
+
+    /// The process of the attempt received no answer and wrote nothing.
+    pub(crate) fn received_nothing(&self, number: u32) -> bool {
+        self.attempts.get(number as usize).is_none_or(|attempt| !attempt.has_input && attempt.lines.is_empty())
+    }
+
     pub(crate) fn lives(&self, number: u32) -> bool {
         self.living.as_ref().is_some_and(|host| host.number == number)
     }
@@ -166,66 +218,86 @@ impl Hosts {
             alone_since: None,
             held_until: now + HELD,
             early: Vec::new(),
+            notices: VecDeque::new(),
             prompt,
         });
         Some(self.made)
     }
 
-    pub(crate) fn ask(&mut self, now: u64, ask: Ask) -> Answered {
-        let Some(host) = &mut self.living else { return Answered::Done };
+    /// A request of the owner.
+    pub(crate) fn request(&mut self, now: u64, request: &HostRequest) {
+        let Some(host) = &mut self.living else { return };
         if host.phase == Phase::Held {
-            match ask {
-                Ask::Start => self.begin(now),
-                Ask::Cancel => self.leave(Record {
+            match request {
+                HostRequest::Start => self.begin(now),
+                HostRequest::Cancel { .. } => self.leave(Record {
                     ended_by: Some(EndedBy::Canceled),
                     exit: Exit::Unknown,
                     continues: false,
                     after_end: false,
                 }),
-                Ask::Input(_) | Ask::CloseStdin | Ask::Next(_) | Ask::TurnOver | Ask::Wait(_) | Ask::GoOn => {
-                    host.early.push(ask);
+                HostRequest::Detach => host.alone_since = Some(now),
+                HostRequest::Input { .. }
+                | HostRequest::CloseStdin
+                | HostRequest::NextAttempt { .. }
+                | HostRequest::TurnOver { .. }
+                | HostRequest::TurnGoesOn
+                | HostRequest::Wait { .. }
+                | HostRequest::GoOn => host.early.push(request.clone()),
+            }
+            return;
+        }
+        match request {
+            HostRequest::Start => {}
+            HostRequest::Input { id, text, .. } => {
+                let given = Given { interaction: id.parse().unwrap_or(0), text: text.clone().unwrap_or_default() };
+                let answer = self.input(now, given);
+                self.notify(Notice::Input { id: id.clone(), answer });
+            }
+            HostRequest::CloseStdin => host.is_closed = true,
+            HostRequest::NextAttempt { attempt } => {
+                if self.begin_next(now, attempt.0) == Answered::Refused {
+                    self.notify(Notice::Refused { reason: "the process is being terminated".to_owned() });
                 }
             }
-            return Answered::Done;
-        }
-        match ask {
-            Ask::Start => {}
-            Ask::Input(given) => self.input(now, given),
-            Ask::CloseStdin => host.is_closed = true,
-            Ask::Next(attempt) => return self.begin_next(now, attempt),
-            Ask::Cancel => self.end(EndedBy::Canceled),
-            Ask::TurnOver => host.linger_until = Some(now + LINGER),
-            Ask::Wait(limit) => {
+            HostRequest::Cancel { .. } => self.end(EndedBy::Canceled),
+            HostRequest::TurnOver { .. } => host.linger_until = Some(now + LINGER),
+            HostRequest::TurnGoesOn => host.linger_until = None,
+            HostRequest::Wait { deadline } => {
                 let since = host.waiting.map_or(now, |(since, _)| since);
+                let limit = deadline.and_then(|limit| u64::try_from(limit.as_millis()).ok());
                 host.waiting = Some((since, limit.map(|limit| now + limit)));
             }
-            Ask::GoOn => host.go_on(now),
+            HostRequest::GoOn => host.go_on(now),
+            HostRequest::Detach => host.alone_since = Some(now),
         }
-        Answered::Done
     }
 
     fn begin(&mut self, now: u64) {
         let Some(host) = &mut self.living else { return };
         host.phase = Phase::Turn;
         (host.begun, host.last_byte) = (now, now);
-        let (number, prompt) = (host.attempt, host.prompt);
+        let (number, prompt) = (host.attempt, host.prompt.clone());
         let early = std::mem::take(&mut host.early);
-        self.began.push((number, prompt));
+        self.began.push((number, prompt.clone()));
         self.given.extend(prompt);
         let attempt = self.attempt(number);
-        attempt.is_begun = true;
+        (attempt.is_begun, attempt.begun_at) = (true, now);
         attempt.starts += 1;
-        for ask in early {
-            self.ask(now, ask);
+        for request in early {
+            self.request(now, &request);
         }
     }
 
-    fn input(&mut self, now: u64, given: Given) {
+    fn input(&mut self, now: u64, given: Given) -> InputAnswer {
         let forgets = self.forgets_inputs;
-        let Some(host) = &mut self.living else { return };
+        let Some(host) = &mut self.living else { return InputAnswer::Closed };
         let is_old = given.interaction <= host.highest && !forgets;
-        if is_old || host.is_closed || host.ladder.is_some() {
-            return;
+        if is_old {
+            return InputAnswer::Repeated;
+        }
+        if host.is_closed || host.ladder.is_some() {
+            return InputAnswer::Closed;
         }
         host.highest = given.interaction;
         host.go_on(now);
@@ -238,13 +310,20 @@ impl Hosts {
             Phase::AsksCall | Phase::Between => host.phase = Phase::Turn,
             Phase::Held | Phase::Turn | Phase::EndWritten | Phase::Stuck => {}
         }
+        let number = host.attempt;
+        self.attempt(number).has_input = true;
         self.given.push(given);
+        InputAnswer::Written
     }
 
     fn begin_next(&mut self, now: u64, attempt: u32) -> Answered {
         let Some(host) = &mut self.living else { return Answered::Done };
-        if attempt != host.attempt + 1 || host.is_changing || host.ladder.is_some() {
+        if attempt != host.attempt + 1 || host.ladder.is_some() {
             return Answered::Refused;
+        }
+        if host.is_changing {
+            // An earlier owner has requested it.
+            return Answered::Done;
         }
         host.is_changing = true;
         host.awaits_input = true;
@@ -255,7 +334,7 @@ impl Hosts {
     }
 
     /// The files of the next attempt are open, and those of the one before are closed.
-    pub(crate) fn change_over(&mut self) {
+    pub(crate) fn change_over(&mut self, now: u64) {
         let Some(host) = &mut self.living else { return };
         host.is_changing = false;
         if host.phase == Phase::EndWritten {
@@ -266,7 +345,12 @@ impl Hosts {
         let next = host.attempt;
         let record = Record { ended_by: None, exit: Exit::Unknown, continues: true, after_end: false };
         self.attempt(before).record = Some(record);
-        self.attempt(next).is_begun = true;
+        let attempt = self.attempt(next);
+        (attempt.is_begun, attempt.begun_at) = (true, now);
+        let sizes = RecordedSizes { attempt: AttemptNumber(next), ..self.sizes(before) };
+        self.notify(Notice::NextAttempt(sizes));
+        let sizes = self.sizes(next);
+        self.notify(Notice::Progress(sizes));
     }
 
     /// The process is asked to end; it will.
@@ -284,12 +368,14 @@ impl Hosts {
         host.last_byte = now;
         let number = host.attempt;
         self.attempt(number).lines.push(line);
+        let sizes = self.sizes(number);
+        self.notify(Notice::Progress(sizes));
     }
 
     /// The process has exited, and its host leaves a record.
-    pub(crate) fn exit(&mut self, exit: Exit) {
+    pub(crate) fn exit(&mut self, now: u64, exit: Exit) {
         if self.living.as_ref().is_some_and(|host| host.is_changing) {
-            self.change_over();
+            self.change_over(now);
         }
         let Some(host) = &self.living else { return };
         let record = match host.ladder {
@@ -304,12 +390,15 @@ impl Hosts {
     fn leave(&mut self, record: Record) {
         if let Some(host) = self.living.take() {
             self.attempt(host.attempt).record = Some(record);
+            self.last_notices = (host.number, host.notices);
         }
     }
 
     /// The host is killed; the process dies with it.
     pub(crate) fn kill(&mut self) {
-        self.living = None;
+        if let Some(host) = self.living.take() {
+            self.last_notices = (host.number, host.notices);
+        }
     }
 
     /// No request arrived in time.
@@ -331,7 +420,17 @@ impl Hosts {
 
     /// The files of a process that ended while it waited are set aside.
     pub(crate) fn put_aside(&mut self, number: u32) {
-        self.attempt(number).clear();
+        let aside = Box::new(self.attempt(number).clone());
+        let attempt = self.attempt(number);
+        attempt.clear();
+        attempt.aside = Some(aside);
+    }
+
+    /// A host that was started in place of another did not come; what the other left is there again.
+    pub(crate) fn take_back(&mut self, number: u32) {
+        if let Some(aside) = self.attempt(number).aside.take() {
+            *self.attempt(number) = *aside;
+        }
     }
 
     /// The moment at which the host acts by itself.

@@ -1,16 +1,17 @@
 //! What must hold, whichever process dies at whichever moment.
 
+use std::sync::Arc;
+
+use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, RunStatus};
 
-use skillrun_lifecycle::run::State;
-
-use crate::evidence::expected;
-use crate::host::{Given, Hosts};
-use crate::scene::Scene;
+use super::evidence::expected;
+use super::host::{Given, Hosts};
+use super::scene::Scene;
 
 macro_rules! laws {
     ($($name:ident = $words:literal,)+) => {
@@ -90,13 +91,15 @@ pub(crate) struct Laws {
     /// Of these, the answers that processes received.
     given: Vec<u32>,
     verdict: Option<RunStatus>,
+    /// Events made from evidence in the open attempt.
+    evidence: Vec<Arc<Event>>,
 }
 
 impl Laws {
     /// One more event. `state` is that before it.
     pub(crate) fn event(
         &mut self,
-        event: &Event,
+        event: &Arc<Event>,
         state: &State,
         hosts: &mut Hosts,
         scene: &Scene,
@@ -105,7 +108,13 @@ impl Laws {
         Law::SeqGap
             .check(event.seq == state.last_seq + 1, || format!("{name} is {} after {}", event.seq, state.last_seq))?;
         Law::OneEnd.check(self.end.is_none(), || format!("{name} after the end"))?;
-        let Data::Control(data) = &event.data else { return Ok(()) };
+        let Data::Control(data) = &event.data else {
+            let is_same = |other: &Arc<Event>| other.raw_ref == event.raw_ref && other.data == event.data;
+            let is_new = event.attempt_number.0 == self.attempts && !self.evidence.iter().any(is_same);
+            Law::Evidence.check(is_new, || format!("{name} of attempt {} is there already", event.attempt_number))?;
+            self.evidence.push(event.clone());
+            return Ok(());
+        };
         self.attempt_number(event, data)?;
         match data {
             ControlData::AttemptStarted(_) => {
@@ -114,6 +123,7 @@ impl Laws {
                 self.attempts += 1;
                 self.is_open = true;
                 self.verdict = None;
+                self.evidence.clear();
             }
             ControlData::AttemptEnded(ended) => {
                 Law::OneRecord.check(self.is_open, || format!("attempt {} ends again", event.attempt_number))?;
@@ -186,7 +196,8 @@ impl Laws {
     fn ends(&mut self, status: RunStatus) -> Result<(), Broken> {
         Law::OneRecord.check(!self.is_open, || "the run ends before its attempt".to_owned())?;
         let is_canceled = status == RunStatus::Canceled;
-        Law::Canceled.check(is_canceled == self.is_canceling, || format!("it is {status}"))?;
+        let by_host = is_canceled && self.verdict == Some(RunStatus::Canceled);
+        Law::Canceled.check(is_canceled == self.is_canceling || by_host, || format!("it is {status}"))?;
         let is_earned = status != RunStatus::Succeeded || self.verdict == Some(RunStatus::Succeeded);
         let is_earned = is_earned && (self.failing.is_none() || status != RunStatus::Succeeded);
         Law::Verdict.check(is_earned, || "it succeeds without a verdict that says so".to_owned())?;
@@ -197,7 +208,7 @@ impl Laws {
     /// A process received an answer.
     pub(crate) fn given(&mut self, given: Given) -> Result<(), Broken> {
         let id = given.interaction;
-        let is_logged = self.replies.iter().any(|(logged, text)| *logged == id && fingerprint(text) == given.text);
+        let is_logged = self.replies.iter().any(|(logged, text)| *logged == id && given.text.contains(text));
         Law::GivenUnlogged.check(is_logged, || format!("the answer to question {id} is given and not in the Log"))?;
         Law::GivenOnce.check(!self.given.contains(&id), || format!("the answer to question {id} is given again"))?;
         self.given.push(id);
@@ -205,7 +216,7 @@ impl Laws {
     }
 
     /// The process of an attempt began with this input.
-    pub(crate) fn began(&self, attempt: u32, starts: u32, words: Option<Given>) -> Result<(), Broken> {
+    pub(crate) fn began(&self, attempt: u32, starts: u32, words: Option<&Given>) -> Result<(), Broken> {
         Law::BeganOnce.check(starts == 1, || format!("attempt {attempt} has {starts} processes"))?;
         let is_logged = self.attempts == attempt && self.is_open;
         Law::BeganLogged.check(is_logged, || format!("attempt {attempt} begins, and the Log has {}", self.attempts))?;
@@ -214,12 +225,15 @@ impl Laws {
         Law::NotGiven.check(has_words, || format!("attempt {attempt} begins without the answer"))
     }
 
+    /// The end of the Log is lost.
+    pub(crate) fn lost_evidence(&mut self, log: &[Arc<Event>]) {
+        let attempt = self.attempts;
+        let is_of_it =
+            |event: &&Arc<Event>| matches!(event.data, Data::Evidence(_)) && event.attempt_number.0 == attempt;
+        self.evidence = log.iter().filter(is_of_it).cloned().collect();
+    }
+
     pub(crate) fn was_given(&self, interaction: u32) -> bool {
         self.given.contains(&interaction)
     }
-}
-
-/// A text as a number, so that it can be copied about.
-pub(crate) fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

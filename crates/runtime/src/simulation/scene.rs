@@ -1,13 +1,22 @@
 //! The options that a run was accepted with, drawn from the tape.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use skillrun_lifecycle::run::{QuotaWait, RunOptions, SessionLeft};
-use skillrun_model::ExecutionMode;
+use serde_json::Map;
+use skillrun_engine::{Permission, Posture};
+use skillrun_evidence::OsText;
+use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::interaction::DecisionPolicy;
-use skillrun_model::status::Continuation;
+use skillrun_model::status::{Continuation, OnQuota};
+use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
+use skillrun_runs::record::{
+    EngineRecord, FORMAT, HomeChoice, QuotaRetry, RetryPolicy, RunRecord, RunRequest, SkillRecord, Snapshot, Timeouts,
+    Workspace,
+};
 
-use crate::tape::Tape;
+use super::host::HARD;
+use super::tape::Tape;
 
 /// How the Log is kept. As text it is parsed again from its text, as a new owner does; that is slow, so it is rare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +27,10 @@ pub(crate) enum Paper {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene {
-    pub(crate) options: RunOptions,
+    pub(crate) continuation: Continuation,
+    require_user_reply: bool,
+    auto_decision_limit: u32,
+    on_quota: OnQuota,
     pub(crate) mode: ExecutionMode,
     /// Whether the session of a process that is gone can be loaded.
     pub(crate) session: SessionLeft,
@@ -45,12 +57,14 @@ impl Scene {
         let auto_decision_limit = [2, 0, 1][tape.pick(3)];
         let policies = [None, None, Some(DecisionPolicy::Abort), Some(DecisionPolicy::SafeDefault)];
         let policy = policies[tape.pick(4)];
-        let quota_wait = (tape.pick(3) == 2).then_some(QuotaWait { made: 0, max: 2, random: [7; 10] });
+        let on_quota = if tape.pick(3) == 2 { OnQuota::Wait } else { OnQuota::Fail };
         let max_attempt = (tape.pick(5) == 4).then_some(2);
         let paper = if tape.pick(24) == 23 { Paper::Text } else { Paper::Events };
-        let session_timeout = Duration::from_millis(SESSION_TIMEOUT);
         Self {
-            options: RunOptions { continuation, require_user_reply, session_timeout, auto_decision_limit, quota_wait },
+            continuation,
+            require_user_reply,
+            auto_decision_limit,
+            on_quota,
             mode: if auto { ExecutionMode::Auto } else { ExecutionMode::Interactive },
             session,
             max_attempt,
@@ -61,6 +75,67 @@ impl Scene {
 
     /// A process of this run can wait between two turns.
     pub(crate) fn goes_on(&self) -> bool {
-        self.options.continuation == Continuation::Sticky && self.mode == ExecutionMode::Interactive
+        self.continuation == Continuation::Sticky && self.mode == ExecutionMode::Interactive
+    }
+
+    /// The run as it was accepted. `retry`: its position in a chain, and when it may begin.
+    pub(crate) fn record(&self, run_id: RunId, retry: Option<(u32, Timestamp)>) -> RunRecord {
+        let nowhere = || OsText::from(Path::new("/nonexistent"));
+        RunRecord {
+            format: FORMAT,
+            run_id,
+            created_at: Timestamp::EPOCH,
+            skillrun: "0".to_owned(),
+            translator: 1,
+            gate: 1,
+            skill: SkillRecord {
+                name: "probe".to_owned(),
+                version: None,
+                source: nowhere(),
+                hash: String::new(),
+                layers_hash: String::new(),
+            },
+            engine: EngineRecord {
+                name: "claude".to_owned(),
+                program: nowhere(),
+                interpreter: None,
+                version: None,
+                profile: ProfileId::ClaudeStreamJson,
+                profile_version: ProfileId::ClaudeStreamJson.version(),
+                continuation: self.continuation,
+                posture: Posture::NotEnforced,
+                login: None,
+            },
+            request: RunRequest {
+                mode: self.mode,
+                input: Map::new(),
+                parameter: Map::new(),
+                files: BTreeMap::new(),
+                workspace: Workspace::Own,
+                home: HomeChoice::Run,
+                permission: Permission::Workspace,
+                model: None,
+                effort: None,
+                script: None,
+                timeouts: Timeouts { hard_sec: HARD as f64 / 1000.0, stall_sec: 30.0, linger_sec: None },
+                max_bytes: u64::MAX,
+                interactive_require_user_reply: self.require_user_reply,
+                session_timeout_sec: SESSION_TIMEOUT as f64 / 1000.0,
+                auto_decision_limit: self.auto_decision_limit,
+                default_decision_policy: self.policy,
+                max_attempt: self.max_attempt,
+                require_marker: false,
+                snapshot: Snapshot::Off,
+                env: Vec::new(),
+                secrets: Vec::new(),
+                priority: 0,
+                retry: RetryPolicy { quota: self.on_quota, quota_max: 2 },
+                request_id: None,
+            },
+            input_hashes: BTreeMap::new(),
+            redact_patterns: Vec::new(),
+            retry_of: None,
+            quota_retry: retry.map(|(number, not_before)| QuotaRetry { number, not_before }),
+        }
     }
 }

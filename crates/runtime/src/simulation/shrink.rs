@@ -1,10 +1,10 @@
 //! Shortens a story that broke a law, as long as it breaks the same one: removes pieces of its tape, and lowers its
 //! numbers.
 
-use crate::faults::Fault;
-use crate::story::{Failure, play};
-use crate::tally::Tally;
-use crate::tape::Tape;
+use super::faults::Fault;
+use super::story::{Failure, play};
+use super::tally::Tally;
+use super::tape::Tape;
 
 /// Most stories that are played for this.
 const TRIES: u32 = 12_000;

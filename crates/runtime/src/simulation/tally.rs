@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use skillrun_model::RunStatus;
 
-use crate::action::Action;
+use super::action::Action;
 
 /// Statuses that the table has columns for; the first is that of a run whose Log is empty.
 const COLUMNS: [&str; 7] = ["none", "queued", "running", "waiting", "succeeded", "failed", "canceled"];
@@ -95,6 +95,7 @@ impl Tally {
 const EVENTS: &[&str] = &[
     "run.started",
     "run.status",
+    "run.heartbeat",
     "run.completed",
     "run.failed",
     "run.canceled",
@@ -125,8 +126,8 @@ const MARKS: &[&str] = &[
     "an append fails",
     "an answer is refused",
     "an answer is repeated",
-    "an answer is written twice",
     "a question inside a turn",
+    "a question inside a turn is decided",
     "a run waits without a limit",
     "a host withdraws",
     "a process waits between two turns",

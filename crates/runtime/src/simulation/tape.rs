@@ -82,7 +82,7 @@ impl Tape {
     }
 
     /// What was drawn.
-    pub(crate) fn into_numbers(self) -> Vec<u16> {
-        self.numbers
+    pub(crate) fn numbers(&self) -> &[u16] {
+        &self.numbers
     }
 }

@@ -1,24 +1,31 @@
 //! The world of one story: the disk, the hosts, the clients, an owner that may die, and a clock. In each step one of
 //! them does one thing; the tape chooses which.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
 
-use skillrun_lifecycle::run::{Input, State};
-use skillrun_model::rasp::data::{PlannedRetry, RunStarted, Versions};
-use skillrun_model::rasp::{Event, Source, SourceStream};
-use skillrun_model::{EngineName, RunId, RunStatus, Timestamp};
+use skillrun_collect::protocol::HostRequest;
+use skillrun_lifecycle::run::{Refusal, State};
+use skillrun_log::Durability;
+use skillrun_model::interaction::Scope;
+use skillrun_model::rasp::data::PlannedRetry;
+use skillrun_model::rasp::{ControlData, Data, Event};
+use skillrun_model::{Code, RunId, RunStatus, Timestamp, status};
+use skillrun_runs::record::RunRecord;
 
-use crate::action::Action;
-use crate::clients::{Clients, Said};
-use crate::disk::{Disk, Durability};
-use crate::evidence::{End, Exit, Line, end_of};
-use crate::faults::Fault;
-use crate::host::{Hosts, Phase};
-use crate::laws::{Broken, Law, Laws};
-use crate::owner::{After, At, Hand, Owner};
-use crate::scene::{Paper, Scene};
-use crate::tally::Tally;
-use crate::tape::{NUMBERS, Tape};
+use super::action::Action;
+use super::clients::{Clients, Said};
+use super::desk::Owner;
+use super::disk::Disk;
+use super::evidence::{End, Exit, Line, end_of};
+use super::faults::{self, Fault};
+use super::host::{Hosts, Phase};
+use super::laws::{Broken, Law, Laws};
+use super::scene::{Paper, SESSION_TIMEOUT, Scene};
+use super::tally::Tally;
+use super::tape::{NUMBERS, Tape};
+use crate::error::RuntimeError;
+use crate::mailbox::Mail;
 
 /// The moment at which stories begin, so that a clock can be set back.
 const BEGIN: u64 = 1_000_000_000_000;
@@ -30,7 +37,7 @@ const JUMP: i64 = 3_600_000;
 const AFTER_END: u32 = 3;
 
 /// More steps than any story needs.
-const STEPS_MAX: u32 = 400;
+const STEPS_MAX: u64 = 2_000;
 
 pub(crate) struct World {
     pub(crate) tape: Tape,
@@ -52,21 +59,56 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     /// What happened, if the story is to be printed.
     pub(crate) story: Option<Vec<String>>,
-    source: Source,
+    pub(crate) record: Arc<RunRecord>,
+    /// The law that a worker has broken.
+    pub(crate) broken: Option<Broken>,
+    /// Requests that the owner has not answered yet.
+    answers: Vec<(Said, Receiver<Result<(), RuntimeError>>)>,
+    /// The process was asked to end, and the Log does not have the reason yet.
+    unexplained: Option<String>,
+    /// A host could not be started, or was killed at once.
+    pub(crate) start_failed: bool,
     choices: Vec<Action>,
     /// Steps since the run was over.
     after_end: u32,
 }
 
+/// Where the owner is when the others can act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spot {
+    /// No worker has the run.
+    Desk,
+    /// Between two acts of a process that has the run.
+    Busy,
+    /// A batch is about to be appended.
+    Append,
+    /// A host is about to be started.
+    Start,
+    /// A worker waits for the host of this number, its mail, or this moment.
+    Wait { host: u32, until: Option<u64> },
+}
+
+/// What the scheduler has chosen for the owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It continues.
+    Go,
+    /// Where no worker has the run: it does this.
+    Desk(Action),
+    /// Another participant has acted.
+    Other,
+    /// It cannot do what it was about to do.
+    Fails,
+    /// It dies in the middle of what it was about to do.
+    DiesWriting,
+    Died,
+}
+
 impl World {
     pub(crate) fn new(mut tape: Tape, fault: Option<Fault>) -> Self {
         let scene = Scene::draw(&mut tape);
-        let source = Source {
-            engine: EngineName::new("scripted"),
-            stream: SourceStream::Control,
-            parser: None,
-            confidence: 1.0,
-        };
+        faults::plant(fault);
+        let run_id = RunId::new(1, [1; 10]);
         let hosts = Hosts::new(fault == Some(Fault::WritesTwice));
         let mut world = Self {
             tape,
@@ -75,7 +117,7 @@ impl World {
             now: 0,
             offset: 0,
             latest: Timestamp::EPOCH,
-            run_id: RunId::new(1, [1; 10]),
+            run_id,
             disk: Disk::default(),
             hosts,
             clients: Clients::default(),
@@ -84,7 +126,11 @@ impl World {
             planned: None,
             tally: Tally::default(),
             story: None,
-            source,
+            record: Arc::new(scene.record(run_id, None)),
+            broken: None,
+            answers: Vec::new(),
+            unexplained: None,
+            start_failed: false,
             choices: Vec::new(),
             after_end: 0,
         };
@@ -94,55 +140,51 @@ impl World {
         world
     }
 
-    /// Plays the story to its end: until the run is over and nothing of it is left, or it waits indefinitely.
-    pub(crate) fn play(&mut self) -> Result<(), Broken> {
-        self.accept()?;
-        for _ in 0..STEPS_MAX {
-            if self.is_done() {
-                return self.check_end();
-            }
-            self.step()?;
-        }
-        if self.laws.end.is_some() {
-            return Err(Law::ProcessLeft.broken("it is there still"));
-        }
-        Err(Law::Ends.broken(format!("it continues after {STEPS_MAX} steps, {:?}", self.disk.state.status)))
-    }
-
-    /// A request is accepted, by an owner that has just started.
-    pub(crate) fn accept(&mut self) -> Result<(), Broken> {
-        let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
-        let mut started = RunStarted::new("scripted", self.scene.mode, versions);
-        started.continuation = Some(self.scene.options.continuation);
-        started.not_before = self.planned.map(|planned| planned.not_before);
-        self.put_in_hand(State::default());
-        self.decide(Input::Accepted(started), None, After::Enqueue).map(drop)
-    }
-
-    fn is_done(&self) -> bool {
-        let is_asked_for = self.owner.as_ref().is_some_and(|owner| owner.hand.is_some());
-        let was_accepted = !self.disk.log.is_empty() || self.planned.is_some() || is_asked_for;
+    /// The run is over and nothing of it is left.
+    pub(crate) fn is_done(&self) -> bool {
+        let was_accepted = !self.disk.log.is_empty() || self.planned.is_some();
         let is_over = !was_accepted || (self.laws.end.is_some() && !self.can_retry());
         let is_late = !was_accepted || self.tape.is_over() || self.after_end >= AFTER_END;
         is_over && is_late && self.is_quiet()
     }
 
     fn is_quiet(&self) -> bool {
-        self.hosts.living.is_none() && self.owner.as_ref().is_none_or(|owner| self.is_idle(owner))
+        let mut choices = Vec::new();
+        if let Some(owner) = &self.owner {
+            self.desk_choices(owner, &mut choices);
+        }
+        self.hosts.living.is_none() && choices.is_empty()
     }
 
-    fn step(&mut self) -> Result<(), Broken> {
+    /// The participants act, until it is the owner's turn.
+    pub(crate) fn schedule(&mut self, spot: Spot) -> Result<Turn, Broken> {
+        loop {
+            let turn = self.step(spot)?;
+            self.check()?;
+            if turn != Turn::Other || spot == Spot::Desk {
+                return Ok(turn);
+            }
+        }
+    }
+
+    fn step(&mut self, spot: Spot) -> Result<Turn, Broken> {
+        self.hear_answers();
         let mut choices = std::mem::take(&mut self.choices);
         choices.clear();
-        self.list(&mut choices);
+        self.list(spot, &mut choices);
         // A number means the same action in every story; where that action is not possible, the step that makes
         // progress is taken. So a story keeps its meaning when a piece of it is removed.
         let drawn = Action::of(self.tape.pick(NUMBERS));
         let chosen = drawn.filter(|action| choices.contains(action)).or(choices.first().copied());
         let is_busy = choices.first().is_some_and(|action| action.is_of_owner());
         self.choices = choices;
+        if matches!(spot, Spot::Desk | Spot::Wait { .. })
+            && let Some(words) = self.unexplained.take()
+        {
+            return Err(Law::NoCause.broken(words));
+        }
         if !is_busy {
-            self.check_idle()?;
+            self.check_idle(spot)?;
         }
         let Some(action) = chosen else {
             return Err(
@@ -151,35 +193,43 @@ impl World {
         };
         self.after_end = if self.laws.end.is_some() { self.after_end + 1 } else { 0 };
         self.tally.action(action, self.disk.state.status);
+        if self.tally.steps > STEPS_MAX {
+            let status = self.disk.state.status;
+            return Err(match self.laws.end {
+                Some(_) => Law::ProcessLeft.broken("it is there still"),
+                None => Law::Ends.broken(format!("it continues after {STEPS_MAX} steps, {status:?}")),
+            });
+        }
         self.latest = self.latest.max(self.wall());
-        self.act(action)?;
-        self.check()
+        self.act(spot, action)
     }
 
     /// The possible actions. The one that makes progress comes first.
-    fn list(&self, choices: &mut Vec<Action>) {
-        let is_idle = match &self.owner {
-            None => {
-                choices.push(Action::Restart);
-                true
+    fn list(&self, spot: Spot, choices: &mut Vec<Action>) {
+        match (spot, &self.owner) {
+            (Spot::Desk, None) => choices.push(Action::Restart),
+            (Spot::Desk, Some(owner)) => self.desk_choices(owner, choices),
+            (Spot::Busy | Spot::Append | Spot::Start, _) => choices.push(Action::Owner),
+            (Spot::Wait { host, until }, _) => {
+                let has_mail = self.owner.as_ref().is_some_and(|owner| !owner.mail.is_empty());
+                if has_mail || self.hosts.has_news(host) || until.is_some_and(|until| until <= self.now) {
+                    choices.push(Action::Owner);
+                }
             }
-            Some(owner) => {
-                let before = choices.len();
-                self.owner_choices(owner, choices);
-                choices.len() == before
-            }
-        };
+        }
+        let is_idle = choices.first().is_none_or(|action| *action == Action::Restart);
         if self.host_can_work() {
             choices.push(Action::Host);
         }
         let state = &self.disk.state;
         // A request that could not be answered now would be retried indefinitely.
         let is_open = state.status == Some(RunStatus::WaitingUser) && state.canceling.is_none();
-        let is_asked = state.question.is_some() && is_open && self.owner.is_some();
+        let has_mail = self.owner.as_ref().is_some_and(|owner| !owner.mail.is_empty());
+        let is_asked = state.question.is_some() && is_open && self.owner.is_some() && !has_mail;
         if is_asked && (self.clients.may_send() || self.tape.is_over()) {
             choices.push(Action::Reply);
         }
-        if is_idle && self.next_moment().is_some() {
+        if is_idle && self.next_moment(spot).is_some() {
             choices.push(Action::Time);
         }
         if self.tape.is_over() {
@@ -200,15 +250,18 @@ impl World {
             Some(owner) => {
                 if state.status.is_some() && owner.mail.is_empty() && self.laws.end.is_none() {
                     choices.push(Action::Cancel);
+                    if matches!(spot, Spot::Wait { .. }) {
+                        choices.push(Action::LetGo);
+                    }
                 }
                 choices.push(Action::Crash);
-                match owner.hand.as_ref().map(|hand| &hand.at) {
-                    Some(At::Write(_)) => {
+                match spot {
+                    Spot::Append => {
                         choices.push(Action::CrashWriting);
                         choices.push(Action::DiskFull);
                     }
-                    Some(At::Start(_)) => choices.push(Action::StartFails),
-                    Some(_) | None => {}
+                    Spot::Start => choices.push(Action::StartFails),
+                    Spot::Desk | Spot::Busy | Spot::Wait { .. } => {}
                 }
             }
         }
@@ -225,78 +278,60 @@ impl World {
         }
     }
 
-    fn act(&mut self, action: Action) -> Result<(), Broken> {
+    fn act(&mut self, spot: Spot, action: Action) -> Result<Turn, Broken> {
         match action {
-            Action::Restart => {
-                self.narrate(|| "an owner starts".to_owned());
-                self.restart()
+            Action::Owner => return Ok(Turn::Go),
+            Action::Restart | Action::Comes | Action::Mail | Action::Due => return Ok(Turn::Desk(action)),
+            Action::CrashWriting => return Ok(Turn::DiesWriting),
+            Action::DiskFull => {
+                self.tally.mark("an append fails");
+                self.narrate(|| "the disk is full, and nothing can be appended".to_owned());
+                return Ok(Turn::Fails);
             }
-            Action::Comes => {
-                let said = self.some_word();
-                self.narrate(|| "a client comes and takes the run itself".to_owned());
-                let mail = VecDeque::from([said]);
-                self.owner = Some(Owner { mail, is_visitor: true, ..Owner::default() });
-                self.take_mail()
+            Action::StartFails => {
+                self.narrate(|| "the host cannot be started".to_owned());
+                return Ok(Turn::Fails);
             }
-            Action::Owner => self.owner_goes_on(),
-            Action::PollHost => self.poll_host(),
-            Action::Mail => self.take_mail(),
-            Action::Due => self.timer_is_due(),
             Action::Host => {
                 self.host_works();
-                self.look_at_processes()
+                self.look_at_processes()?;
             }
-            Action::Time => self.time_passes(),
+            Action::Time => self.time_passes(spot),
             Action::Reply => {
                 let question = self.disk.state.question.as_ref().map_or(0, |question| question.interaction_id.0);
                 let has_key = self.tape.pick(3) != 2;
                 let said = self.clients.reply(question, has_key);
                 self.put_in_mail(said);
-                Ok(())
             }
             Action::Other => {
                 let said = self.clients.reply(self.disk.state.interactions, true);
                 self.put_in_mail(said);
-                Ok(())
             }
             Action::Stale => {
                 let said = self.clients.reply(1, true);
                 self.put_in_mail(said);
-                Ok(())
             }
             Action::Again => {
                 let keyed = self.clients.with_key();
                 let at = self.tape.pick(keyed.len());
                 let said = self.clients.again(keyed[at]);
                 self.put_in_mail(said);
-                Ok(())
             }
-            Action::Cancel => {
-                self.put_in_mail(Said::Cancel);
-                Ok(())
-            }
+            Action::Cancel => self.put_in_mail(Said::Cancel),
+            Action::LetGo => self.put_in_mail(Said::LetGo),
             Action::Crash => {
                 self.narrate(|| "the owner dies".to_owned());
                 self.owner_dies();
-                Ok(())
+                return Ok(Turn::Died);
             }
-            Action::CrashWriting => self.dies_writing(),
-            Action::DiskFull => {
-                self.tally.mark("an append fails");
-                self.narrate(|| "the disk is full, and nothing can be appended".to_owned());
-                self.append_fails()
-            }
-            Action::StartFails => self.start_fails(),
             Action::HostKilled => {
                 self.narrate(|| "the host is killed".to_owned());
                 self.hosts.kill();
-                Ok(())
             }
             Action::ProcessDies => {
                 let exit = [Exit::Bad, Exit::Good][self.tape.pick(2)];
                 self.narrate(|| format!("the process dies by itself ({exit:?})"));
-                self.hosts.exit(exit);
-                Ok(())
+                self.hosts.exit(self.now, exit);
             }
             Action::PowerCut => {
                 let unsynced = self.disk.log.len() - self.disk.synced;
@@ -305,23 +340,66 @@ impl World {
                 self.hosts.kill();
                 self.owner_dies();
                 self.disk.lose_unsynced(kept);
-                Ok(())
+                self.laws.lost_evidence(&self.disk.log);
+                return Ok(Turn::Died);
             }
             Action::ClockForward => {
                 self.offset += JUMP;
                 self.narrate(|| "the clock is set an hour ahead".to_owned());
-                Ok(())
             }
             Action::ClockBack => {
                 self.offset -= JUMP;
                 self.narrate(|| "the clock is set an hour back".to_owned());
-                Ok(())
             }
+        }
+        Ok(Turn::Other)
+    }
+
+    /// The mail of the run, for its worker.
+    pub(crate) fn take_mail(&mut self) -> Option<Mail> {
+        let said = self.owner.as_mut()?.mail.pop_front()?;
+        self.narrate(|| format!("the owner reads {said:?}"));
+        let (answer, heard) = std::sync::mpsc::channel();
+        self.answers.push((said, heard));
+        Some(Mail { command: self.clients.command(said), answer })
+    }
+
+    /// Clients receive what the worker has answered.
+    fn hear_answers(&mut self) {
+        let mut waiting = std::mem::take(&mut self.answers);
+        waiting.retain(|(said, heard)| match heard.try_recv() {
+            Ok(answer) => {
+                self.answered(*said, answer);
+                false
+            }
+            Err(TryRecvError::Empty) => true,
+            Err(TryRecvError::Disconnected) => false,
+        });
+        self.answers = waiting;
+    }
+
+    /// A client receives the answer to its request.
+    pub(crate) fn answered(&mut self, said: Said, answer: Result<(), RuntimeError>) {
+        match answer {
+            Ok(()) => {
+                self.narrate(|| "the client receives the acknowledgement".to_owned());
+                self.clients.done(said);
+            }
+            Err(RuntimeError::Refused { refusal, .. }) => {
+                self.narrate(|| format!("it is refused: {refusal}"));
+                self.tally.mark(match refusal {
+                    Refusal::Repeated { .. } => "an answer is repeated",
+                    Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
+                });
+                self.clients.refused(said, &refusal);
+            }
+            // It was not written; the client tries again, or gives up.
+            Err(_) => {}
         }
     }
 
     /// A request of a client that finds no owner.
-    fn some_word(&mut self) -> Said {
+    pub(crate) fn some_word(&mut self) -> Said {
         let keyed = self.clients.with_key();
         match self.tape.pick(3) {
             0 if self.clients.may_send() => {
@@ -339,6 +417,7 @@ impl World {
     fn put_in_mail(&mut self, said: Said) {
         let words = self.story.is_some().then(|| match said {
             Said::Cancel => "a client wants to cancel".to_owned(),
+            Said::LetGo => "the owner is to leave the run".to_owned(),
             Said::Reply(at) => {
                 let sent = &self.clients.sent[at];
                 let key = sent.key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
@@ -351,16 +430,17 @@ impl World {
         }
     }
 
-    fn owner_dies(&mut self) {
+    pub(crate) fn owner_dies(&mut self) {
         self.owner = None;
+        self.answers.clear();
+        self.unexplained = None;
         if let Some(host) = &mut self.hosts.living {
             host.alone_since = Some(self.now);
         }
     }
 
     /// Of the batch that is being written, only the first events reach the disk.
-    fn dies_writing(&mut self) -> Result<(), Broken> {
-        let batch = self.batch_in_hand();
+    pub(crate) fn dies_writing(&mut self, batch: &[Event]) -> Result<(), Broken> {
         let kept = self.tape.pick(batch.len() + 1);
         let is_torn = kept < batch.len() && self.tape.pick(2) == 1;
         self.tally.mark("a batch is cut");
@@ -369,8 +449,7 @@ impl World {
         }
         let (whole, torn) = (batch.len(), if is_torn { ", and a piece of the next" } else { "" });
         self.narrate(|| format!("the owner dies writing: {kept} of {whole} events are in the Log{torn}"));
-        self.disk.has_result |= self.writes_result();
-        for event in batch.into_iter().take(kept) {
+        for event in &batch[..kept] {
             self.append(event, Durability::Synced)?;
         }
         self.disk.is_torn = is_torn;
@@ -378,18 +457,66 @@ impl World {
         Ok(())
     }
 
+    /// A batch is appended.
+    pub(crate) fn append_all(&mut self, expected: u64, batch: &[Event], durability: Durability) -> Result<(), Broken> {
+        if expected != self.disk.state.last_seq + 1 {
+            let words = format!("the owner appends at {expected} after {}", self.disk.state.last_seq);
+            return Err(Law::Fold.broken(words));
+        }
+        self.narrate(|| "the owner appends".to_owned());
+        for event in batch {
+            if matches!(&event.data, Data::Control(ControlData::InteractionRequested(question)) if question.scope == Scope::Call)
+            {
+                self.tally.mark("a question inside a turn");
+            }
+            if matches!(&event.data, Data::Control(ControlData::RunStatus(change)) if change.phase == Some(status::Phase::ProcessEnded))
+            {
+                self.tally.mark("a process that waited is gone");
+            }
+            if let Data::Control(ControlData::RunFailed(failed)) = &event.data {
+                self.mark_failure(failed.reason_code.as_str());
+                if failed.reason_code == Code::HostError && !self.start_failed {
+                    return Err(Law::CannotBegin.broken(failed.error.message.clone()));
+                }
+                if failed.retry.is_some() {
+                    self.tally.mark("a run is planned");
+                }
+            }
+            self.append(event, durability)?;
+        }
+        let state = &self.disk.state;
+        if state.is_over() || state.canceling.is_some() || state.failing.is_some() {
+            self.unexplained = None;
+        }
+        Ok(())
+    }
+
+    /// Nothing of a batch was written; the reason of what was done before it is not known either.
+    pub(crate) fn append_failed(&mut self) {
+        self.unexplained = None;
+    }
+
     /// One event more in the Log.
-    pub(crate) fn append(&mut self, event: Event, durability: Durability) -> Result<(), Broken> {
+    fn append(&mut self, event: &Event, durability: Durability) -> Result<(), Broken> {
         self.tally.event(event.event_type().as_str());
         let number = event.attempt_number;
         self.narrate(|| format!("    {:>3} {} (attempt {number})", event.seq, event.event_type().as_str()));
+        let event = Arc::new(event.clone());
         let judged = self.laws.event(&event, &self.disk.state, &mut self.hosts, &self.scene);
         self.disk.append(event, durability, self.scene.paper);
         judged
     }
 
-    pub(crate) fn source(&self, stream: SourceStream) -> Source {
-        Source { stream, ..self.source.clone() }
+    /// A request of the owner to the attached host.
+    pub(crate) fn request(&mut self, request: &HostRequest) -> Result<(), Broken> {
+        let ends =
+            matches!(request, HostRequest::Cancel { .. } | HostRequest::CloseStdin | HostRequest::TurnOver { .. });
+        if ends && !self.may_end() {
+            // Where the run ends, its process is ended first.
+            self.unexplained = Some(format!("the owner sends {request:?}"));
+        }
+        self.hosts.request(self.now, request);
+        self.look_at_processes()
     }
 
     /// The time on the wall clock.
@@ -409,33 +536,38 @@ impl World {
         }
     }
 
-    fn next_moment(&self) -> Option<u64> {
-        let mut moments = [self.hosts.due(), None, None, None, None];
-        if let Some(owner) = &self.owner {
-            let timers = [owner.desk.timer, owner.hand.as_ref().and_then(|hand| hand.timer)];
-            moments[1] = timers[0].map(|timer| self.moment(timer.at));
-            moments[2] = timers[1].map(|timer| self.moment(timer.at));
-            // An owner that works on the run needs no reminder.
-            moments[3] = owner.desk.again_at.filter(|_| owner.hand.is_none());
-            let later = self.disk.state.not_before.filter(|_| owner.desk.is_queued);
-            moments[4] = later.map(|at| self.moment(at));
+    fn next_moment(&self, spot: Spot) -> Option<u64> {
+        let mut moments = [self.hosts.due(), None, None, None];
+        match (spot, &self.owner) {
+            (Spot::Wait { until, .. }, _) => moments[1] = until,
+            (Spot::Desk, Some(owner)) => {
+                moments[1] = owner.timer.map(|timer| millis(timer.at));
+                moments[2] = owner.again_at;
+                let later = self.disk.state.not_before.filter(|_| owner.is_queued);
+                moments[3] = later.map(|at| self.moment(at));
+            }
+            (Spot::Desk, None) | (Spot::Busy | Spot::Append | Spot::Start, _) => {}
         }
         moments.into_iter().flatten().min()
     }
 
     /// Until the next moment at which something is due.
-    fn time_passes(&mut self) -> Result<(), Broken> {
-        let Some(next) = self.next_moment() else { return Ok(()) };
+    fn time_passes(&mut self, spot: Spot) {
+        let Some(next) = self.next_moment(spot) else { return };
         // Something may have been due for a long time; then one moment passes.
-        self.now = next.max(self.now + 1);
+        self.pass(next.max(self.now + 1));
         self.narrate(|| "time passes".to_owned());
+    }
+
+    /// The time is this.
+    pub(crate) fn pass(&mut self, now: u64) {
+        self.now = now;
         let had_host = self.hosts.living.is_some();
         self.hosts.see_to_time(self.now);
         if had_host && self.hosts.living.is_none() {
             self.tally.mark("a host withdraws");
             self.narrate(|| "the host received no start request, and leaves".to_owned());
         }
-        Ok(())
     }
 
     fn host_can_work(&self) -> bool {
@@ -458,11 +590,11 @@ impl World {
         if host.is_changing {
             self.tally.mark("a process waits between two turns");
             self.narrate(|| "the host continues with the next attempt".to_owned());
-            return self.hosts.change_over();
+            return self.hosts.change_over(now);
         }
         if let Some(why) = host.ladder {
             self.narrate(|| format!("the process is gone ({why})"));
-            return self.hosts.exit(Exit::Killed);
+            return self.hosts.exit(now, Exit::Killed);
         }
         match host.phase {
             Phase::Held | Phase::AsksCall | Phase::Stuck => {}
@@ -471,7 +603,7 @@ impl World {
                 match self.tape.weighted(&exits).flatten() {
                     Some(exit) => {
                         self.narrate(|| format!("the process leaves ({exit:?})"));
-                        self.hosts.exit(exit);
+                        self.hosts.exit(now, exit);
                     }
                     None => {
                         host.phase = Phase::Stuck;
@@ -521,7 +653,7 @@ impl World {
             }
             Does::Leaves(exit) => {
                 self.narrate(|| format!("the process leaves in the middle of its turn ({exit:?})"));
-                self.hosts.exit(exit);
+                self.hosts.exit(now, exit);
             }
             Does::Hangs => {
                 host.phase = Phase::Stuck;
@@ -540,7 +672,7 @@ impl World {
         while let Some((attempt, words)) = self.hosts.began.pop() {
             self.narrate(|| format!("the process of attempt {attempt} begins"));
             let starts = self.hosts.attempt(attempt).starts;
-            self.laws.began(attempt, starts, words)?;
+            self.laws.began(attempt, starts, words.as_ref())?;
         }
         Ok(())
     }
@@ -564,12 +696,7 @@ impl World {
         }
     }
 
-    fn check(&mut self) -> Result<(), Broken> {
-        if let Some(hand) = self.owner.as_ref().and_then(|owner| owner.hand.as_ref())
-            && !hand.is_same(&self.disk.state)
-        {
-            return Err(Law::Fold.broken(format!("the owner has {}", differs(hand, &self.disk.state))));
-        }
+    pub(crate) fn check(&mut self) -> Result<(), Broken> {
         if self.laws.end.is_some() && !self.disk.has_result {
             return Err(Law::Result.broken("there is none"));
         }
@@ -579,22 +706,91 @@ impl World {
         self.clients.check(&self.laws.replies)
     }
 
-    fn check_end(&mut self) -> Result<(), Broken> {
+    /// Nothing is in progress: then every pending need of the run must be assigned to some process or timer.
+    fn check_idle(&mut self, spot: Spot) -> Result<(), Broken> {
+        let Some(owner) = &self.owner else { return Ok(()) };
+        let state = &self.disk.state;
+        if state.is_over() && spot == Spot::Desk && self.hosts.is_forgotten() {
+            return Err(Law::ProcessLeft.broken("the run is over, and its process is not asked to end"));
+        }
+        if state.is_over() || self.disk.log.is_empty() {
+            return Ok(());
+        }
+        let forgotten = |words: &str| Err(Law::Forgotten.broken(words));
+        let question = state.question.as_ref();
+        let is_ending = state.canceling.is_some() || state.failing.is_some();
+        let has_deadline = question.is_some_and(|question| question.deadline.is_some());
+        let Spot::Wait { until, .. } = spot else {
+            let timer = owner.timer.map(|timer| timer.interaction_id);
+            let deadline = question.filter(|_| has_deadline).map(|question| question.interaction_id);
+            return match state.status {
+                _ if owner.again_at.is_some() => Ok(()),
+                Some(RunStatus::Queued) if owner.is_queued => Ok(()),
+                Some(RunStatus::WaitingUser) if state.rests() && timer == deadline => Ok(()),
+                Some(RunStatus::WaitingUser) if state.rests() => {
+                    forgotten("no owner waits for the deadline of the question")
+                }
+                Some(_) | None => forgotten("no owner works on the run"),
+            };
+        };
+        if has_deadline && !is_ending && state.status == Some(RunStatus::WaitingUser) {
+            // By the clock that is never set; a millisecond is added where a time is cut.
+            let latest = self.now + SESSION_TIMEOUT + 2;
+            if until.is_none_or(|until| until > latest) {
+                return forgotten("the owner does not wait for the deadline of the question");
+            }
+        }
+        let Some(host) = &self.hosts.living else {
+            return forgotten("there is no process, and the owner waits for one");
+        };
+        if host.phase == Phase::Held {
+            return forgotten("the host waits for the start request, and the owner waits too");
+        }
+        if is_ending && host.ladder.is_none() {
+            return forgotten("the process should end, and no owner ends it");
+        }
+        let reply = state.reply.as_ref().filter(|_| question.is_none());
+        let waits = matches!(host.phase, Phase::AsksCall | Phase::Between) && host.ladder.is_none();
+        if let Some(reply) = reply
+            && waits
+            && !is_ending
+            && !self.laws.was_given(reply.interaction_id.0)
+        {
+            let words = format!("question {} was answered, and its process waits", reply.interaction_id.0);
+            return Err(Law::NotGiven.broken(words));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_end(&mut self) -> Result<(), Broken> {
         if self.disk.log.is_empty() {
             return Ok(());
         }
-        let again = self.disk.read(self.scene.paper);
+        let again = State::of(self.disk.read(self.scene.paper).iter().map(Arc::as_ref));
         if again != self.disk.state {
             return Err(Law::Text.broken("a process that reads it again gets another state"));
         }
         Ok(())
     }
+
+    fn mark_failure(&mut self, code: &'static str) {
+        let name = match code {
+            "INTERACTION_WAIT_TIMEOUT" => "end: INTERACTION_WAIT_TIMEOUT",
+            "AUTO_DECISION_LIMIT" => "end: AUTO_DECISION_LIMIT",
+            "INTERACTION_ABORTED_BY_POLICY" => "end: INTERACTION_ABORTED_BY_POLICY",
+            "SESSION_LOST" => "end: SESSION_LOST",
+            "ATTEMPT_LOST" => "end: ATTEMPT_LOST",
+            "TIMEOUT" => "end: TIMEOUT",
+            "ENGINE_FAILED" => "end: ENGINE_FAILED",
+            "LIMIT_REACHED" => "end: LIMIT_REACHED",
+            "HOST_ERROR" => "end: HOST_ERROR",
+            _ => "end: another failure",
+        };
+        self.tally.mark(name);
+    }
 }
 
-fn differs(hand: &Hand, disk: &State) -> String {
-    let mine = hand.state();
-    format!(
-        "status {:?}, attempt {}, seq {}; the Log says {:?}, {}, {}",
-        mine.status, mine.attempt, mine.last_seq, disk.status, disk.attempt, disk.last_seq
-    )
+/// A time of this clock, in whole milliseconds.
+pub(crate) fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

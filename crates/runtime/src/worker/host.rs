@@ -184,6 +184,7 @@ impl Host {
     pub(super) fn end_now(&mut self) {
         self.ending = Ending::Requested;
         self.expect_exit();
+        planted!(NeverEnds => { return; });
         self.send(&HostRequest::Cancel { ladder: None });
     }
 

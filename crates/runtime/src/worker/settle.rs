@@ -26,7 +26,9 @@ impl Worker<'_> {
 
     /// Reads an attempt from its first byte.
     pub(super) fn reading(&self, attempt: AttemptNumber) -> Result<Reading, RuntimeError> {
-        Reading::open(&self.run, attempt, self.files.evidence(&self.run, attempt)?)
+        let evidence = self.files.evidence(&self.run, attempt)?;
+        planted!(RepeatsEvidence => { return Reading::begin(&self.run, attempt, evidence); });
+        Reading::open(&self.run, attempt, evidence)
     }
 
     pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<WorkerStep, RuntimeError> {

@@ -56,13 +56,20 @@ impl Worker<'_> {
             // If this does not fit on the disk, nothing has begun, and nothing is sent to the host either: a request
             // that it receives while it waits is carried out once it starts. It waits for the request of the next try,
             // or withdraws.
-            self.run.apply(Input::HostReady(started))?;
+            planted!(StartsBeforeWriting => { self.ask_to_start(); });
+            let ready = self.run.apply(Input::HostReady(started));
+            planted!(EndsHeldHost => { if ready.is_err() && let Some(host) = &mut self.host { host.end_now(); } });
+            ready?;
             self.begun = Some(attempt);
         }
+        self.ask_to_start();
+        Ok(WorkerStep::Follow)
+    }
+
+    pub(super) fn ask_to_start(&mut self) {
         if let Some(host) = &mut self.host {
             host.send(&HostRequest::Start);
         }
-        Ok(WorkerStep::Follow)
     }
 
     /// A host that has claimed the attempt and waits for the request to start.
@@ -76,7 +83,7 @@ impl Worker<'_> {
                 // An earlier owner started it, and died before it could log that.
                 Ok(AttachedHost::Live(link)) => return Ok(Ok(self.host_at(link))),
                 Ok(AttachedHost::Ended { .. } | AttachedHost::Lost) => {
-                    if let Err(error) = self.free(attempt) {
+                    if let Err(error) = self.free(attempt, is_restarted) {
                         return Ok(Err(no_host(&error)));
                     }
                 }
@@ -104,10 +111,18 @@ impl Worker<'_> {
     }
 
     /// The Log has nothing of an attempt that a host had, so it never began, and can be claimed again.
-    fn free(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+    fn free(&self, attempt: AttemptNumber, is_restarted: bool) -> Result<(), CollectError> {
         // A process that ended while it waited had opened it, and another one continues.
         let was_waiting = self.run.state.process_ended;
-        if was_waiting { self.hosts.put_aside(attempt) } else { self.hosts.withdraw(attempt) }
+        if was_waiting {
+            return self.hosts.put_aside(attempt);
+        }
+        match self.hosts.withdraw(attempt) {
+            // Its host was canceled before it was asked to start, for a cancel that could not be appended. The record
+            // of that is kept.
+            Err(_) if !is_restarted => self.hosts.put_aside(attempt),
+            other => other,
+        }
     }
 
     fn start_host(&mut self, attempt: AttemptNumber) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {

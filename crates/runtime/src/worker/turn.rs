@@ -41,13 +41,12 @@ impl Worker<'_> {
         } else {
             self.reading(attempt)?
         };
-        // Sent again, because an earlier owner may not have sent it.
+        self.start_again();
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         let time = seconds(self.run.record.request.timeouts.hard_sec);
         if let Some(host) = &mut self.host {
             host.begins_turn();
-            host.send(&HostRequest::Start);
             if waits {
                 host.send(&HostRequest::Wait { deadline });
             }
@@ -125,6 +124,12 @@ impl Worker<'_> {
             self.check_host_responsive();
             self.wait(Some(silent_since + HEARTBEAT));
         }
+    }
+
+    /// The request to start is sent again, because an earlier owner may not have sent it.
+    fn start_again(&mut self) {
+        planted!(DoesNotStartAgain => { return; });
+        self.ask_to_start();
     }
 
     /// Notifies the host that the turn is over, or that it continues after all.

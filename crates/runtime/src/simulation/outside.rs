@@ -1,0 +1,453 @@
+//! Log, clock, hosts and files of the owner, all of them in memory. Each call is a moment at which others can act, and
+//! at which the owner can die.
+
+use std::cell::OnceCell;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use skillrun_collect::owner::HostMessage;
+use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::{CollectError, HostResponse};
+use skillrun_engine::descriptor::Calls as CallRule;
+use skillrun_evidence::feed::StepKind;
+use skillrun_evidence::live_feed::Extent;
+use skillrun_evidence::{EvidenceError, FeedStep, Meta, Stream};
+use skillrun_lifecycle::Settled;
+use skillrun_lifecycle::closing::ControlEvent;
+use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
+use skillrun_log::{Durability, FileLog, LineHash, LogError, LogErrorKind, Seq};
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::Scope;
+use skillrun_model::rasp::Event;
+use skillrun_model::verdict::Verdict;
+use skillrun_model::{AttemptNumber, EndedBy, RunId, Timestamp};
+use skillrun_runs::data_folder::{DataFolder, RunFolder};
+use skillrun_runs::events::is_evidence;
+use skillrun_runs::judge::Rules;
+use skillrun_runs::record::RunRecord;
+use skillrun_runs::result::ResultFold;
+
+use super::desk::Story;
+use super::evidence::text_of;
+use super::host::{Answered, Given};
+use super::laws::Law;
+use super::scene::Paper;
+use super::world::{Spot, Turn, millis};
+use crate::attempt::evidence::{AttemptEvidence, EvidenceTotals};
+use crate::attempt::launch;
+use crate::attempt::reading::AttemptRead;
+use crate::clock::Clock;
+use crate::error::RuntimeError;
+use crate::mailbox::Mail;
+use crate::run::Run;
+use crate::store::{LoggedEvidence, RunStore, TakeEvent};
+use crate::worker::outside::{AttachedHost, AttemptFiles, HostLink, Hosts, NoHost, TurnFiles};
+
+impl Clock for Story {
+    fn now(&self) -> Timestamp {
+        self.lock().wall()
+    }
+
+    fn running(&self) -> Duration {
+        Duration::from_millis(self.lock().now)
+    }
+
+    fn awake(&self) -> Duration {
+        self.running()
+    }
+
+    fn sleep(&self, time: Duration) {
+        self.turn(Spot::Busy);
+        let mut world = self.lock();
+        let now = world.now + millis(time).max(1);
+        world.pass(now);
+    }
+}
+
+impl RunStore for Story {
+    fn append(&self, run: RunId, expected: Seq, batch: &Arc<[Event]>, durability: Durability) -> Result<(), LogError> {
+        match self.turn(Spot::Append) {
+            Turn::DiesWriting => {
+                self.lawful(|world| world.dies_writing(batch));
+                self.stop()
+            }
+            Turn::Fails => {
+                self.lock().append_failed();
+                let (place, source) = ("events.jsonl".to_owned(), std::io::Error::other("full"));
+                let kind = match durability {
+                    // There is no reserve for them.
+                    Durability::Derived => LogErrorKind::NoSpace { place, source },
+                    Durability::Synced => LogErrorKind::Io { place, source },
+                };
+                Err(LogError { run, kind })
+            }
+            Turn::Go | Turn::Desk(_) | Turn::Other | Turn::Died => {
+                self.lawful(|world| world.append_all(expected.0, batch, durability));
+                Ok(())
+            }
+        }
+    }
+
+    fn hash_after(&self, _: RunId, _: Seq, _: &[Event]) -> Option<LineHash> {
+        None
+    }
+
+    fn release(&self, _: RunId) {}
+
+    fn read_all(&self, _: RunId, take: &mut TakeEvent<'_>) -> Result<(), RuntimeError> {
+        let events = {
+            let mut world = self.lock();
+            let paper = world.scene.paper;
+            world.disk.read(paper)
+        };
+        events.iter().try_for_each(|event| take(event, None))
+    }
+
+    fn file_log(&self) -> Option<&FileLog> {
+        None
+    }
+
+    fn logged_evidence(&self, _: RunId, attempt: AttemptNumber, until: Seq) -> Box<dyn LoggedEvidence> {
+        let events = self.lock().disk.read(Paper::Events);
+        let is_wanted =
+            |event: &Arc<Event>| event.seq <= until.0 && event.attempt_number == attempt && is_evidence(event);
+        Box::new(LoggedInMemory(events.into_iter().filter(is_wanted).collect::<Vec<_>>().into_iter()))
+    }
+
+    fn prepare_end(&self, _: &RunFolder, _: &RunRecord, _: ResultFold) {
+        self.lock().disk.has_result = true;
+    }
+
+    fn keep_reserve(&self, _: RunId) {}
+
+    fn free_reserve(&self, _: RunId) {}
+
+    fn check_variables(&self, _: RunId) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct LoggedInMemory(std::vec::IntoIter<Arc<Event>>);
+
+impl LoggedEvidence for LoggedInMemory {
+    fn next(&mut self) -> Result<Option<(Vec<u8>, Event)>, RuntimeError> {
+        Ok(self.0.next().map(|event| (event.to_json().into_bytes(), Arc::unwrap_or_clone(event))))
+    }
+}
+
+/// Hosts and files.
+pub(crate) struct Outside(pub(crate) Story);
+
+impl Outside {
+    /// A connection to the living host.
+    fn link(&self) -> Option<Box<dyn HostLink>> {
+        let (number, attempt) = self.0.lock().hosts.greet()?;
+        Some(Box::new(Link { story: self.0.clone(), number, attempt: AttemptNumber(attempt) }))
+    }
+}
+
+impl Hosts for Outside {
+    fn attach(&self, attempt: AttemptNumber) -> Result<AttachedHost, CollectError> {
+        self.0.turn(Spot::Busy);
+        let mut world = self.0.lock();
+        let left = world.hosts.attempt(attempt.0).clone();
+        // A host that is changing over has claimed the attempt.
+        let is_its = world
+            .hosts
+            .living
+            .as_ref()
+            .is_some_and(|host| host.attempt == attempt.0 || (host.is_changing && host.attempt + 1 == attempt.0));
+        let (found, mark) = match (left.record, left.is_claimed) {
+            _ if is_its => (None, "found: a living host"),
+            (Some(record), _) => (Some(AttachedHost::Ended { process_continues: record.continues }), "found: a record"),
+            (None, true) => (Some(AttachedHost::Lost), "found: a host that was lost"),
+            (None, false) => (Some(AttachedHost::NotBegun), "found: nothing"),
+        };
+        world.tally.mark(mark);
+        world.narrate(|| format!("the owner looks for the host of attempt {attempt}: {mark}"));
+        drop(world);
+        Ok(found.or_else(|| self.link().map(AttachedHost::Live)).unwrap_or(AttachedHost::NotBegun))
+    }
+
+    fn prepare(&self) -> Result<(), CollectError> {
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        run: &Run,
+        _: &Rules,
+        attempt: AttemptNumber,
+    ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
+        if self.0.turn(Spot::Start) == Turn::Fails {
+            self.0.lock().start_failed = true;
+            let error = launch::error(ErrorCategory::Host, Code::HostError, "it cannot".to_owned());
+            return Ok(Err(NoHost::Never(error)));
+        }
+        let reply = run.state.reply.as_ref().filter(|reply| reply.scope == Scope::Turn);
+        let prompt = reply.map(|reply| Given { interaction: reply.interaction_id.0, text: reply.text.clone() });
+        self.0.lawful(|world| {
+            let is_open = run.state.attempt_is_open && run.state.attempt == attempt;
+            if !is_open && world.disk.state.not_before.is_some_and(|at| at > world.latest) {
+                return Err(Law::TooEarly.broken(format!("attempt {attempt} begins")));
+            }
+            world.narrate(|| format!("the owner starts a host for attempt {attempt}"));
+            let started = world.hosts.start(attempt.0, world.now, prompt);
+            started.ok_or_else(|| Law::OneProcess.broken(format!("attempt {attempt} is started beside another")))
+        });
+        self.0.turn(Spot::Busy);
+        match self.link() {
+            Some(link) => Ok(Ok(link)),
+            None => {
+                self.0.lock().start_failed = true;
+                let error = launch::error(ErrorCategory::Host, Code::HostError, "it was killed".to_owned());
+                Ok(Err(NoHost::InTheWay(error)))
+            }
+        }
+    }
+
+    fn terminate(&self, _: AttemptNumber) -> Result<(), CollectError> {
+        self.0.lock().hosts.kill();
+        Ok(())
+    }
+
+    fn are_gone(&self) -> bool {
+        self.0.lock().hosts.living.is_none()
+    }
+
+    fn response(&self) -> HostResponse {
+        if self.are_gone() { HostResponse::NoSocket } else { HostResponse::Yes }
+    }
+
+    fn last_attempt(&self) -> Option<AttemptNumber> {
+        self.0.lock().hosts.last_claimed().map(AttemptNumber)
+    }
+
+    fn withdraw(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        self.0.turn(Spot::Busy);
+        match self.0.lock().hosts.withdraw(attempt.0) {
+            Answered::Done => Ok(()),
+            Answered::Refused => Err(CollectError::Refused(format!("attempt {attempt} was begun"))),
+        }
+    }
+
+    fn put_aside(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        self.0.turn(Spot::Busy);
+        let mut world = self.0.lock();
+        world.tally.mark("what a process left is put aside");
+        world.hosts.put_aside(attempt.0);
+        Ok(())
+    }
+
+    fn take_back(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
+        self.0.lock().hosts.take_back(attempt.0);
+        Ok(())
+    }
+
+    fn received_nothing(&self, attempt: AttemptNumber) -> bool {
+        self.0.lock().hosts.received_nothing(attempt.0)
+    }
+
+    fn take_mail(&self) -> Option<Mail> {
+        self.0.lock().take_mail()
+    }
+}
+
+struct Link {
+    story: Story,
+    number: u32,
+    attempt: AttemptNumber,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let mut world = self.story.lock();
+        let now = world.now;
+        if let Some(host) = world.hosts.living.as_mut().filter(|host| host.number == self.number) {
+            host.alone_since.get_or_insert(now);
+        }
+    }
+}
+
+impl HostLink for Link {
+    fn host_pid(&self) -> u32 {
+        self.number
+    }
+
+    fn attempt(&self) -> AttemptNumber {
+        self.attempt
+    }
+
+    fn send(&mut self, request: &HostRequest) -> Result<(), CollectError> {
+        match request {
+            HostRequest::Start
+            | HostRequest::Input { .. }
+            | HostRequest::NextAttempt { .. }
+            | HostRequest::Cancel { .. } => {
+                self.story.turn(Spot::Busy);
+            }
+            HostRequest::CloseStdin
+            | HostRequest::TurnOver { .. }
+            | HostRequest::TurnGoesOn
+            | HostRequest::Wait { .. }
+            | HostRequest::GoOn
+            | HostRequest::Detach => {}
+        }
+        let number = self.number;
+        self.story.lawful(|world| {
+            // A host that has closed the connection receives nothing.
+            if !world.hosts.lives(number) {
+                return Ok(());
+            }
+            world.narrate(|| format!("the owner sends {request:?}"));
+            world.request(request)
+        });
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<HostMessage, CollectError> {
+        Ok(match self.story.lock().hosts.receive(self.number) {
+            Some(Some(notice)) => HostMessage::Notice(notice),
+            Some(None) => HostMessage::Nothing,
+            None => HostMessage::Gone,
+        })
+    }
+
+    fn wait(&self, time: Option<Duration>) {
+        let until = time.map(|time| self.story.lock().now.saturating_add(millis(time)));
+        self.story.turn(Spot::Wait { host: self.number, until });
+    }
+
+    fn reap(self: Box<Self>) {}
+}
+
+thread_local! {
+    static RULES: OnceCell<Arc<Rules>> = const { OnceCell::new() };
+}
+
+/// A skill whose output has a number as its answer.
+fn rules() -> Arc<Rules> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = DataFolder::new(folder.path()).run(RunId::new(1, [1; 10]));
+    let skill = run.skill();
+    let schema = r#"{"type":"object","required":["answer"],"properties":{"answer":{"type":"number"}}}"#;
+    let files = [
+        ("SKILL.md", "---\nname: probe\ndescription: For the simulation.\n---\n\nAnswer.\n"),
+        ("assets/runner.json", r#"{"schemas": {"output": "assets/output.json"}}"#),
+        ("assets/output.json", schema),
+    ];
+    fs::create_dir_all(skill.join("assets")).expect("a folder");
+    for (name, text) in files {
+        fs::write(skill.join(name), text).expect("written");
+    }
+    Arc::new(Rules::read(&run))
+}
+
+impl AttemptFiles for Outside {
+    fn rules(&self, _: &Run) -> Arc<Rules> {
+        RULES.with(|known| known.get_or_init(rules).clone())
+    }
+
+    fn evidence(&self, _: &Run, attempt: AttemptNumber) -> Result<Box<dyn AttemptEvidence>, RuntimeError> {
+        Ok(Box::new(LinesRead { story: self.0.clone(), attempt: attempt.0, line: 0, bytes: 0, act: Act::ToCome }))
+    }
+
+    fn session_left(&self, run: &Run) -> SessionLeft {
+        match run.state.session_id {
+            Some(_) => self.0.lock().scene.session,
+            None => SessionLeft::Lost,
+        }
+    }
+
+    fn has_opening(&self, _: &Run, attempt: AttemptNumber) -> bool {
+        self.0.lock().hosts.attempt(attempt.0).has_opening
+    }
+
+    fn call_rule(&self, _: &Run) -> Option<CallRule> {
+        self.0.lock().tally.mark("a question inside a turn is decided");
+        None
+    }
+
+    fn untested_version(&self, _: &Run) -> Option<ControlEvent> {
+        None
+    }
+
+    fn give_back_login(&self, _: RunId, _: ProcessLeft) -> Vec<ControlEvent> {
+        Vec::new()
+    }
+
+    fn turn_files(&self, _: &Run, _: &Rules, _: AttemptNumber, _: &Settled) -> TurnFiles {
+        TurnFiles::default()
+    }
+
+    fn note_settled(&self, _: &Run, _: AttemptNumber, _: &AttemptRead, _: &Verdict) {}
+
+    fn write_views(&self, _: RunId) {}
+
+    fn write_waiting_views(&self, _: RunId) {}
+}
+
+/// The lines of a process, as far as they were read.
+#[derive(Debug)]
+struct LinesRead {
+    story: Story,
+    attempt: u32,
+    line: usize,
+    bytes: u64,
+    act: Act,
+}
+
+/// The end of a process by its host, which follows its last line.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    ToCome,
+    Now(EndedBy),
+    Over,
+}
+
+impl LinesRead {
+    fn next_within(&mut self, reach: u64) -> Option<FeedStep<'_>> {
+        let line = *self.story.lock().hosts.lines(self.attempt).get(self.line)?;
+        let text = text_of(line, self.line);
+        let end = self.bytes + text.len() as u64;
+        if end > reach {
+            return None;
+        }
+        (self.line, self.bytes) = (self.line + 1, end);
+        Some(FeedStep { t_ns: 0, kind: StepKind::Bytes { stream: Stream::Stdout, bytes: text.as_bytes() } })
+    }
+}
+
+impl AttemptEvidence for LinesRead {
+    fn started_at(&self) -> Option<Timestamp> {
+        let mut world = self.story.lock();
+        let attempt = world.hosts.attempt(self.attempt);
+        let begun = attempt.is_begun.then_some(attempt.begun_at)?;
+        Some(Timestamp::EPOCH.plus_nanos(begun * 1_000_000))
+    }
+
+    fn next_step(&mut self, extent: Extent) -> Result<Option<FeedStep<'_>>, EvidenceError> {
+        Ok(self.next_within(extent.stdout))
+    }
+
+    fn end(&mut self) -> Result<Meta, EvidenceError> {
+        let started_at = self.started_at().unwrap_or(Timestamp::EPOCH);
+        let record = self.story.lock().hosts.record(self.attempt);
+        self.act = record.act().map_or(Act::Over, Act::Now);
+        Ok(record.meta(started_at))
+    }
+
+    fn next_left(&mut self) -> Result<Option<FeedStep<'_>>, EvidenceError> {
+        if self.story.lock().hosts.lines(self.attempt).len() > self.line {
+            return Ok(self.next_within(u64::MAX));
+        }
+        let Act::Now(act) = std::mem::replace(&mut self.act, Act::Over) else { return Ok(None) };
+        Ok(Some(FeedStep { t_ns: 0, kind: StepKind::Act(act) }))
+    }
+
+    fn totals(&self) -> EvidenceTotals {
+        EvidenceTotals { bytes: self.bytes, ..EvidenceTotals::default() }
+    }
+}
