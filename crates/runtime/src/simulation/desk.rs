@@ -21,7 +21,7 @@ use super::host::Hosts;
 use super::laws::{Broken, Law, Laws};
 use super::outside::Outside;
 use super::tape::Tape;
-use super::world::{Spot, Turn, World, millis};
+use super::world::{SimulatedWorld, Spot, Turn, millis};
 use crate::clock::Clock;
 use crate::error::RuntimeError;
 use crate::mailbox::RunCommand;
@@ -45,7 +45,7 @@ pub(crate) struct Owner {
 
 /// One story, shared by the scheduler and everything that the owner uses.
 #[derive(Clone)]
-pub(crate) struct Story(Arc<Mutex<World>>);
+pub(crate) struct Story(Arc<Mutex<SimulatedWorld>>);
 
 impl fmt::Debug for Story {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,10 +58,10 @@ struct Stopped;
 
 impl Story {
     pub(crate) fn new(tape: Tape, fault: Option<Fault>) -> Self {
-        Self(Arc::new(Mutex::new(World::new(tape, fault))))
+        Self(Arc::new(Mutex::new(SimulatedWorld::new(tape, fault))))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, World> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SimulatedWorld> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,7 +123,7 @@ impl Story {
     }
 
     /// The owner does something that may break a law.
-    pub(crate) fn lawful<T>(&self, act: impl FnOnce(&mut World) -> Result<T, Broken>) -> T {
+    pub(crate) fn lawful<T>(&self, act: impl FnOnce(&mut SimulatedWorld) -> Result<T, Broken>) -> T {
         let done = act(&mut self.lock());
         done.unwrap_or_else(|broken| self.breaks(broken))
     }
@@ -265,7 +265,7 @@ impl Story {
                 (true, false) => {}
             };
         }
-        self.lawful(World::make_planned);
+        self.lawful(SimulatedWorld::make_planned);
         self.accept();
     }
 
@@ -327,7 +327,7 @@ impl Story {
     }
 }
 
-impl World {
+impl SimulatedWorld {
     fn may_begin(&self) -> bool {
         self.disk.state.attempt != AttemptNumber::BEFORE_FIRST
             || self.disk.state.not_before.is_none_or(|at| at <= self.wall())

@@ -28,7 +28,7 @@ pub(crate) enum End {
 
 /// How a process exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum SimulatedExit {
     Good,
     Bad,
     Killed,
@@ -39,7 +39,7 @@ pub(crate) enum Exit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) ended_by: Option<EndedBy>,
-    pub(crate) exit: Exit,
+    pub(crate) exit: SimulatedExit,
     /// The process continues with the next attempt.
     pub(crate) continues: bool,
     /// The turn was over when the host acted.
@@ -49,7 +49,7 @@ pub(crate) struct Record {
 impl Record {
     /// What is known of an attempt whose host is gone without a record.
     pub(crate) const LOST: Self =
-        Self { ended_by: Some(EndedBy::HostLost), exit: Exit::Unknown, continues: false, after_end: false };
+        Self { ended_by: Some(EndedBy::HostLost), exit: SimulatedExit::Unknown, continues: false, after_end: false };
 
     /// How its host ended the process, if it did.
     pub(crate) fn act(self) -> Option<EndedBy> {
@@ -59,10 +59,10 @@ impl Record {
     /// As its host recorded it.
     pub(crate) fn meta(self, started_at: Timestamp) -> Meta {
         let (exit_code, signal) = match self.exit {
-            Exit::Good => (Some(0), None),
-            Exit::Bad => (Some(1), None),
-            Exit::Killed => (None, Some("SIGKILL".to_owned())),
-            Exit::Unknown => (None, None),
+            SimulatedExit::Good => (Some(0), None),
+            SimulatedExit::Bad => (Some(1), None),
+            SimulatedExit::Killed => (None, Some("SIGKILL".to_owned())),
+            SimulatedExit::Unknown => (None, None),
         };
         Meta { exit_code, signal, ended_by: self.ended_by, started_at: Some(started_at), ..Meta::default() }
     }
@@ -139,10 +139,10 @@ pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Reco
     if was_canceled || record.ended_by == Some(EndedBy::Canceled) {
         return RunStatus::Canceled;
     }
-    let lingered = record.after_end && record.exit == Exit::Killed;
+    let lingered = record.after_end && record.exit == SimulatedExit::Killed;
     let fine = match record.exit {
-        Exit::Good | Exit::Unknown => true,
-        Exit::Bad | Exit::Killed => lingered,
+        SimulatedExit::Good | SimulatedExit::Unknown => true,
+        SimulatedExit::Bad | SimulatedExit::Killed => lingered,
     };
     let is_lost = record.ended_by == Some(EndedBy::HostLost);
     match (end_of(lines), scene.mode) {

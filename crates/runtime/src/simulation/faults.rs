@@ -28,12 +28,16 @@ faults! {
     SaysYesBeforeWriting breaks [LostReply, Canceled],
     /// A new worker does not arm the timers that were armed.
     ForgetsTimers breaks [Forgotten],
+    /// A host is started without a look at the one that has the attempt.
+    StartsAgain breaks [OneProcess, BeganOnce],
     /// What was appended is not folded into the state.
     ForgetsToEvolve breaks [Fold],
     /// Of a recovery decision, only the effects are carried out.
     SkipsTheRestOfABatch breaks [Forgotten, Ends, CannotBegin],
     /// The process is not ended.
     NeverEnds breaks [Forgotten, ProcessLeft],
+    /// The gate does not receive the cancel.
+    HidesTheCancel breaks [Verdict],
     /// The modelled host writes an answer that it has already written.
     WritesTwice breaks [GivenOnce],
     /// The process is started before the Log records it.

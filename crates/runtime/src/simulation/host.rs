@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
 use skillrun_model::{AttemptNumber, EndedBy};
 
-use super::evidence::{Exit, Line, Record, bytes_of, end_of};
+use super::evidence::{Line, Record, SimulatedExit, bytes_of, end_of};
 
 /// Timeouts of a host, in milliseconds.
 pub(crate) const HARD: u64 = 100_000;
@@ -20,7 +20,7 @@ const HELD: u64 = 30_000;
 
 /// What is left of an attempt in its folder.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Attempt {
+pub(crate) struct SimulatedAttempt {
     pub(crate) is_claimed: bool,
     /// Its files were opened.
     pub(crate) is_begun: bool,
@@ -30,14 +30,14 @@ pub(crate) struct Attempt {
     pub(crate) begun_at: u64,
     pub(crate) record: Option<Record>,
     /// What an earlier process left of it.
-    aside: Option<Box<Attempt>>,
+    aside: Option<Box<SimulatedAttempt>>,
     /// Processes that were started for it.
     pub(crate) starts: u32,
     /// The input that its process is started with was recorded; that stays.
     pub(crate) has_opening: bool,
 }
 
-impl Attempt {
+impl SimulatedAttempt {
     fn clear(&mut self) {
         *self = Self { starts: self.starts, has_opening: self.has_opening, ..Self::default() };
     }
@@ -100,7 +100,7 @@ pub(crate) struct Host {
 /// Everything in `.audit`, and the running host, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    attempts: Vec<Attempt>,
+    attempts: Vec<SimulatedAttempt>,
     pub(crate) living: Option<Host>,
     made: u32,
     /// What the last host reported before it closed its connection.
@@ -118,10 +118,10 @@ impl Hosts {
         Self { forgets_inputs, ..Self::default() }
     }
 
-    pub(crate) fn attempt(&mut self, number: u32) -> &mut Attempt {
+    pub(crate) fn attempt(&mut self, number: u32) -> &mut SimulatedAttempt {
         let at = number as usize;
         if self.attempts.len() <= at {
-            self.attempts.resize(at + 1, Attempt::default());
+            self.attempts.resize(at + 1, SimulatedAttempt::default());
         }
         &mut self.attempts[at]
     }
@@ -232,7 +232,7 @@ impl Hosts {
                 HostRequest::Start => self.begin(now),
                 HostRequest::Cancel { .. } => self.leave(Record {
                     ended_by: Some(EndedBy::Canceled),
-                    exit: Exit::Unknown,
+                    exit: SimulatedExit::Unknown,
                     continues: false,
                     after_end: false,
                 }),
@@ -343,7 +343,7 @@ impl Hosts {
         let before = host.attempt;
         host.attempt += 1;
         let next = host.attempt;
-        let record = Record { ended_by: None, exit: Exit::Unknown, continues: true, after_end: false };
+        let record = Record { ended_by: None, exit: SimulatedExit::Unknown, continues: true, after_end: false };
         self.attempt(before).record = Some(record);
         let attempt = self.attempt(next);
         (attempt.is_begun, attempt.begun_at) = (true, now);
@@ -373,14 +373,14 @@ impl Hosts {
     }
 
     /// The process has exited, and its host leaves a record.
-    pub(crate) fn exit(&mut self, now: u64, exit: Exit) {
+    pub(crate) fn exit(&mut self, now: u64, exit: SimulatedExit) {
         if self.living.as_ref().is_some_and(|host| host.is_changing) {
             self.change_over(now);
         }
         let Some(host) = &self.living else { return };
         let record = match host.ladder {
             Some(why) => {
-                Record { ended_by: Some(why), exit: Exit::Killed, continues: false, after_end: host.after_end }
+                Record { ended_by: Some(why), exit: SimulatedExit::Killed, continues: false, after_end: host.after_end }
             }
             None => Record { ended_by: Some(EndedBy::Exited), exit, continues: false, after_end: false },
         };
@@ -426,7 +426,7 @@ impl Hosts {
         attempt.aside = Some(aside);
     }
 
-    /// A host that was started in place of another did not come; what the other left is there again.
+    /// A host that was started in place of another did not come; what the other left is restored.
     pub(crate) fn take_back(&mut self, number: u32) {
         if let Some(aside) = self.attempt(number).aside.take() {
             *self.attempt(number) = *aside;

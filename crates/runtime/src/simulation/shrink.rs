@@ -7,7 +7,7 @@ use super::tally::Tally;
 use super::tape::Tape;
 
 /// Most stories that are played for this.
-const TRIES: u32 = 12_000;
+const TRIES: u32 = 1_500;
 
 /// Every number below this is tried: there are no more choices than that at once.
 const SMALL: u16 = 16;

@@ -17,7 +17,7 @@ use super::action::Action;
 use super::clients::{Clients, Said};
 use super::desk::Owner;
 use super::disk::Disk;
-use super::evidence::{End, Exit, Line, end_of};
+use super::evidence::{End, Line, SimulatedExit, end_of};
 use super::faults::{self, Fault};
 use super::host::{Hosts, Phase};
 use super::laws::{Broken, Law, Laws};
@@ -39,7 +39,7 @@ const AFTER_END: u32 = 3;
 /// More steps than any story needs.
 const STEPS_MAX: u64 = 2_000;
 
-pub(crate) struct World {
+pub(crate) struct SimulatedWorld {
     pub(crate) tape: Tape,
     pub(crate) scene: Scene,
     pub(crate) fault: Option<Fault>,
@@ -104,7 +104,7 @@ pub(crate) enum Turn {
     Died,
 }
 
-impl World {
+impl SimulatedWorld {
     pub(crate) fn new(mut tape: Tape, fault: Option<Fault>) -> Self {
         let scene = Scene::draw(&mut tape);
         faults::plant(fault);
@@ -329,7 +329,7 @@ impl World {
                 self.hosts.kill();
             }
             Action::ProcessDies => {
-                let exit = [Exit::Bad, Exit::Good][self.tape.pick(2)];
+                let exit = [SimulatedExit::Bad, SimulatedExit::Good][self.tape.pick(2)];
                 self.narrate(|| format!("the process dies by itself ({exit:?})"));
                 self.hosts.exit(self.now, exit);
             }
@@ -594,12 +594,12 @@ impl World {
         }
         if let Some(why) = host.ladder {
             self.narrate(|| format!("the process is gone ({why})"));
-            return self.hosts.exit(now, Exit::Killed);
+            return self.hosts.exit(now, SimulatedExit::Killed);
         }
         match host.phase {
             Phase::Held | Phase::AsksCall | Phase::Stuck => {}
             Phase::EndWritten | Phase::Between => {
-                let exits = [(Some(Exit::Good), 8), (Some(Exit::Bad), 1), (None, 1)];
+                let exits = [(Some(SimulatedExit::Good), 8), (Some(SimulatedExit::Bad), 1), (None, 1)];
                 match self.tape.weighted(&exits).flatten() {
                     Some(exit) => {
                         self.narrate(|| format!("the process leaves ({exit:?})"));
@@ -619,7 +619,7 @@ impl World {
         #[derive(Clone, Copy)]
         enum Does {
             Writes(Line),
-            Leaves(Exit),
+            Leaves(SimulatedExit),
             Hangs,
         }
         let attempt = self.hosts.living.as_ref().map_or(0, |host| host.attempt);
@@ -635,8 +635,8 @@ impl World {
             (end(End::Failure), 1),
             (end(End::Quota), 1),
             (end(End::Limit), 1),
-            (Does::Leaves(Exit::Good), 1),
-            (Does::Leaves(Exit::Bad), 1),
+            (Does::Leaves(SimulatedExit::Good), 1),
+            (Does::Leaves(SimulatedExit::Bad), 1),
             (Does::Hangs, 1),
         ];
         let Some(does) = self.tape.weighted(&choices) else { return };

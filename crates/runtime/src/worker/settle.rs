@@ -1,7 +1,9 @@
 //! Settles an attempt: reads the rest of its evidence, applies the gate, and writes the result as one batch.
 
+use std::borrow::Cow;
+
 use skillrun_lifecycle::closing::{self, ControlEvent};
-use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
+use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt, State};
 use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, Code, RunStatus};
@@ -35,7 +37,8 @@ impl Worker<'_> {
         let attempt = reading.attempt;
         let read = reading.finish(&mut self.run)?;
         let run = &mut self.run;
-        let settled = judge(&run.record, &self.rules, &run.state, attempt, &read.facts, &read.meta);
+        let state = judged_state(&run.state);
+        let settled = judge(&run.record, &self.rules, &state, attempt, &read.facts, &read.meta);
         if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
             // Before the end is in the Log: no process looks for the process of a run that is over.
             self.end_process();
@@ -62,6 +65,12 @@ impl Worker<'_> {
         }
         Ok(next)
     }
+}
+
+/// The state that the gate receives.
+fn judged_state(state: &State) -> Cow<'_, State> {
+    planted!(HidesTheCancel => { return Cow::Owned(State { canceling: None, ..state.clone() }); });
+    Cow::Borrowed(state)
 }
 
 /// What the host reported, and what of the evidence could not be read.

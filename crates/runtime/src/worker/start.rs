@@ -76,6 +76,12 @@ impl Worker<'_> {
     fn host(&mut self, attempt: AttemptNumber, is_restarted: bool) -> Result<Result<Host, RunError>, RuntimeError> {
         self.hosts.prepare()?;
         self.run.store().keep_reserve(self.run.id);
+        planted!(StartsAgain => {
+            return Ok(match self.start_host(attempt)? {
+                Ok(link) => Ok(self.host_at(link)),
+                Err(NoHost::InTheWay(error) | NoHost::Never(error)) => Err(error),
+            });
+        });
         let mut tries = 0;
         loop {
             match self.hosts.attach(attempt) {
