@@ -138,7 +138,7 @@ impl Scenario {
                 "addresses other than loopback that the engine or its commands tried to reach; there must be none"
             }
             Self::Asked => {
-                "the agent asks before it writes a file; the question has its own options, and after \
+                "the agent asks before it writes a file; the options of the question are those that the agent offers, and after \
                  `skillrun reply RUN allow` the file exists and the turn continues"
             }
             Self::Denied => {
