@@ -15,6 +15,7 @@
 //!        tests/                data folders of tests that were kept, because a result was unexpected; for a week
 //! ```
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use skillrun_model::RunId;
@@ -91,6 +92,10 @@ impl DataFolder {
 /// The file of a run that records how it ended.
 pub const RESULT: &str = "result.json";
 
+/// The conversation is stored beside a Log of at most this many bytes. Of a larger one, readers translate it: it would
+/// take as much of the disk as the Log.
+pub const CONVERSATION_LOG_MAX: u64 = 8 * 1024 * 1024;
+
 /// The folder of one run.
 ///
 /// ```text
@@ -157,6 +162,11 @@ impl RunFolder {
 
     pub fn fcmp(&self) -> PathBuf {
         self.root.join("fcmp.jsonl")
+    }
+
+    /// Whether its Log is small enough for `fcmp.jsonl`.
+    pub fn stores_conversation(&self) -> bool {
+        fs::metadata(self.events()).map_or(true, |log| log.len() <= CONVERSATION_LOG_MAX)
     }
 
     pub fn diagnostics(&self) -> PathBuf {

@@ -5,7 +5,8 @@
 //! batch while it is in memory, into files that get their names when the run waits or is over.
 //!
 //! The two files of lines are only ever appended to: a line that was delivered once never changes, whichever version of
-//! the program appends the next. `tail` finds out how far a file goes.
+//! the program appends the next. `tail` finds out how far a file goes. The conversation is as large as the Log; of a
+//! Log that is larger than `CONVERSATION_LOG_MAX` it is not stored, and readers translate it when they need it.
 
 mod tail;
 #[cfg(test)]
@@ -17,14 +18,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use skillrun_base::files;
-use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Limits, ReadEnd, Seq};
+use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Limits, LogLine, ReadEnd, Seq};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::cache::{self, CacheKey};
-use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::data_folder::{CONVERSATION_LOG_MAX, RunFolder};
 use skillrun_runs::events::changed;
 use skillrun_runs::record::{RunRecord, TRANSLATOR};
 use skillrun_runs::result::{self, result_of};
@@ -42,7 +43,7 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     {
         result::write(&folder, &result).ignored();
     }
-    if !is_whole(&folder.fcmp()) || !folder.diagnostics().exists() {
+    if !has_conversation(&folder) || !folder.diagnostics().exists() {
         add(&tools.log, run, &folder).ignored();
     }
     // A hint; a reader checks the run again.
@@ -58,7 +59,12 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
 
 /// Whether none of its views is missing.
 pub(crate) fn are_there(folder: &RunFolder) -> bool {
-    !result::is_lacking(folder) && is_whole(&folder.fcmp()) && folder.diagnostics().exists()
+    !result::is_lacking(folder) && has_conversation(folder) && folder.diagnostics().exists()
+}
+
+/// Whether the conversation is stored to its end, or is too large to be stored.
+fn has_conversation(folder: &RunFolder) -> bool {
+    is_whole(&folder.fcmp()) || !folder.stores_conversation()
 }
 
 /// For a run that waits: writes what its Log has and its views lack. If they cannot be written now, the run is not
@@ -71,7 +77,11 @@ pub(crate) fn write_waiting(tools: &Tools, run: RunId) {
 /// then there is nothing to append.
 pub(crate) fn may_lag(folder: &RunFolder) -> bool {
     let changed = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
-    let written = changed(folder.fcmp()).filter(|_| !is_lacking(&folder.fcmp()) && folder.diagnostics().exists());
+    let written = if folder.stores_conversation() {
+        changed(folder.fcmp()).filter(|_| !is_lacking(&folder.fcmp()) && folder.diagnostics().exists())
+    } else {
+        changed(folder.diagnostics())
+    };
     written.is_none_or(|written| changed(folder.events()).is_some_and(|log| log > written))
 }
 
@@ -121,12 +131,33 @@ pub(crate) struct ViewWriter {
     run: RunId,
     /// How far the Log was translated.
     cursor: Cursor,
-    conversation: ViewFile,
+    /// None when the Log is too large.
+    conversation: Option<ConversationFile>,
+    /// Where the conversation is stored.
+    fcmp: PathBuf,
     problems: ViewFile,
     /// The last event that is in the second file already.
     noted: u64,
+}
+
+#[derive(Debug)]
+struct ConversationFile {
+    file: ViewFile,
     numbering: Numbering,
     translator: FcmpTranslator,
+}
+
+impl ConversationFile {
+    fn event(&mut self, event: Event) -> Result<(), RuntimeError> {
+        let Self { file, numbering, translator } = self;
+        let mut written = Ok(());
+        translator.push(event, &mut |event| {
+            if let Some(event) = numbering.number(event).filter(|_| written.is_ok()) {
+                written = file.lines.fcmp(&event);
+            }
+        });
+        written.map_err(failed(&file.path))
+    }
 }
 
 impl ViewWriter {
@@ -152,21 +183,32 @@ impl ViewWriter {
         }
         let goes_on =
             if made_by == TRANSLATOR { GoesOn::AfterLine(said.seq) } else { GoesOn::AfterEvent(said.rasp_seq) };
+        let conversation = if folder.stores_conversation() {
+            Some(ConversationFile {
+                file: ViewFile::open(&fcmp, said.bytes)?,
+                numbering: Numbering { goes_on, lines: said.seq },
+                translator: FcmpTranslator::default(),
+            })
+        } else {
+            None
+        };
         Ok(Self {
             run,
             cursor: Cursor::new(head.epoch, Seq::BEFORE_FIRST),
-            conversation: ViewFile::open(&fcmp, said.bytes)?,
+            conversation,
+            fcmp,
             problems: ViewFile::open(&diagnostics, noted.bytes)?,
             noted: noted.rasp_seq,
-            numbering: Numbering { goes_on, lines: said.seq },
-            translator: FcmpTranslator::default(),
         })
     }
 
     /// Translates what the Log has by now.
     pub(crate) fn catch_up(&mut self, log: &FileLog) -> Result<(), RuntimeError> {
         let end = log.for_each(self.run, self.cursor, Limits::default(), |line| {
-            self.event(line.event()?)?;
+            if line.end() > CONVERSATION_LOG_MAX {
+                self.conversation = None;
+            }
+            self.event(line)?;
             Ok::<_, RuntimeError>(ControlFlow::Continue(()))
         })?;
         match end {
@@ -178,18 +220,15 @@ impl ViewWriter {
         }
     }
 
-    fn event(&mut self, event: Event) -> Result<(), RuntimeError> {
+    fn event(&mut self, line: LogLine<'_>) -> Result<(), RuntimeError> {
+        let event = line.event_ref()?;
         if event.event_type().category() == Category::Diagnostic && event.seq > self.noted {
             self.problems.lines.rasp(&event).map_err(failed(&self.problems.path))?;
         }
-        let Self { conversation, numbering, translator, .. } = self;
-        let mut written = Ok(());
-        translator.push(event, &mut |event| {
-            if let Some(event) = numbering.number(event).filter(|_| written.is_ok()) {
-                written = conversation.lines.fcmp(&event);
-            }
-        });
-        written.map_err(failed(&conversation.path))
+        match &mut self.conversation {
+            Some(conversation) => conversation.event(event.into_owned()),
+            None => Ok(()),
+        }
     }
 
     /// Both files get everything that the Log has, and their names.
@@ -197,7 +236,11 @@ impl ViewWriter {
         self.catch_up(log)?;
         // The conversation last: when it is complete, so is the other.
         self.problems.finish()?;
-        self.conversation.finish()
+        match self.conversation {
+            Some(mut conversation) => conversation.file.finish(),
+            // Its beginning may have been stored when the run waited.
+            None => files::remove_if_exists(&self.fcmp).map_err(failed(&self.fcmp)),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use skillrun_log::{Damage, LogLine};
 use skillrun_model::RunId;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
-use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::data_folder::{CONVERSATION_LOG_MAX, RunFolder};
 use skillrun_runs::judge::Rules;
 use skillrun_runs::record::{RunRecord, TRANSLATOR};
 use skillrun_runs::result::ResultFold;
@@ -137,14 +137,16 @@ impl<'a> Pass<'a> {
         let record = context.record;
         let result = views::check_result(context.folder, record, result, &extent);
         checks.push(of_run(CheckKind::Result, of_our_version(record, result)));
-        let translated = conversation.finish(&extent);
-        let translated = if record.translator == TRANSLATOR {
-            of_our_version(record, translated)
-        } else {
-            let made_by = record.translator;
-            VerifyOutcome::not_comparable(format!(
-                "it was made by translator {made_by}, and the current one is {TRANSLATOR}"
-            ))
+        let translated = match conversation.finish(&extent) {
+            VerifyOutcome::Missing { .. } if !context.folder.stores_conversation() => {
+                let most = CONVERSATION_LOG_MAX >> 20;
+                VerifyOutcome::not_comparable(format!("fcmp.jsonl is not stored for a Log of more than {most} MiB"))
+            }
+            translated if record.translator == TRANSLATOR => of_our_version(record, translated),
+            _ => VerifyOutcome::not_comparable(format!(
+                "it was made by translator {}, and the current one is {TRANSLATOR}",
+                record.translator
+            )),
         };
         checks.push(of_run(CheckKind::Conversation, translated));
         checks.push(of_run(CheckKind::Diagnostics, of_our_version(record, diagnostics.finish(&extent))));

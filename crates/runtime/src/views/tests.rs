@@ -155,3 +155,32 @@ fn views_that_are_not_finished_leave_nothing_behind() {
     world.add(TRANSLATOR);
     assert!(is_whole(&world.folder.fcmp()));
 }
+
+/// The conversation of a flood took as much of the disk as its Log.
+#[test]
+fn the_conversation_of_a_large_log_is_not_stored() {
+    let large = || ControlData::ParserWarning(Diagnostic::new(Code::UnknownEvent, "x".repeat(1 << 20)));
+    let mut world = World::new();
+    world.append(vec![started(), waiting()]);
+    world.add(TRANSLATOR);
+    assert!(world.folder.fcmp().exists() && !are_there(&world.folder));
+    // Along with the run, and at its end.
+    fs::remove_file(world.folder.fcmp()).expect("removed");
+    fs::remove_file(world.folder.diagnostics()).expect("removed");
+    let mut writer = ViewWriter::of_new(TRANSLATOR, &world.log, run_id(), &world.folder).expect("opened").expect("new");
+    for _ in 0..7 {
+        world.append(vec![large()]);
+        writer.catch_up(&world.log).expect("written");
+    }
+    assert!(writer.conversation.is_some(), "a Log of 7 MiB has one");
+    world.append(vec![large(), canceled()]);
+    writer.finish(&world.log).expect("finished");
+    fs::write(world.folder.result(), "{}").expect("written");
+    let diagnostics = fs::read_to_string(world.folder.diagnostics()).expect("a view").lines().count();
+    assert_eq!((world.folder.fcmp().exists(), diagnostics), (false, 8));
+    assert!(are_there(&world.folder), "nothing is missing");
+    // One that was begun when the Log was smaller.
+    fs::write(world.folder.fcmp(), "{}\n").expect("written");
+    world.add(TRANSLATOR);
+    assert!(!world.folder.fcmp().exists() && !may_lag(&world.folder));
+}
