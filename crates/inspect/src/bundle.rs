@@ -7,7 +7,7 @@
 //!
 //! and in a full one:
 //! run.json                  with its secrets masked
-//! events.jsonl  fcmp.jsonl  parser_diagnostics.jsonl
+//! events.jsonl  fcmp.jsonl  parser_diagnostics.jsonl     the second is made on export if it is not stored
 //! stdout.txt  stderr.txt    what the engine wrote, all attempts joined; made on export
 //! .audit/                   evidence; streams through the mask, so that every range stays true and no secret leaves
 //! ```
@@ -23,18 +23,21 @@ mod pack;
 mod tests;
 
 use std::io::{self, Seek, Write};
+use std::ops::ControlFlow;
 use std::path::{Component, Path};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_evidence::EvidenceError;
-use skillrun_log::{EventLog, FileLog};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogError, LogLine};
+use skillrun_model::RunId;
 use skillrun_model::rasp::LogHead;
 use skillrun_runs::artifacts::{Root, is_hard_link};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::hidden::Hidden;
 use skillrun_runs::result::{self, RunResult};
+use skillrun_translate::FcmpTranslator;
 use zip::result::ZipError;
 
 use pack::Packer;
@@ -97,6 +100,8 @@ pub enum BundleError {
     Read { name: String, error: io::Error },
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
+    #[error(transparent)]
+    Log(#[from] LogError),
     #[error("the bundle cannot be written ({0})")]
     Write(#[from] io::Error),
     #[error("the bundle cannot be written ({0})")]
@@ -122,8 +127,13 @@ pub fn write(run: &RunFolder, contents: Contents<'_>, out: &mut (impl Write + Se
         Contents::Full(hidden) => {
             packer.file_if_there(&root, "result.json")?;
             request(run, hidden, &mut packer)?;
-            let files = ["events.jsonl", "fcmp.jsonl", "parser_diagnostics.jsonl"];
-            files.iter().try_for_each(|name| packer.file_if_there(&root, name))?;
+            packer.file_if_there(&root, "events.jsonl")?;
+            if run.fcmp().exists() || run.stores_conversation() {
+                packer.file_if_there(&root, "fcmp.jsonl")?;
+            } else {
+                conversation(run, &mut packer)?;
+            }
+            packer.file_if_there(&root, "parser_diagnostics.jsonl")?;
         }
     }
     if let Some(result) = &result {
@@ -138,8 +148,36 @@ pub fn write(run: &RunFolder, contents: Contents<'_>, out: &mut (impl Write + Se
 
 /// How far the Log has come. A folder without a readable Log has no head, and is packed as it is.
 fn log_head(run: &RunFolder) -> Option<LogHead> {
+    let (log, id) = log_of(run)?;
+    log.chain_head(id).ok()?
+}
+
+fn log_of(run: &RunFolder) -> Option<(FileLog, RunId)> {
     let id = run.root().file_name()?.to_str()?.parse().ok()?;
-    FileLog::new(run.root().parent()?).chain_head(id).ok()?
+    Some((FileLog::new(run.root().parent()?), id))
+}
+
+/// A conversation that is too large to be stored, translated from the Log.
+fn conversation<W: Write + Seek>(run: &RunFolder, packer: &mut Packer<'_, W>) -> Result<(), BundleError> {
+    let Some((log, id)) = log_of(run) else { return Ok(()) };
+    // Longer than the lines of the Log, but not twice as long.
+    let most = std::fs::metadata(run.events()).map_or(0, |log| log.len().saturating_mul(2));
+    packer.entry("fcmp.jsonl", most, |entry| {
+        let mut translator = FcmpTranslator::default();
+        let each = |line: LogLine<'_>| {
+            let mut text = String::new();
+            translator.push(line.event()?, &mut |event| {
+                text.push_str(&event.to_json());
+                text.push('\n');
+            });
+            entry.write(text.as_bytes()).map(ControlFlow::Continue)
+        };
+        match log.for_each(id, Cursor::BEGINNING, Limits::default(), each) {
+            // A damaged Log is packed as it is, and its conversation ends there.
+            Ok(_) | Err(BundleError::Log(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    })
 }
 
 /// `run.json`, as it may be shown: users put secrets into inputs.

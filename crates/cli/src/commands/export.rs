@@ -83,7 +83,9 @@ fn failed(path: &Path, error: BundleError) -> Failure {
         }
         BundleError::Write(error) => Failure::Write { path: path.display().to_string(), error },
         BundleError::Evidence(error) => error.into(),
-        error @ (BundleError::Read { .. } | BundleError::Zip(_)) => Failure::of_class(ErrorClass::Internal, error),
+        error @ (BundleError::Read { .. } | BundleError::Log(_) | BundleError::Zip(_)) => {
+            Failure::of_class(ErrorClass::Internal, error)
+        }
     }
 }
 

@@ -1,11 +1,15 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Cursor, Read};
+use std::io::{Cursor as Bytes, Read};
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use skillrun_collect::Secrets;
 use skillrun_evidence::Patterns;
+use skillrun_log::{Durability, Seq};
+use skillrun_model::rasp::data::{Diagnostic, RunCanceled};
+use skillrun_model::rasp::{ControlData, Event};
+use skillrun_model::{Code, EngineName, Timestamp};
 use tempfile::TempDir;
 use zip::ZipArchive;
 
@@ -69,7 +73,7 @@ impl World {
     }
 
     fn write(&self, kind: BundleKind) -> (Summary, Vec<u8>) {
-        let mut out = Cursor::new(Vec::new());
+        let mut out = Bytes::new(Vec::new());
         let hidden = Hidden::new(Patterns::default(), Secrets::new([b"hunter22".as_slice()]));
         let contents = match kind {
             BundleKind::Result => Contents::Result,
@@ -81,7 +85,7 @@ impl World {
 
     fn entries(&self, kind: BundleKind) -> (Summary, BTreeMap<String, Vec<u8>>) {
         let (summary, bytes) = self.write(kind);
-        let mut archive = ZipArchive::new(Cursor::new(bytes)).expect("a zip");
+        let mut archive = ZipArchive::new(Bytes::new(bytes)).expect("a zip");
         let mut entries = BTreeMap::new();
         for at in 0..archive.len() {
             let mut entry = archive.by_index(at).expect("an entry");
@@ -240,7 +244,7 @@ fn a_login_is_never_packed() {
         world.file(&format!("workspace/{path}"), b"token");
     }
     world.file("workspace/auth.json", b"mine");
-    let mut out = Cursor::new(Vec::new());
+    let mut out = Bytes::new(Vec::new());
     let summary = write(&world.run, Contents::Result, &mut out).expect("a bundle");
     let names: Vec<&str> = summary.files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["result.json", "workspace/auth.json"]);
@@ -275,7 +279,7 @@ fn a_workspace_that_is_the_users_folder_is_read() {
 fn without_a_result_there_is_only_a_full_one() {
     let world = World::new(&[]).with_evidence();
     fs::remove_file(world.run.result()).expect("removed");
-    let error = write(&world.run, Contents::Result, &mut Cursor::new(Vec::new())).expect_err("not over");
+    let error = write(&world.run, Contents::Result, &mut Bytes::new(Vec::new())).expect_err("not over");
     assert!(matches!(error, BundleError::NoResult), "{error}");
     let (_, entries) = world.entries(BundleKind::Full);
     assert!(entries.contains_key("events.jsonl") && !entries.contains_key("result.json"));
@@ -290,6 +294,25 @@ fn a_run_without_evidence_is_exported_all_the_same() {
     world.file(".audit/removed.json", b"{}");
     let (_, entries) = world.entries(BundleKind::Full);
     assert!(entries.contains_key(".audit/removed.json"), "retention left a note");
+}
+
+#[test]
+fn a_conversation_that_is_not_stored_is_translated() {
+    let world = World::new(&[]);
+    let (log, run) = log_of(&world.run).expect("a Log");
+    log.create(run).expect("created");
+    let warning = || ControlData::ParserWarning(Diagnostic::new(Code::UnknownEvent, "x".repeat(1 << 20)));
+    let end = ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None });
+    let all = (0..9).map(|_| warning()).chain([end]).zip(1..);
+    let engine = || EngineName::new("scripted");
+    let events: Vec<_> = all.map(|(data, seq)| Event::control(run, seq, Timestamp::EPOCH, engine(), data)).collect();
+    log.append(run, Seq(1), &events, Durability::Derived).expect("appended");
+    let (_, entries) = world.entries(BundleKind::Full);
+    let conversation = String::from_utf8(entries["fcmp.jsonl"].clone()).expect("text");
+    let last: Value = serde_json::from_str(conversation.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((conversation.lines().count(), &last["type"]), (10, &json!("conversation.canceled")));
+    fs::write(world.run.fcmp(), "stored\n").expect("written");
+    assert_eq!(world.entries(BundleKind::Full).1["fcmp.jsonl"], b"stored\n");
 }
 
 #[test]

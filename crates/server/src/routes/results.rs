@@ -249,6 +249,7 @@ async fn bundle(
                         BundleError::NoResult => ProblemCode::NotYet,
                         BundleError::Read { .. }
                         | BundleError::Evidence(_)
+                        | BundleError::Log(_)
                         | BundleError::Write(_)
                         | BundleError::Zip(_) => ProblemCode::Internal,
                     };
