@@ -38,17 +38,13 @@ pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: E
     Ok(Pid::from_child(&child))
 }
 
-/// A process that gets its three standard descriptors and no other, and to which signals can be sent.
-pub(crate) fn inherit_nothing(command: &mut Command) {
-    #[expect(unsafe_code, reason = "the only way to run code between fork and exec; all of it is async-signal-safe")]
-    unsafe {
-        command.pre_exec(|| {
-            // If it stayed blocked, the exit of an engine would never be noticed.
-            unblock_signals();
-            close_others_on_exec();
-            Ok(())
-        });
-    }
+/// Closes every descriptor but the three standard ones, and lets all signals in. For the start of a host, before it has
+/// opened anything. The host does this itself: code between fork and exec would make its starter, a large process, copy
+/// its page tables for each host.
+pub(crate) fn inherit_nothing() {
+    // If it stayed blocked, the exit of an engine would never be noticed.
+    unblock_signals();
+    close_others(0);
 }
 
 /// Exit codes of shells for commands that do not start.
@@ -139,14 +135,22 @@ fn unblock_signals() {
 
 /// Marks every descriptor above the three standard ones, so that exec closes it.
 fn close_others_on_exec() {
+    close_others(libc::CLOSE_RANGE_CLOEXEC);
+}
+
+/// Closes every descriptor above the three standard ones, or marks it.
+fn close_others(flags: libc::c_uint) {
     const FIRST: libc::c_uint = 3;
-    #[expect(unsafe_code, reason = "sets a flag on descriptors of this process; they stay open until exec")]
+    #[expect(unsafe_code, reason = "nothing uses the descriptors: a host that begins, or a process before its exec")]
     unsafe {
-        let done = libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        let done = libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, flags);
         if done != 0 {
             // Kernels before 5.11.
             for number in FIRST.cast_signed()..4096 {
-                libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
+                match flags {
+                    0 => libc::close(number),
+                    _ => libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC),
+                };
             }
         }
     }

@@ -17,7 +17,6 @@ use skillrun_model::AttemptNumber;
 
 use crate::error::CollectError;
 use crate::plan::HostPlan;
-use crate::spawn::inherit_nothing;
 use skillrun_model::IgnoredError;
 
 /// The answer of a host to its starter, once, on standard output.
@@ -70,9 +69,6 @@ pub(crate) fn recorded(audit: &Path) -> io::Result<BTreeSet<AttemptNumber>> {
 /// accumulate zombies.
 pub fn start(mut command: Command, plan: &HostPlan) -> Result<Child, CollectError> {
     let plan = serde_json::to_vec(plan).map_err(|error| CollectError::NoHost(error.into()))?;
-    // A host lives longer than its starter: a process that waits for the end of a pipe of the starter must not wait for
-    // the host.
-    inherit_nothing(&mut command);
     // Variables for the engine are in the plan; the host itself needs none.
     let mut host = command
         .env_clear()

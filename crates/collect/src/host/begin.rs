@@ -22,6 +22,7 @@ use crate::environment::{TAG, TEMPORARY};
 use crate::plan::{HostPlan, SnapshotPlan, StartWhen, Variable, VariableKind};
 use crate::secrets::Secrets;
 use crate::snapshot::{Rules, SnapshotLimits, Snapshots};
+use crate::spawn::inherit_nothing;
 use crate::start::{self, Ready};
 use skillrun_model::IgnoredError;
 
@@ -54,6 +55,9 @@ pub(super) struct Signals {
 
 /// Runs a host to its end. The exit code has no meaning; the record does.
 pub fn main() -> ExitCode {
+    // A host lives longer than its starter: a process that waits for the end of a pipe of the starter must not wait for
+    // the host.
+    inherit_nothing();
     // The host should be recognizable in a list of processes, whatever path it was started by.
     rustix::thread::set_name(NAME).ignored();
     // An interrupt from the terminal is for the starter, not for the host.
