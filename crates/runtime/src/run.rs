@@ -205,7 +205,7 @@ impl Run {
     ) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.decides_now();
         let decision = self.decide(now, input)?;
-        if decision.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. })) {
+        if decision.effects.iter().any(|effect| matches!(effect, Effect::Start { .. })) {
             // Before anything is written: an answer that cannot be carried out here must still be possible elsewhere.
             self.check_variables()?;
         }
@@ -267,6 +267,7 @@ impl Run {
     }
 
     fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
+        let is_end = decision.ends_run() || self.state.is_over();
         let Decision { events, opening, effects } = decision;
         let events: Vec<ControlEvent> = events.into_iter().map(|event| self.with_names(event)).collect();
         let mut batch: Vec<Event> = events.into_iter().map(|event| self.control(now, event)).collect();
@@ -275,7 +276,7 @@ impl Run {
             self.builder.set_attempt(attempt, engine);
             batch.extend(events.into_iter().map(|event| self.control(now, event)).collect::<Vec<_>>());
         }
-        let ended = effects.contains(&Effect::WriteResult).then(|| self.result_with(&batch));
+        let ended = is_end.then(|| self.result_with(&batch));
         if let Some(ended) = &ended {
             self.store.prepare_end(&self.folder, &self.record, ended.clone());
         }
@@ -450,8 +451,7 @@ fn log_control_event(event: &Event) {
 /// No process looks for the process of a run that is over: where this is the end, the process is ended before the Log
 /// has the end, and not once more.
 fn end_first(mut decision: Decision, end_process: impl FnOnce()) -> Decision {
-    let has = |effect: &Effect| decision.effects.contains(effect);
-    if has(&Effect::WriteResult) && has(&Effect::EndProcess) {
+    if decision.ends_run() && decision.effects.contains(&Effect::EndProcess) {
         end_process();
         decision.effects.retain(|effect| *effect != Effect::EndProcess);
     }

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use skillrun_collect::CollectError;
 use skillrun_collect::protocol::HostRequest;
-use skillrun_lifecycle::run::{Effect, HostState, Input, ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{Effect, HostState, Input, ProcessLeft, RunStep, SessionLeft, next_step};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Timestamp};
 use skillrun_runs::judge::Rules;
@@ -214,37 +214,29 @@ impl<'a> Worker<'a> {
 
     /// Carries out effects; the remaining work follows from the state.
     fn carry_out(&mut self, effects: Vec<Effect>) -> Result<WorkerStep, RuntimeError> {
-        let mut told = None;
+        let mut start = None;
         for effect in effects {
             match effect {
-                Effect::Enqueue { attempt } => told = Some(WorkerStep::Start(attempt)),
-                Effect::Settle { .. } => told = Some(WorkerStep::Settle),
+                Effect::Start { attempt } => start = Some(WorkerStep::Start(attempt)),
                 Effect::WriteInput(reply) => self.send_answer(&reply),
                 Effect::EndProcess => self.end_process(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
                 Effect::DisarmTimer { .. } => self.timer = None,
-                // The slot is released when the worker leaves; the result was written with the events.
-                Effect::ReleaseSlot | Effect::WriteResult | Effect::Adopt { .. } => {}
             }
         }
-        Ok(told.unwrap_or_else(|| self.next()))
+        Ok(start.unwrap_or_else(|| self.next()))
     }
 
+    /// What follows from the state.
     fn next(&self) -> WorkerStep {
-        let state = &self.run.state;
-        if state.is_over() {
-            return if self.host.is_some() { WorkerStep::AwaitExit } else { WorkerStep::Rest(WorkerExit::Over) };
-        }
-        if state.attempt_is_open {
-            return if self.host.is_some() { WorkerStep::Follow } else { WorkerStep::Settle };
-        }
-        match state.status {
-            Some(RunStatus::WaitingUser) if self.host.is_some() => WorkerStep::Between,
-            Some(RunStatus::WaitingUser) => WorkerStep::Rest(WorkerExit::Waiting { timer: self.timer }),
-            Some(RunStatus::Queued | RunStatus::Running) => WorkerStep::Start(next(state.attempt)),
-            Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) | None => {
-                WorkerStep::Rest(WorkerExit::Over)
-            }
+        match next_step(&self.run.state, self.host.as_ref().map(|host| host.link.attempt())) {
+            RunStep::Start(attempt) => WorkerStep::Start(attempt),
+            RunStep::Follow => WorkerStep::Follow,
+            RunStep::Settle => WorkerStep::Settle,
+            RunStep::Between => WorkerStep::Between,
+            RunStep::AwaitExit => WorkerStep::AwaitExit,
+            RunStep::Wait => WorkerStep::Rest(WorkerExit::Waiting { timer: self.timer }),
+            RunStep::Over => WorkerStep::Rest(WorkerExit::Over),
         }
     }
 

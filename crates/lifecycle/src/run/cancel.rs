@@ -25,7 +25,6 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
         // No turn will end after this, so this is the end.
         let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
         events.push(closing::control(Level::Info, ControlData::RunCanceled(canceled)));
-        effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
     }
     Ok(Decision { events, opening: None, effects })
 }

@@ -1,6 +1,7 @@
 //! What can happen to a run, what is decided, and which effects follow.
 
 use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::ControlData;
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
@@ -73,11 +74,12 @@ pub enum ProcessLeft {
     Living,
 }
 
-/// Something to do after the events are on disk. Each effect may be carried out twice without harm.
+/// Something to do after the events are on disk that does not follow from the state; for what does, see
+/// [`next_step`](super::next_step). Each effect may be carried out twice without harm.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Wait for a slot, then start the attempt.
-    Enqueue {
+    /// Start the attempt. A run that no worker has waits for a slot first.
+    Start {
         attempt: AttemptNumber,
     },
     /// Write the answer to the running process.
@@ -92,18 +94,6 @@ pub enum Effect {
     DisarmTimer {
         interaction_id: InteractionId,
     },
-    /// Release the slot.
-    ReleaseSlot,
-    /// Write `result.json`; the last event of the run is appended after it.
-    WriteResult,
-    /// Follow a running host.
-    Adopt {
-        attempt: AttemptNumber,
-    },
-    /// Judge an attempt from its evidence.
-    Settle {
-        attempt: AttemptNumber,
-    },
 }
 
 /// Events to append as one batch, then effects to carry out.
@@ -113,6 +103,15 @@ pub struct Decision {
     /// Another attempt begins after them.
     pub opening: Option<Opening>,
     pub effects: Vec<Effect>,
+}
+
+impl Decision {
+    /// The run is over with these events; its result is written before them.
+    pub fn ends_run(&self) -> bool {
+        self.events.iter().any(|event| {
+            matches!(event.data, ControlData::RunCompleted(_) | ControlData::RunFailed(_) | ControlData::RunCanceled(_))
+        })
+    }
 }
 
 /// Events that carry the number of the attempt they open.

@@ -4,7 +4,8 @@
 //!
 //! One file per kind of input: `start`, `settled`, `reply`, `timeout`, `cancel`, `recover`; `quota` plans the run that
 //! follows one that ran out of quota. A decision's events are appended as one batch, and only then are its effects
-//! carried out; `recover` derives an effect again that was lost with a process.
+//! carried out; `recover` derives an effect again that was lost with a process. `step` derives what follows from the
+//! state alone.
 
 mod cancel;
 mod decision;
@@ -15,6 +16,7 @@ mod reply;
 mod settled;
 mod start;
 mod state;
+mod step;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -24,3 +26,4 @@ pub use options::RunOptions;
 pub use quota::{QuotaWait, made_until};
 pub use recover::{HostState, recover};
 pub use state::{GivenReply, State};
+pub use step::{RunStep, next_step};

@@ -45,8 +45,8 @@ pub fn recover(
     let Some(status) = state.status else { return Decision::default() };
     let only = |effect: Effect| Decision { effects: vec![effect], ..Decision::default() };
     match status {
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => only(Effect::WriteResult),
-        RunStatus::Queued => only(Effect::Enqueue { attempt: next_attempt(state) }),
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => Decision::default(),
+        RunStatus::Queued => only(Effect::Start { attempt: next_attempt(state) }),
         RunStatus::Running => running(state, options, found),
         RunStatus::WaitingUser => waiting(state, options, run_id, now, (found, session)),
     }
@@ -130,7 +130,7 @@ fn queued(state: &State) -> Decision {
     Decision {
         events: vec![closing::status(RunStatus::Queued)],
         opening: None,
-        effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
+        effects: vec![Effect::Start { attempt: next_attempt(state) }],
     }
 }
 
@@ -164,7 +164,7 @@ fn replied(
             (Some(started), HostState::Alive) => Decision {
                 events: Vec::new(),
                 opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() })),
-                effects: vec![Effect::Adopt { attempt: next_attempt(state) }, Effect::WriteInput(reply.clone())],
+                effects: vec![Effect::WriteInput(reply.clone())],
             },
             (Some(_) | None, _) => match session {
                 SessionLeft::Loadable => queued_without_process(state),
@@ -178,11 +178,7 @@ fn replied(
 fn canceled(by: String) -> Decision {
     let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
     let ended = closing::control(Level::Info, ControlData::RunCanceled(canceled));
-    ending_process(Decision {
-        events: vec![ended],
-        opening: None,
-        effects: vec![Effect::WriteResult, Effect::ReleaseSlot],
-    })
+    ending_process(Decision { events: vec![ended], opening: None, effects: Vec::new() })
 }
 
 /// A process may be waiting between two turns.
@@ -195,11 +191,10 @@ fn running(state: &State, options: RunOptions, found: HostState) -> Decision {
     let attempt = state.attempt;
     let mut effects = match found {
         // Nothing was started, and nothing will be started.
-        HostState::NoClaim if state.canceling.is_some() || state.failing.is_some() => vec![Effect::Settle { attempt }],
+        HostState::NoClaim if state.canceling.is_some() || state.failing.is_some() => Vec::new(),
         // The claim is the fence: only one process can take it now.
-        HostState::NoClaim => vec![Effect::Enqueue { attempt }],
-        HostState::Alive => vec![Effect::Adopt { attempt }],
-        HostState::Ended | HostState::Lost => vec![Effect::Settle { attempt }],
+        HostState::NoClaim => vec![Effect::Start { attempt }],
+        HostState::Alive | HostState::Ended | HostState::Lost => Vec::new(),
     };
     if found == HostState::Alive {
         // The host refuses an answer that it has already written, so sending it again does no harm. A process that was
@@ -227,13 +222,11 @@ fn waiting(
     let open = state.question.as_ref().filter(|_| state.canceling.is_none());
     let Some(question) = open else { return running(state, options, found) };
     let arm = timer(question);
-    let attempt = state.attempt;
     let effects = match (state.attempt_is_open, options.continuation, found) {
         // A question inside a turn, or of a process that waits between two turns.
-        (true, _, HostState::Alive) | (false, Continuation::Sticky, HostState::Alive) => {
-            [Some(Effect::Adopt { attempt }), arm].into_iter().flatten().collect()
-        }
-        (true, _, HostState::NoClaim | HostState::Ended | HostState::Lost) => vec![Effect::Settle { attempt }],
+        (true, _, HostState::Alive) | (false, Continuation::Sticky, HostState::Alive) => arm.into_iter().collect(),
+        // The attempt is settled.
+        (true, _, HostState::NoClaim | HostState::Ended | HostState::Lost) => Vec::new(),
         (false, Continuation::Sticky, HostState::NoClaim | HostState::Ended | HostState::Lost) => {
             return timeout::process_gone(state, options, run_id, now, session).unwrap_or_default();
         }

@@ -84,7 +84,7 @@ pub(super) fn answered(
         (Scope::Turn, Continuation::Resumable | Continuation::Sticky | Continuation::None) => Decision {
             events: vec![replied, closing::status(RunStatus::Queued)],
             opening: None,
-            effects: vec![disarm, Effect::Enqueue { attempt: next_attempt(state) }],
+            effects: vec![disarm, Effect::Start { attempt: next_attempt(state) }],
         },
     }
 }

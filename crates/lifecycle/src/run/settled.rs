@@ -61,16 +61,12 @@ pub(super) fn after_turn(
         Some(pending) => {
             let question = timed(pending.clone(), options, options.waits_after_turn(), now);
             effects.extend(timer(&question));
-            if options.waits_after_turn() == Waits::NoProcess {
-                effects.push(Effect::ReleaseSlot);
-            }
             Decision { events: requested(question), opening: None, effects }
         }
         None => {
             let retry = quota::planned(verdict, options.quota_wait, now);
             let next_actions = advice::after_retry(advice::next_actions(verdict, run_id), retry);
             let ended = closing::run_ended(verdict, next_actions, state.canceling.clone(), retry);
-            effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
             Decision { events: ended.into_iter().collect(), opening: None, effects }
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn accepted(state: &State, started: RunStarted) -> Result<Decision, R
             closing::status(RunStatus::Queued),
         ],
         opening: None,
-        effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
+        effects: vec![Effect::Start { attempt: next_attempt(state) }],
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn failed(run_id: RunId, error: RunError) -> Decision {
     Decision {
         events: vec![closing::control(Level::Error, ControlData::RunFailed(failed))],
         opening: None,
-        effects: vec![Effect::WriteResult, Effect::ReleaseSlot],
+        effects: Vec::new(),
     }
 }
 

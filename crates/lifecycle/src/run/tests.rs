@@ -28,7 +28,6 @@ struct World {
     options: RunOptions,
     log: Vec<Event>,
     state: State,
-    slots: i32,
     timers: BTreeSet<InteractionId>,
     results: u32,
     now: u64,
@@ -40,15 +39,7 @@ fn run_id() -> RunId {
 
 impl World {
     fn new(options: RunOptions) -> Self {
-        Self {
-            options,
-            log: Vec::new(),
-            state: State::default(),
-            slots: 0,
-            timers: BTreeSet::new(),
-            results: 0,
-            now: 0,
-        }
+        Self { options, log: Vec::new(), state: State::default(), timers: BTreeSet::new(), results: 0, now: 0 }
     }
 
     fn now(&self) -> Timestamp {
@@ -57,7 +48,6 @@ impl World {
 
     fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, Refusal> {
         self.now += 1;
-        let claims = matches!(input, Input::HostReady(_));
         if let Input::Expired { interaction_id } = &input {
             // The timer has fired.
             let fired = *interaction_id;
@@ -66,7 +56,6 @@ impl World {
             return Ok(self.carry_out(decision));
         }
         let decision = decide(&self.state, self.options, run_id(), self.now(), input)?;
-        self.slots += i32::from(claims);
         Ok(self.carry_out(decision))
     }
 
@@ -80,10 +69,11 @@ impl World {
         let whole = other.log.len() - self.log.len();
         self.log.extend(other.log.drain(self.log.len()..).take(kept.min(whole)));
         self.state = State::of(&self.log);
-        (self.slots, self.timers, self.now) = (0, BTreeSet::new(), other.now);
+        (self.timers, self.now) = (BTreeSet::new(), other.now);
     }
 
     fn carry_out(&mut self, decision: Decision) -> Vec<Effect> {
+        self.results += u32::from(decision.ends_run());
         let before = self.state.attempt;
         decision.events.into_iter().for_each(|event| self.append(before, event));
         if let Some(Opening { attempt, events }) = decision.opening {
@@ -97,13 +87,7 @@ impl World {
                 Effect::DisarmTimer { interaction_id } => {
                     self.timers.remove(interaction_id);
                 }
-                Effect::ReleaseSlot => self.slots = 0,
-                Effect::WriteResult => self.results += 1,
-                Effect::Enqueue { .. }
-                | Effect::WriteInput(_)
-                | Effect::EndProcess
-                | Effect::Adopt { .. }
-                | Effect::Settle { .. } => {}
+                Effect::Start { .. } | Effect::WriteInput(_) | Effect::EndProcess => {}
             }
         }
         decision.effects
@@ -258,7 +242,7 @@ impl World {
         assert_eq!(ends, usize::from(self.state.is_over()), "{:?}", self.types());
         if ends == 1 {
             assert!(self.log.last().as_ref().is_some_and(is_end), "{:?}", self.types());
-            assert_eq!(self.slots, 0, "a slot is left");
+            assert_eq!(next_step(&self.state, None), RunStep::Over, "a worker is left");
             assert_eq!(self.timers, BTreeSet::new(), "a timer is left");
             let ended = self.log.iter().filter(|event| event.event_type() == EventType::AttemptEnded).count();
             assert_eq!(ended, self.state.attempt.0 as usize, "every attempt has its turn record");
@@ -302,7 +286,7 @@ impl World {
             && self.options.continuation == Continuation::Resumable
             && !self.state.attempt_is_open
         {
-            assert_eq!(self.slots, 0, "a run that waits for a person keeps no slot");
+            assert_eq!(next_step(&self.state, None), RunStep::Wait, "a run that waits for a person keeps no worker");
         }
     }
 }
@@ -372,7 +356,10 @@ proptest! {
         }
         let decision = recover(&world.state, options, run_id(), world.now(), found, session);
         let waits = world.state.question.is_some();
-        prop_assert!(waits || !decision.effects.is_empty(), "{:?} would stay forever", world.state.status);
+        let is_started = decision.effects.iter().any(|effect| matches!(effect, Effect::Start { .. }));
+        let host = Some(world.state.attempt).filter(|_| found == HostState::Alive);
+        let goes_on = is_started || !matches!(next_step(&world.state, host), RunStep::Wait);
+        prop_assert!(waits || goes_on, "{:?} would stay forever", world.state.status);
         let had_end = world.state.is_over();
         world.results = 0;
         world.carry_out(decision);
@@ -398,14 +385,8 @@ proptest! {
         let found = if is_kept || world.state.attempt_is_open { HostState::Alive } else { HostState::Ended };
         let session = SessionLeft::Loadable;
         let decision = recover(&world.state, options, run_id(), world.now(), found, session);
-        world.results = u32::from(world.state.is_over() && !decision.effects.contains(&Effect::WriteResult));
-        // Every running attempt has a slot again.
-        world.slots = i32::from(world.state.attempt_is_open);
-        let is_over = world.state.is_over();
+        world.results = u32::from(world.state.is_over());
         world.carry_out(decision);
-        if is_over {
-            world.slots = 0;
-        }
         let again = recover(&world.state, options, run_id(), world.now(), found, session);
         prop_assert_eq!(again.events, vec![], "nothing is left to write: {:?}", world.types());
         prop_assert_eq!(again.opening, None);
@@ -436,22 +417,22 @@ fn with(continuation: Continuation, require_user_reply: bool) -> World {
 fn the_four_cells_of_the_matrix() {
     // Waits indefinitely, slot released.
     let mut world = with(Continuation::Resumable, true);
-    assert_eq!((world.timers.len(), world.slots), (0, 0));
+    assert_eq!((world.timers.len(), next_step(&world.state, None)), (0, RunStep::Wait));
     assert_eq!(world.play(&Happening::Expire { id: 1 }), Err(Refusal::OutOfPlace));
     assert_eq!(world.state.status, Some(RunStatus::WaitingUser));
 
     // An automatic reply resumes the session.
     let mut world = with(Continuation::Resumable, false);
-    assert_eq!((world.timers.len(), world.slots), (1, 0));
+    assert_eq!((world.timers.len(), next_step(&world.state, None)), (1, RunStep::Wait));
     let effects = world.play(&Happening::Expire { id: 1 }).expect("decided");
-    assert!(effects.contains(&Effect::Enqueue { attempt: AttemptNumber(2) }), "{effects:?}");
+    assert!(effects.contains(&Effect::Start { attempt: AttemptNumber(2) }), "{effects:?}");
     let tail = ["interaction.timeout", "interaction.auto_decision", "interaction.replied", "run.status"];
     assert_eq!(world.types()[world.log.len() - 4..], tail);
     assert_eq!((world.state.auto_decisions, world.state.status), (1, Some(RunStatus::Queued)));
 
     // The process is ended, the run failed.
     let mut world = with(Continuation::Sticky, true);
-    assert_eq!((world.timers.len(), world.slots), (1, 1));
+    assert_eq!((world.timers.len(), next_step(&world.state, Some(AttemptNumber(1)))), (1, RunStep::Between));
     let effects = world.play(&Happening::Expire { id: 1 }).expect("ended");
     assert!(effects.contains(&Effect::EndProcess), "{effects:?}");
     let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
@@ -492,12 +473,12 @@ fn a_lost_process_fails_the_run_unless_its_session_loads() {
     let mut world = with(Continuation::Sticky, true);
     assert!(!world.state.rests());
     world.all(std::slice::from_ref(&gone));
-    assert_eq!((world.state.status, world.slots, world.timers.len()), (Some(RunStatus::WaitingUser), 0, 1));
+    assert_eq!((next_step(&world.state, None), world.timers.len()), (RunStep::Wait, 1));
     let said = world.log.len();
     world.all(&[gone]);
     assert_eq!(world.log.len(), said, "it is said once");
     let effects = world.play(&Happening::Reply { id: 1, request: None }).expect("answered");
-    assert!(effects.contains(&Effect::Enqueue { attempt: AttemptNumber(2) }), "{effects:?}");
+    assert!(effects.contains(&Effect::Start { attempt: AttemptNumber(2) }), "{effects:?}");
     assert_eq!(world.state.status, Some(RunStatus::Queued));
     world.all(&[Happening::HostReady]);
     assert!(!world.state.process_ended, "another process works on it");
@@ -508,7 +489,7 @@ fn a_lost_process_fails_the_run_unless_its_session_loads() {
     let mut world = with(Continuation::Sticky, true);
     world.dies_writing(&Happening::Reply { id: 1, request: None }, 1);
     let after = |session| recover(&world.state, world.options, run_id(), world.now(), HostState::Ended, session);
-    assert_eq!(after(SessionLeft::Loadable).effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
+    assert_eq!(after(SessionLeft::Loadable).effects, [Effect::Start { attempt: AttemptNumber(2) }]);
     let types: Vec<_> = after(SessionLeft::Lost).events.iter().map(|event| event.data.event_type().as_str()).collect();
     assert_eq!(types, ["run.failed"]);
 }
@@ -623,10 +604,7 @@ fn a_batch_cut_after_the_turn_record_is_completed() {
     let decision = recover(&state, world.options, run_id(), world.now(), HostState::Ended, SessionLeft::Lost);
     let types: Vec<_> = decision.events.iter().map(|event| event.data.event_type().as_str()).collect();
     assert_eq!(types, ["interaction.requested", "run.status"]);
-    assert!(
-        !decision.effects.iter().any(|effect| matches!(effect, Effect::Settle { .. })),
-        "it is never settled again"
-    );
+    assert_ne!(next_step(&state, None), RunStep::Settle, "it is never settled again");
 }
 
 /// Regression: an owner died after the turn record; a client that canceled before the run was recovered died while it
@@ -656,7 +634,7 @@ fn a_process_that_died_after_its_answer_is_known_to_be_gone() {
         world.dies_writing(&Happening::Reply { id: 1, request: None }, kept);
         let options = world.options;
         let decision = recover(&world.state, options, run_id(), world.now(), HostState::Ended, SessionLeft::Loadable);
-        assert_eq!(decision.effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
+        assert_eq!(decision.effects, [Effect::Start { attempt: AttemptNumber(2) }]);
         world.carry_out(decision);
         assert_eq!((world.state.status, world.state.process_ended), (Some(RunStatus::Queued), true));
         assert!(world.state.reply.is_some(), "the next process begins with the answer");
@@ -672,7 +650,8 @@ fn what_a_process_was_started_with_is_not_written_to_it() {
     let after = |world: &World| {
         recover(&world.state, world.options, run_id(), world.now(), HostState::Alive, SessionLeft::Lost).effects
     };
-    assert_eq!(after(&world), [Effect::Adopt { attempt: AttemptNumber(2) }]);
+    assert_eq!(after(&world), []);
+    assert_eq!(next_step(&world.state, Some(AttemptNumber(2))), RunStep::Follow);
     world.all(&[Happening::Call, Happening::Reply { id: 2, request: None }]);
     assert!(after(&world).iter().any(|effect| matches!(effect, Effect::WriteInput(_))), "a question inside a turn");
 }
@@ -685,7 +664,7 @@ fn recovery_of_a_cancel_ends_a_process_that_asks() {
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Call, Happening::Cancel]);
     assert_eq!(world.state.status, Some(RunStatus::WaitingUser));
     let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::Alive, SessionLeft::Lost);
-    assert_eq!(decision.effects, [Effect::Adopt { attempt: AttemptNumber(1) }, Effect::EndProcess]);
+    assert_eq!(decision.effects, [Effect::EndProcess]);
 }
 
 /// Regression: an owner ended a process at the deadline of its question and was killed before this was in the Log; the
@@ -736,5 +715,5 @@ fn nothing_is_begun_after_a_cancel() {
     let mut world = World::new(RunOptions::default());
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Cancel]);
     let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::NoClaim, SessionLeft::Lost);
-    assert_eq!(decision.effects, [Effect::Settle { attempt: AttemptNumber(1) }]);
+    assert_eq!((decision.effects, next_step(&world.state, None)), (vec![], RunStep::Settle));
 }

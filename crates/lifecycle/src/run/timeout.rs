@@ -155,7 +155,7 @@ pub(super) fn without_process(
         (Continuation::Sticky, SessionLeft::Loadable) => Decision {
             events: if is_known { Vec::new() } else { vec![process_ended()] },
             opening: None,
-            effects: timer(question).into_iter().chain([Effect::ReleaseSlot]).collect(),
+            effects: timer(question).into_iter().collect(),
         },
         (Continuation::Sticky, SessionLeft::Lost) | (Continuation::None, _) => {
             let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
