@@ -210,8 +210,11 @@ impl Run {
             self.check_variables()?;
         }
         planted!(EndsAfterLastEvent => { return self.write(now, decision); });
-        let decision = end_first(decision, end_process);
-        self.write(now, decision)
+        match self.write_idle(now, decision, end_process) {
+            // The input is in the Log, and the end follows from the state.
+            Err(_) if self.state.lacks_end() => Ok(Vec::new()),
+            written => written,
+        }
     }
 
     /// Resumes a run of an earlier owner. There may be a process that waits between two turns.
@@ -224,7 +227,22 @@ impl Run {
         let now = self.decides_now();
         let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
         planted!(SkipsTheRestOfABatch => { return Ok(decision.effects); });
-        self.write(now, end_first(decision, end_process))
+        self.write_idle(now, decision, end_process)
+    }
+
+    /// Appends a decision about a run whose process may wait between two turns.
+    fn write_idle(
+        &mut self,
+        now: Timestamp,
+        mut decision: Decision,
+        end_process: impl FnOnce(),
+    ) -> Result<Vec<Effect>, RuntimeError> {
+        planted!(EndsBeforeReason => { if decision.ends_run() { end_process(); return self.write(now, decision); } });
+        let end = decision.take_end();
+        let effects = self.write(now, decision)?;
+        let Some(end) = end else { return Ok(effects) };
+        end_process();
+        self.write(now, end)
     }
 
     /// Whether an attempt may be started by this process: it has the variables that the run was made with.
@@ -446,14 +464,4 @@ fn log_control_event(event: &Event) {
     };
     let (seq, attempt, kind) = (event.seq, event.attempt_number.0, event.event_type());
     tracing::info!(seq, attempt, detail = detail.unwrap_or_default(), "{kind:?}");
-}
-
-/// No process looks for the process of a run that is over: where this is the end, the process is ended before the Log
-/// has the end, and not once more.
-fn end_first(mut decision: Decision, end_process: impl FnOnce()) -> Decision {
-    if decision.ends_run() && decision.effects.contains(&Effect::EndProcess) {
-        end_process();
-        decision.effects.retain(|effect| *effect != Effect::EndProcess);
-    }
-    decision
 }

@@ -73,6 +73,8 @@ enum WorkerStep {
     Follow,
     Settle,
     Between,
+    /// The run ends, with its process.
+    End,
     /// The run is over; its process is not.
     AwaitExit,
     Rest(WorkerExit),
@@ -115,6 +117,10 @@ impl<'a> Worker<'a> {
                 WorkerStep::Between => {
                     self.write_waiting_views();
                     self.wait_between()?
+                }
+                WorkerStep::End => {
+                    let found = if self.host.is_some() { HostState::Alive } else { HostState::Ended };
+                    self.recover(found, SessionLeft::Lost)?
                 }
                 WorkerStep::AwaitExit => self.await_exit()?,
                 WorkerStep::Rest(rest) => {
@@ -234,6 +240,7 @@ impl<'a> Worker<'a> {
             RunStep::Follow => WorkerStep::Follow,
             RunStep::Settle => WorkerStep::Settle,
             RunStep::Between => WorkerStep::Between,
+            RunStep::End => WorkerStep::End,
             RunStep::AwaitExit => WorkerStep::AwaitExit,
             RunStep::Wait => WorkerStep::Rest(WorkerExit::Waiting { timer: self.timer }),
             RunStep::Over => WorkerStep::Rest(WorkerExit::Over),

@@ -112,6 +112,19 @@ impl Decision {
             matches!(event.data, ControlData::RunCompleted(_) | ControlData::RunFailed(_) | ControlData::RunCanceled(_))
         })
     }
+
+    /// Where the run ends and its process with it: takes the end out of the decision. The reason, which is left, is in
+    /// the Log before the process is ended, so that no later owner gives that process an answer. The end is in the Log
+    /// after that, because no owner looks for the process of a run that is over.
+    pub fn take_end(&mut self) -> Option<Self> {
+        if !self.ends_run() || !self.effects.contains(&Effect::EndProcess) {
+            return None;
+        }
+        let events = self.events.pop().into_iter().collect();
+        let effects = std::mem::take(&mut self.effects);
+        let effects = effects.into_iter().filter(|effect| *effect != Effect::EndProcess).collect();
+        Some(Self { events, opening: None, effects })
+    }
 }
 
 /// Events that carry the number of the attempt they open.

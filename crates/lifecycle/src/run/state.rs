@@ -105,6 +105,11 @@ impl State {
         self.status.is_some_and(RunStatus::is_terminal)
     }
 
+    /// The reason of the end is in the Log, and the end is not.
+    pub fn lacks_end(&self) -> bool {
+        !self.is_over() && !self.attempt_is_open && (self.canceling.is_some() || self.failing.is_some())
+    }
+
     /// No process waits, and nothing is left to be written: only an answer, a cancel or its deadline can continue the
     /// run.
     pub fn rests(&self) -> bool {
@@ -117,8 +122,7 @@ impl State {
             && !has_process
             && !self.is_unfinished
             && self.question.is_some()
-            && self.canceling.is_none()
-            && self.failing.is_none()
+            && !self.lacks_end()
     }
 
     /// All events of a Log.

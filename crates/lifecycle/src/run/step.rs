@@ -15,6 +15,8 @@ pub enum RunStep {
     Settle,
     /// The process waits for the answer that begins its next turn.
     Between,
+    /// The run ends, with its process.
+    End,
     /// The run is over; its process is not.
     AwaitExit,
     /// For the user, and no process waits.
@@ -30,6 +32,9 @@ pub fn next_step(state: &State, host: Option<AttemptNumber>) -> RunStep {
     if state.attempt_is_open {
         // A host that is at a later attempt has left this one behind.
         return if host.is_some_and(|at| at <= state.attempt) { RunStep::Follow } else { RunStep::Settle };
+    }
+    if state.lacks_end() {
+        return RunStep::End;
     }
     match state.status {
         Some(RunStatus::WaitingUser) if host.is_some() => RunStep::Between,

@@ -717,3 +717,28 @@ fn nothing_is_begun_after_a_cancel() {
     let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::NoClaim, SessionLeft::Lost);
     assert_eq!((decision.effects, next_step(&world.state, None)), (vec![], RunStep::Settle));
 }
+
+/// Regression: an owner ended a process that waited and died before the Log had the reason; an answer that came before
+/// the process was gone opened an attempt that counted as canceled (found by the simulation).
+#[test]
+fn after_the_reason_of_its_end_a_run_takes_no_answer() {
+    for (input, status) in [
+        (Input::Cancel { by: "a user".to_owned() }, RunStatus::Canceled),
+        (Input::Expired { interaction_id: InteractionId(1) }, RunStatus::Failed),
+    ] {
+        let mut world = with(Continuation::Sticky, true);
+        let mut reason = decide(&world.state, world.options, run_id(), world.now(), input).expect("decided");
+        let end = reason.take_end().expect("an end");
+        assert_eq!((reason.events.len(), reason.effects.len(), end.events.len()), (1, 0, 1));
+        world.carry_out(reason);
+        assert!(world.state.lacks_end() && !world.state.rests());
+        let answered = world.play(&Happening::Reply { id: 1, request: None });
+        assert!(matches!(answered, Err(Refusal::Stale { .. })), "{answered:?}");
+        let host = Some(AttemptNumber(2));
+        assert_eq!((next_step(&world.state, host), next_step(&world.state, None)), (RunStep::End, RunStep::End));
+        let again = recover(&world.state, world.options, run_id(), world.now(), HostState::Alive, SessionLeft::Lost);
+        assert_eq!((&again.events, again.effects.first()), (&end.events, Some(&Effect::EndProcess)));
+        world.carry_out(again);
+        assert_eq!((world.state.status, world.state.lacks_end()), (Some(status), false));
+    }
+}

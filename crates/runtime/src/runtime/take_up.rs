@@ -217,7 +217,7 @@ impl Inner {
             self.ensure_timer_thread();
             return TakenUp::Waiting;
         }
-        if state.status == Some(RunStatus::Queued) && !state.is_unfinished {
+        if state.status == Some(RunStatus::Queued) && !state.is_unfinished && !state.lacks_end() {
             self.enqueue(run);
         } else {
             self.work_at_once(run);

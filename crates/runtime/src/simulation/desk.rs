@@ -210,7 +210,7 @@ impl Story {
             let open = state.question.as_ref().and_then(|open| Some((open.deadline?, open.interaction_id)));
             let timer = open.map(|(deadline, interaction_id)| Timer { at: run.time_up_at(deadline), interaction_id });
             self.with_owner(|owner| owner.timer = timer);
-        } else if state.status == Some(RunStatus::Queued) && !state.is_unfinished {
+        } else if state.status == Some(RunStatus::Queued) && !state.is_unfinished && !state.lacks_end() {
             self.with_owner(|owner| owner.is_queued = true);
         } else {
             self.work(run);

@@ -134,9 +134,7 @@ pub(crate) fn bytes_of(lines: &[Line]) -> u64 {
 /// The expected status of the run after an attempt that left this, regardless of which owners died. Not the gate's
 /// code: a second, smaller version of contract R3.5.
 pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Record, was_canceled: bool) -> RunStatus {
-    // Where the run was to end and its end could not be appended, its host was asked to end the process all the same; an
-    // answer that comes before the process is gone opens an attempt that counts as canceled.
-    if was_canceled || record.ended_by == Some(EndedBy::Canceled) {
+    if was_canceled {
         return RunStatus::Canceled;
     }
     let lingered = record.after_end && record.exit == SimulatedExit::Killed;

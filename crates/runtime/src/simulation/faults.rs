@@ -48,6 +48,8 @@ faults! {
     EndsHeldHost breaks [NoCause],
     /// The process of a run that ends is ended after the last event, and not before it.
     EndsAfterLastEvent breaks [ProcessLeft],
+    /// The process of a run that ends is ended before the Log has the reason.
+    EndsBeforeReason breaks [NoCause],
     /// A worker that continues with an attempt does not compare its evidence with the Log.
     RepeatsEvidence breaks [Evidence],
     /// A worker that continues with an attempt does not ask its host to start it.

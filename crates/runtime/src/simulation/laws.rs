@@ -196,8 +196,7 @@ impl Laws {
     fn ends(&mut self, status: RunStatus) -> Result<(), Broken> {
         Law::OneRecord.check(!self.is_open, || "the run ends before its attempt".to_owned())?;
         let is_canceled = status == RunStatus::Canceled;
-        let by_host = is_canceled && self.verdict == Some(RunStatus::Canceled);
-        Law::Canceled.check(is_canceled == self.is_canceling || by_host, || format!("it is {status}"))?;
+        Law::Canceled.check(is_canceled == self.is_canceling, || format!("it is {status}"))?;
         let is_earned = status != RunStatus::Succeeded || self.verdict == Some(RunStatus::Succeeded);
         let is_earned = is_earned && (self.failing.is_none() || status != RunStatus::Succeeded);
         Law::Verdict.check(is_earned, || "it succeeds without a verdict that says so".to_owned())?;

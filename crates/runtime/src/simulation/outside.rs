@@ -73,7 +73,6 @@ impl RunStore for Story {
                 self.stop()
             }
             Turn::Fails => {
-                self.lock().append_failed();
                 let (place, source) = ("events.jsonl".to_owned(), std::io::Error::other("full"));
                 let kind = match durability {
                     // There is no reserve for them.

@@ -64,8 +64,6 @@ pub(crate) struct SimulatedWorld {
     pub(crate) broken: Option<Broken>,
     /// Requests that the owner has not answered yet.
     answers: Vec<(Said, Receiver<Result<(), RuntimeError>>)>,
-    /// The process was asked to end, and the Log does not have the reason yet.
-    unexplained: Option<String>,
     /// A host could not be started, or was killed at once.
     pub(crate) start_failed: bool,
     choices: Vec<Action>,
@@ -129,7 +127,6 @@ impl SimulatedWorld {
             record: Arc::new(scene.record(run_id, None)),
             broken: None,
             answers: Vec::new(),
-            unexplained: None,
             start_failed: false,
             choices: Vec::new(),
             after_end: 0,
@@ -178,11 +175,6 @@ impl SimulatedWorld {
         let chosen = drawn.filter(|action| choices.contains(action)).or(choices.first().copied());
         let is_busy = choices.first().is_some_and(|action| action.is_of_owner());
         self.choices = choices;
-        if matches!(spot, Spot::Desk | Spot::Wait { .. })
-            && let Some(words) = self.unexplained.take()
-        {
-            return Err(Law::NoCause.broken(words));
-        }
         if !is_busy {
             self.check_idle(spot)?;
         }
@@ -433,7 +425,6 @@ impl SimulatedWorld {
     pub(crate) fn owner_dies(&mut self) {
         self.owner = None;
         self.answers.clear();
-        self.unexplained = None;
         if let Some(host) = &mut self.hosts.living {
             host.alone_since = Some(self.now);
         }
@@ -484,16 +475,7 @@ impl SimulatedWorld {
             }
             self.append(event, durability)?;
         }
-        let state = &self.disk.state;
-        if state.is_over() || state.canceling.is_some() || state.failing.is_some() {
-            self.unexplained = None;
-        }
         Ok(())
-    }
-
-    /// Nothing of a batch was written; the reason of what was done before it is not known either.
-    pub(crate) fn append_failed(&mut self) {
-        self.unexplained = None;
     }
 
     /// One event more in the Log.
@@ -512,8 +494,7 @@ impl SimulatedWorld {
         let ends =
             matches!(request, HostRequest::Cancel { .. } | HostRequest::CloseStdin | HostRequest::TurnOver { .. });
         if ends && !self.may_end() {
-            // Where the run ends, its process is ended first.
-            self.unexplained = Some(format!("the owner sends {request:?}"));
+            return Err(Law::NoCause.broken(format!("the owner sends {request:?}")));
         }
         self.hosts.request(self.now, request);
         self.look_at_processes()

@@ -89,7 +89,7 @@ impl Worker<'_> {
                 // An earlier owner started it, and died before it could log that.
                 Ok(AttachedHost::Live(link)) => return Ok(Ok(self.host_at(link))),
                 Ok(AttachedHost::Ended { .. } | AttachedHost::Lost) => {
-                    if let Err(error) = self.free(attempt, is_restarted) {
+                    if let Err(error) = self.free(attempt) {
                         return Ok(Err(no_host(&error)));
                     }
                 }
@@ -117,18 +117,13 @@ impl Worker<'_> {
     }
 
     /// The Log has nothing of an attempt that a host had, so it never began, and can be claimed again.
-    fn free(&self, attempt: AttemptNumber, is_restarted: bool) -> Result<(), CollectError> {
+    fn free(&self, attempt: AttemptNumber) -> Result<(), CollectError> {
         // A process that ended while it waited had opened it, and another one continues.
         let was_waiting = self.run.state.process_ended;
         if was_waiting {
             return self.hosts.put_aside(attempt);
         }
-        match self.hosts.withdraw(attempt) {
-            // Its host was canceled before it was asked to start, for a cancel that could not be appended. The record
-            // of that is kept.
-            Err(_) if !is_restarted => self.hosts.put_aside(attempt),
-            other => other,
-        }
+        self.hosts.withdraw(attempt)
     }
 
     fn start_host(&mut self, attempt: AttemptNumber) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
