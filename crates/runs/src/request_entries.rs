@@ -13,11 +13,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skillrun_base::file_lock::{self, LockState};
 use skillrun_base::files;
+use skillrun_base::wait::retry;
 use skillrun_base::whole_file::sync_folder;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::{Classified, ErrorClass, RunId, Timestamp};
@@ -168,18 +168,15 @@ impl Drop for Entry {
 
 impl Entry {
     fn take(path: &Path) -> Result<Self, EntryError> {
-        let failed = |error| EntryFileError { path: path.to_owned(), error };
-        let begin = Instant::now();
-        loop {
-            let file = open(path).map_err(failed)?;
-            match lock(&file, path).map_err(failed)? {
-                Locked::Ours => return Ok(Self { path: path.to_owned(), file, end: End::Goes }),
-                Locked::Replaced => {}
-                Locked::Held => thread::sleep(POLL_INTERVAL),
-            }
-            if begin.elapsed() >= CLAIM_TIMEOUT {
-                return Err(EntryError::Busy);
-            }
+        let locked = || {
+            let file = open(path)?;
+            Ok((lock(&file, path)?, file))
+        };
+        let is_transient = |tried: &io::Result<_>| matches!(tried, Ok((Locked::Replaced | Locked::Held, _)));
+        match retry(CLAIM_TIMEOUT, POLL_INTERVAL, locked, is_transient) {
+            Ok((Locked::Ours, file)) => Ok(Self { path: path.to_owned(), file, end: End::Goes }),
+            Ok((Locked::Replaced | Locked::Held, _)) => Err(EntryError::Busy),
+            Err(error) => Err(EntryFileError { path: path.to_owned(), error }.into()),
         }
     }
 
