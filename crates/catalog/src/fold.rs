@@ -151,6 +151,11 @@ impl Folded {
     }
 }
 
+/// From now on the writers in this process fold new Logs, so that they need not be read.
+pub(super) fn fold_new(log: &FileLog) {
+    log.fold_new_logs(|| Box::<Fold>::default());
+}
+
 /// The Log is gone.
 #[derive(Debug)]
 pub(super) struct Gone;
@@ -160,7 +165,6 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
     let mut folded = if folded.resumes_in(seen) { folded } else { Folded::nothing(seen) };
     folded.damage = None;
     // The writer in this process has it already. A row of another process may be ahead of what is published here.
-    log.fold_new_logs(|| Box::<Fold>::default());
     if let Some((fold, epoch, bytes)) = log.fold(run)
         && let Ok(fold) = fold.downcast::<Fold>()
         && epoch == seen.epoch

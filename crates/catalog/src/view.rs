@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use skillrun_model::RunId;
 
+use super::fold::fold_new;
 use super::refresh::{self, Refreshed};
 use super::row::Row;
 use super::some::{self, Current};
@@ -49,6 +50,7 @@ impl Catalog {
 
     /// The same, but about `most` bytes of each Log are read at once; also returns the runs whose Logs have more.
     pub fn refresh_all_within(&mut self, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), CatalogError> {
+        fold_new(log);
         if !self.store.is_at(&self.path) {
             // Deleted: it is recreated with the same content.
             self.open_again(Known::Nothing)?;
@@ -83,6 +85,7 @@ impl Catalog {
         runs: &[RunId],
         most: u64,
     ) -> Result<(Vec<Current>, Vec<RunId>), CatalogError> {
+        fold_new(log);
         if !self.store.is_at(&self.path) {
             self.refresh(log)?;
         }

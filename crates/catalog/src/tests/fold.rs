@@ -1,6 +1,7 @@
 //! A fold that was stored continues like one that was not.
 
-use super::super::fold::{FOLD_VERSION, Fold};
+use super::super::fold::{FOLD_VERSION, Fold, Folded, read_on};
+use super::super::folders::{Runs, Seen};
 use super::*;
 
 /// As a reader of the Log gets it.
@@ -23,6 +24,28 @@ proptest! {
         rest.iter().for_each(|event| half.add(event));
         prop_assert_eq!(&half.state, &State::of(&events));
         prop_assert_eq!(half, whole);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(50))]
+
+    /// The writer folds the events that it appends, and another process those that it reads.
+    #[test]
+    fn a_live_fold_equals_one_that_is_read(data in prop::collection::vec(any_data(), 1..40), at in 0..40_usize) {
+        let (world, run) = (World::new(), run_id(1));
+        world.open().0.refresh(&world.log).expect("refreshed");
+        world.log.create(run).expect("made");
+        let events: Vec<_> = (1..).zip(data).map(|(seq, data)| event_of(run, seq, data)).collect();
+        let (first, rest) = events.split_at(at.min(events.len()));
+        for batch in [first, rest].into_iter().filter(|batch| !batch.is_empty()) {
+            world.log.append(run, Seq(batch[0].seq), batch, Durability::Derived).expect("appended");
+        }
+        let (live, epoch, bytes) = world.log.fold(run).expect("a fold");
+        let Seen::Log(seen) = Runs::open(world.log.runs()).expect("a folder").inspect(run) else { panic!("no Log") };
+        let read = read_on(&FileLog::new(world.log.runs()), run, Folded::nothing(seen), seen).expect("a Log");
+        prop_assert_eq!((&*live.downcast::<Fold>().expect("a fold"), epoch, bytes), (&read.fold, seen.epoch, seen.bytes));
+        prop_assert_eq!((read.mark, read.damage), (seen, None));
     }
 }
 

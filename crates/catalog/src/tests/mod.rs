@@ -27,7 +27,7 @@ use tempfile::TempDir;
 
 use super::*;
 use skillrun_log::file::Boot;
-use skillrun_log::{Durability, EventLog, FileLog};
+use skillrun_log::{Durability, EventLog, FileLog, Seq};
 
 /// A data folder.
 struct World {
