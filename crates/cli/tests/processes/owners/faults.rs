@@ -321,6 +321,32 @@ fn events_of_another_parser_are_kept_and_continued() {
     );
 }
 
+/// The views of a first attempt have no name of their own before the run waits or is over.
+#[test]
+fn views_of_a_killed_owner_are_written_whole_by_the_next() {
+    let lab = Lab::new();
+    lab.skill("hangs", "- - say: I begin.\n  - hang\n");
+    let mut owner = lab.start(&["run", "./hangs", "--engine", "scripted", "--mode", "auto", "--json"]);
+    let unfinished = |run: &String| lab.run_folder(run).join("fcmp.jsonl.tmp");
+    let run = eventually("an unfinished view", || lab.runs().into_iter().find(|run| unfinished(run).exists()));
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    assert!(unfinished(&run).exists() && !lab.run_folder(&run).join("fcmp.jsonl").exists());
+    // As if a line had been cut.
+    fs::write(unfinished(&run), "{\"seq\":1,").expect("written");
+    assert!(lab.output(&["cancel", &run]).status.success());
+    lab.wait_quiet();
+    let view = fs::read_to_string(lab.run_folder(&run).join("fcmp.jsonl")).expect("a view");
+    let last: Value = serde_json::from_str(view.lines().last().expect("a line")).expect("an event");
+    assert_eq!(kind(&last), "conversation.canceled");
+    assert!(view.contains("I begin."), "{view}");
+    let verified = lab.output(&["verify", &run]);
+    assert!(String::from_utf8_lossy(&verified.stdout).contains("Nothing differs."), "{verified:?}");
+    let names = fs::read_dir(lab.run_folder(&run)).expect("a folder").flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".tmp")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// An owner that was killed while it accepted a request kept the user's folder forever.
 #[test]
 fn a_request_that_was_never_accepted_keeps_no_folder() {
