@@ -1,10 +1,14 @@
 //! People and programs that answer and cancel. A client knows only what was reported to it.
 
+use std::sync::mpsc::TryRecvError;
+
 use skillrun_lifecycle::run::Refusal;
 use skillrun_model::InteractionId;
 
 use super::laws::{Broken, Law};
-use crate::mailbox::{Reply, RunCommand};
+use super::world::SimulatedWorld;
+use crate::error::RuntimeError;
+use crate::mailbox::{Mail, Reply, RunCommand};
 
 /// The response that a client received to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,5 +123,82 @@ impl Clients {
             }
         }
         Ok(())
+    }
+}
+
+impl SimulatedWorld {
+    /// The mail of the run, for its worker.
+    pub(crate) fn take_mail(&mut self) -> Option<Mail> {
+        let said = self.owner.as_mut()?.mail.pop_front()?;
+        self.narrate(|| format!("the owner reads {said:?}"));
+        let (answer, heard) = std::sync::mpsc::channel();
+        self.answers.push((said, heard));
+        Some(Mail { command: self.clients.command(said), answer })
+    }
+
+    /// Clients receive what the worker has answered.
+    pub(super) fn hear_answers(&mut self) {
+        let mut waiting = std::mem::take(&mut self.answers);
+        waiting.retain(|(said, heard)| match heard.try_recv() {
+            Ok(answer) => {
+                self.answered(*said, answer);
+                false
+            }
+            Err(TryRecvError::Empty) => true,
+            Err(TryRecvError::Disconnected) => false,
+        });
+        self.answers = waiting;
+    }
+
+    /// A client receives the answer to its request.
+    pub(crate) fn answered(&mut self, said: Said, answer: Result<(), RuntimeError>) {
+        match answer {
+            Ok(()) => {
+                self.narrate(|| "the client receives the acknowledgement".to_owned());
+                self.clients.done(said);
+            }
+            Err(RuntimeError::Refused { refusal, .. }) => {
+                self.narrate(|| format!("it is refused: {refusal}"));
+                self.tally.mark(match refusal {
+                    Refusal::Repeated { .. } => "an answer is repeated",
+                    Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
+                });
+                self.clients.refused(said, &refusal);
+            }
+            // It was not written; the client tries again, or gives up.
+            Err(_) => {}
+        }
+    }
+
+    /// A request of a client that finds no owner.
+    pub(crate) fn some_word(&mut self) -> Said {
+        let keyed = self.clients.with_key();
+        match self.tape.pick(3) {
+            0 if self.clients.may_send() => {
+                let question = self.disk.state.interactions;
+                self.clients.reply(question, true)
+            }
+            1 if !keyed.is_empty() => {
+                let at = self.tape.pick(keyed.len());
+                self.clients.again(keyed[at])
+            }
+            _ => Said::Cancel,
+        }
+    }
+
+    pub(super) fn put_in_mail(&mut self, said: Said) {
+        let words = self.story.is_some().then(|| match said {
+            Said::Cancel => "a client wants to cancel".to_owned(),
+            Said::LetGo => "the owner is to leave the run".to_owned(),
+            Said::Reply(at) => {
+                let sent = &self.clients.sent[at];
+                let key = sent.key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
+                format!("a client sends \"{}\" to question {}{key}", sent.text, sent.interaction)
+            }
+        });
+        self.narrate(|| words.unwrap_or_default());
+        if let Some(owner) = &mut self.owner {
+            owner.mail.push_back(said);
+        }
     }
 }

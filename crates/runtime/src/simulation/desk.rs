@@ -274,12 +274,7 @@ impl Story {
         let Some(said) = self.lock().owner.as_mut().and_then(|owner| owner.mail.pop_front()) else { return };
         let command = self.lock().clients.command(said);
         let input = match command {
-            RunCommand::Reply(reply) => Input::Reply {
-                interaction_id: reply.interaction_id,
-                text: reply.text,
-                files: reply.files,
-                request_id: reply.request_id,
-            },
+            RunCommand::Reply(reply) => reply.into(),
             RunCommand::Cancel { by } => Input::Cancel { by },
             RunCommand::LetGo => return,
         };

@@ -75,25 +75,19 @@ pub(crate) fn end_of(lines: &[Line]) -> Option<End> {
     })
 }
 
+macro_rules! asked {
+    ($id:literal) => {
+        concat!(
+            r#"{"type":"control_request","request_id":""#,
+            $id,
+            r#"","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
+            "\n"
+        )
+    };
+}
+
 /// The questions that a turn can have.
-const ASKED: [&str; 4] = [
-    concat!(
-        r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
-        "\n"
-    ),
-    concat!(
-        r#"{"type":"control_request","request_id":"r2","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
-        "\n"
-    ),
-    concat!(
-        r#"{"type":"control_request","request_id":"r3","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
-        "\n"
-    ),
-    concat!(
-        r#"{"type":"control_request","request_id":"r4","request":{"subtype":"can_use_tool","tool_name":"B"}}"#,
-        "\n"
-    ),
-];
+const ASKED: [&str; 4] = [asked!("r1"), asked!("r2"), asked!("r3"), asked!("r4")];
 
 /// A line as the process writes it, in claude's format. `at`: its place among all lines.
 pub(crate) fn text_of(line: Line, at: usize) -> &'static str {

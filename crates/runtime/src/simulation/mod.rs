@@ -4,17 +4,18 @@
 //!
 //! - `tape` the choices of a story, `scene` what a run was accepted with, `action` what can happen, `world` the
 //!   scheduler.
-//! - `outside` what the owner uses: `disk` the Log, `host` processes and what they leave, `evidence` their output.
-//!   `clients` answer and cancel. `desk` is the owner while no worker has the run.
+//! - `outside` what the owner uses: `disk` the Log, `host` hosts and what they leave, `process` what processes do,
+//!   `evidence` their output. `clients` answer and cancel. `desk` is the owner while no worker has the run.
 //! - `faults` what is done wrong on purpose, to check that it is noticed.
-//! - `laws` what must hold. `story`, `shrink` print a story that breaks one, as short as possible. `tally` what was
-//!   reached.
+//! - `laws` what must hold, `checks` when that is checked. `story`, `shrink` print a story that breaks one, as short as
+//!   possible. `tally` what was reached.
 //! - `batch` many stories at once.
 //!
 //! `SKILLRUN_INTERLEAVINGS` sets how many stories are played, `SKILLRUN_SEED` the first seed.
 
 mod action;
 mod batch;
+mod checks;
 mod clients;
 mod desk;
 mod disk;
@@ -23,6 +24,7 @@ pub(crate) mod faults;
 mod host;
 mod laws;
 mod outside;
+mod process;
 mod scene;
 mod shrink;
 mod story;

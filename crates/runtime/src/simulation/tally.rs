@@ -43,6 +43,12 @@ impl Tally {
         *self.marks.entry(name).or_default() += 1;
     }
 
+    /// A run has failed with this code.
+    pub(crate) fn end(&mut self, code: &str) {
+        let name = MARKS.iter().copied().find(|mark| mark.strip_prefix("end: ") == Some(code));
+        self.mark(name.unwrap_or("end: another failure"));
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.stories += other.stories;
         self.steps += other.steps;

@@ -2,30 +2,25 @@
 //! them does one thing; the tape chooses which.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 
 use skillrun_collect::protocol::HostRequest;
-use skillrun_lifecycle::run::{Refusal, State};
-use skillrun_log::Durability;
-use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::PlannedRetry;
-use skillrun_model::rasp::{ControlData, Data, Event};
-use skillrun_model::{Code, RunId, RunStatus, Timestamp, status};
+use skillrun_model::{RunId, RunStatus, Timestamp};
 use skillrun_runs::record::RunRecord;
 
 use super::action::Action;
 use super::clients::{Clients, Said};
 use super::desk::Owner;
 use super::disk::Disk;
-use super::evidence::{End, Line, SimulatedExit, end_of};
+use super::evidence::SimulatedExit;
 use super::faults::{self, Fault};
 use super::host::{Hosts, Phase};
 use super::laws::{Broken, Law, Laws};
-use super::scene::{Paper, SESSION_TIMEOUT, Scene};
+use super::scene::{Paper, Scene};
 use super::tally::Tally;
 use super::tape::{NUMBERS, Tape};
 use crate::error::RuntimeError;
-use crate::mailbox::Mail;
 
 /// The moment at which stories begin, so that a clock can be set back.
 const BEGIN: u64 = 1_000_000_000_000;
@@ -63,7 +58,7 @@ pub(crate) struct SimulatedWorld {
     /// The law that a worker has broken.
     pub(crate) broken: Option<Broken>,
     /// Requests that the owner has not answered yet.
-    answers: Vec<(Said, Receiver<Result<(), RuntimeError>>)>,
+    pub(super) answers: Vec<(Said, Receiver<Result<(), RuntimeError>>)>,
     /// A host could not be started, or was killed at once.
     pub(crate) start_failed: bool,
     choices: Vec<Action>,
@@ -347,146 +342,12 @@ impl SimulatedWorld {
         Ok(Turn::Other)
     }
 
-    /// The mail of the run, for its worker.
-    pub(crate) fn take_mail(&mut self) -> Option<Mail> {
-        let said = self.owner.as_mut()?.mail.pop_front()?;
-        self.narrate(|| format!("the owner reads {said:?}"));
-        let (answer, heard) = std::sync::mpsc::channel();
-        self.answers.push((said, heard));
-        Some(Mail { command: self.clients.command(said), answer })
-    }
-
-    /// Clients receive what the worker has answered.
-    fn hear_answers(&mut self) {
-        let mut waiting = std::mem::take(&mut self.answers);
-        waiting.retain(|(said, heard)| match heard.try_recv() {
-            Ok(answer) => {
-                self.answered(*said, answer);
-                false
-            }
-            Err(TryRecvError::Empty) => true,
-            Err(TryRecvError::Disconnected) => false,
-        });
-        self.answers = waiting;
-    }
-
-    /// A client receives the answer to its request.
-    pub(crate) fn answered(&mut self, said: Said, answer: Result<(), RuntimeError>) {
-        match answer {
-            Ok(()) => {
-                self.narrate(|| "the client receives the acknowledgement".to_owned());
-                self.clients.done(said);
-            }
-            Err(RuntimeError::Refused { refusal, .. }) => {
-                self.narrate(|| format!("it is refused: {refusal}"));
-                self.tally.mark(match refusal {
-                    Refusal::Repeated { .. } => "an answer is repeated",
-                    Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
-                });
-                self.clients.refused(said, &refusal);
-            }
-            // It was not written; the client tries again, or gives up.
-            Err(_) => {}
-        }
-    }
-
-    /// A request of a client that finds no owner.
-    pub(crate) fn some_word(&mut self) -> Said {
-        let keyed = self.clients.with_key();
-        match self.tape.pick(3) {
-            0 if self.clients.may_send() => {
-                let question = self.disk.state.interactions;
-                self.clients.reply(question, true)
-            }
-            1 if !keyed.is_empty() => {
-                let at = self.tape.pick(keyed.len());
-                self.clients.again(keyed[at])
-            }
-            _ => Said::Cancel,
-        }
-    }
-
-    fn put_in_mail(&mut self, said: Said) {
-        let words = self.story.is_some().then(|| match said {
-            Said::Cancel => "a client wants to cancel".to_owned(),
-            Said::LetGo => "the owner is to leave the run".to_owned(),
-            Said::Reply(at) => {
-                let sent = &self.clients.sent[at];
-                let key = sent.key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
-                format!("a client sends \"{}\" to question {}{key}", sent.text, sent.interaction)
-            }
-        });
-        self.narrate(|| words.unwrap_or_default());
-        if let Some(owner) = &mut self.owner {
-            owner.mail.push_back(said);
-        }
-    }
-
     pub(crate) fn owner_dies(&mut self) {
         self.owner = None;
         self.answers.clear();
         if let Some(host) = &mut self.hosts.living {
             host.alone_since = Some(self.now);
         }
-    }
-
-    /// Of the batch that is being written, only the first events reach the disk.
-    pub(crate) fn dies_writing(&mut self, batch: &[Event]) -> Result<(), Broken> {
-        let kept = self.tape.pick(batch.len() + 1);
-        let is_torn = kept < batch.len() && self.tape.pick(2) == 1;
-        self.tally.mark("a batch is cut");
-        if is_torn {
-            self.tally.mark("a record is torn");
-        }
-        let (whole, torn) = (batch.len(), if is_torn { ", and a piece of the next" } else { "" });
-        self.narrate(|| format!("the owner dies writing: {kept} of {whole} events are in the Log{torn}"));
-        for event in &batch[..kept] {
-            self.append(event, Durability::Synced)?;
-        }
-        self.disk.is_torn = is_torn;
-        self.owner_dies();
-        Ok(())
-    }
-
-    /// A batch is appended.
-    pub(crate) fn append_all(&mut self, expected: u64, batch: &[Event], durability: Durability) -> Result<(), Broken> {
-        if expected != self.disk.state.last_seq + 1 {
-            let words = format!("the owner appends at {expected} after {}", self.disk.state.last_seq);
-            return Err(Law::Fold.broken(words));
-        }
-        self.narrate(|| "the owner appends".to_owned());
-        for event in batch {
-            if matches!(&event.data, Data::Control(ControlData::InteractionRequested(question)) if question.scope == Scope::Call)
-            {
-                self.tally.mark("a question inside a turn");
-            }
-            if matches!(&event.data, Data::Control(ControlData::RunStatus(change)) if change.phase == Some(status::Phase::ProcessEnded))
-            {
-                self.tally.mark("a process that waited is gone");
-            }
-            if let Data::Control(ControlData::RunFailed(failed)) = &event.data {
-                self.mark_failure(failed.reason_code.as_str());
-                if failed.reason_code == Code::HostError && !self.start_failed {
-                    return Err(Law::CannotBegin.broken(failed.error.message.clone()));
-                }
-                if failed.retry.is_some() {
-                    self.tally.mark("a run is planned");
-                }
-            }
-            self.append(event, durability)?;
-        }
-        Ok(())
-    }
-
-    /// One event more in the Log.
-    fn append(&mut self, event: &Event, durability: Durability) -> Result<(), Broken> {
-        self.tally.event(event.event_type().as_str());
-        let number = event.attempt_number;
-        self.narrate(|| format!("    {:>3} {} (attempt {number})", event.seq, event.event_type().as_str()));
-        let event = Arc::new(event.clone());
-        let judged = self.laws.event(&event, &self.disk.state, &mut self.hosts, &self.scene);
-        self.disk.append(event, durability, self.scene.paper);
-        judged
     }
 
     /// A request of the owner to the attached host.
@@ -549,225 +410,6 @@ impl SimulatedWorld {
             self.tally.mark("a host withdraws");
             self.narrate(|| "the host received no start request, and leaves".to_owned());
         }
-    }
-
-    fn host_can_work(&self) -> bool {
-        let Some(host) = &self.hosts.living else { return false };
-        let is_ending = host.ladder.is_some() || host.is_changing;
-        is_ending
-            || match host.phase {
-                Phase::Held | Phase::AsksCall | Phase::Stuck => false,
-                Phase::Turn => true,
-                // One that could continue waits for the reply whether it does.
-                Phase::EndWritten => !self.scene.goes_on() || host.is_closed,
-                Phase::Between => host.is_closed,
-            }
-    }
-
-    /// The process does something, or its host does.
-    fn host_works(&mut self) {
-        let now = self.now;
-        let Some(host) = &mut self.hosts.living else { return };
-        if host.is_changing {
-            self.tally.mark("a process waits between two turns");
-            self.narrate(|| "the host continues with the next attempt".to_owned());
-            return self.hosts.change_over(now);
-        }
-        if let Some(why) = host.ladder {
-            self.narrate(|| format!("the process is gone ({why})"));
-            return self.hosts.exit(now, SimulatedExit::Killed);
-        }
-        match host.phase {
-            Phase::Held | Phase::AsksCall | Phase::Stuck => {}
-            Phase::EndWritten | Phase::Between => {
-                let exits = [(Some(SimulatedExit::Good), 8), (Some(SimulatedExit::Bad), 1), (None, 1)];
-                match self.tape.weighted(&exits).flatten() {
-                    Some(exit) => {
-                        self.narrate(|| format!("the process leaves ({exit:?})"));
-                        self.hosts.exit(now, exit);
-                    }
-                    None => {
-                        host.phase = Phase::Stuck;
-                        self.narrate(|| "the process has ended its turn and does not leave".to_owned());
-                    }
-                }
-            }
-            Phase::Turn => self.turn(now),
-        }
-    }
-
-    fn turn(&mut self, now: u64) {
-        #[derive(Clone, Copy)]
-        enum Does {
-            Writes(Line),
-            Leaves(SimulatedExit),
-            Hangs,
-        }
-        let attempt = self.hosts.living.as_ref().map_or(0, |host| host.attempt);
-        let said = self.hosts.attempt(attempt).lines.len();
-        let asks = if said < 3 { 4 } else { 0 };
-        let end = |end: End| Does::Writes(Line::End(end));
-        let choices = [
-            (end(End::Done), 6),
-            (end(End::Question), 14),
-            (Does::Writes(Line::Asked), asks),
-            (Does::Writes(Line::Said), asks / 2),
-            (end(End::Misfit), 1),
-            (end(End::Failure), 1),
-            (end(End::Quota), 1),
-            (end(End::Limit), 1),
-            (Does::Leaves(SimulatedExit::Good), 1),
-            (Does::Leaves(SimulatedExit::Bad), 1),
-            (Does::Hangs, 1),
-        ];
-        let Some(does) = self.tape.weighted(&choices) else { return };
-        let Some(host) = &mut self.hosts.living else { return };
-        match does {
-            Does::Writes(line) => {
-                host.phase = match line {
-                    Line::Said => Phase::Turn,
-                    Line::Asked => Phase::AsksCall,
-                    Line::End(_) => Phase::EndWritten,
-                };
-                self.narrate(|| format!("the process writes {line:?}"));
-                self.hosts.write(now, line);
-            }
-            Does::Leaves(exit) => {
-                self.narrate(|| format!("the process leaves in the middle of its turn ({exit:?})"));
-                self.hosts.exit(now, exit);
-            }
-            Does::Hangs => {
-                host.phase = Phase::Stuck;
-                self.narrate(|| "the process hangs".to_owned());
-            }
-        }
-    }
-
-    /// Checks against the laws which answers processes received, and which processes began.
-    pub(crate) fn look_at_processes(&mut self) -> Result<(), Broken> {
-        while let Some(given) = self.hosts.given.pop() {
-            self.tally.mark("an answer reaches a process");
-            self.narrate(|| format!("the process has the answer to question {}", given.interaction));
-            self.laws.given(given)?;
-        }
-        while let Some((attempt, words)) = self.hosts.began.pop() {
-            self.narrate(|| format!("the process of attempt {attempt} begins"));
-            let starts = self.hosts.attempt(attempt).starts;
-            self.laws.began(attempt, starts, words.as_ref())?;
-        }
-        Ok(())
-    }
-
-    /// Whether the owner may report to the process that no more input comes.
-    pub(crate) fn may_end(&mut self) -> bool {
-        let state = &self.disk.state;
-        if state.is_over() || state.canceling.is_some() || state.failing.is_some() {
-            return true;
-        }
-        let Some(host) = &self.hosts.living else { return true };
-        if host.ladder.is_some() {
-            return true;
-        }
-        let ended = if host.awaits_input && !host.is_changing { host.attempt - 1 } else { host.attempt };
-        let goes_on = self.scene.goes_on() && self.scene.max_attempt.is_none_or(|max| ended < max);
-        match end_of(&self.hosts.attempt(ended).lines) {
-            None => false,
-            Some(End::Question) => !goes_on,
-            Some(End::Done | End::Misfit | End::Failure | End::Quota | End::Limit) => true,
-        }
-    }
-
-    pub(crate) fn check(&mut self) -> Result<(), Broken> {
-        if self.laws.end.is_some() && !self.disk.has_result {
-            return Err(Law::Result.broken("there is none"));
-        }
-        if self.clients.has_canceled && !self.laws.is_canceling {
-            return Err(Law::Canceled.broken("a client received the acknowledgement, and the Log does not contain it"));
-        }
-        self.clients.check(&self.laws.replies)
-    }
-
-    /// Nothing is in progress: then every pending need of the run must be assigned to some process or timer.
-    fn check_idle(&mut self, spot: Spot) -> Result<(), Broken> {
-        let Some(owner) = &self.owner else { return Ok(()) };
-        let state = &self.disk.state;
-        if state.is_over() && spot == Spot::Desk && self.hosts.is_forgotten() {
-            return Err(Law::ProcessLeft.broken("the run is over, and its process is not asked to end"));
-        }
-        if state.is_over() || self.disk.log.is_empty() {
-            return Ok(());
-        }
-        let forgotten = |words: &str| Err(Law::Forgotten.broken(words));
-        let question = state.question.as_ref();
-        let is_ending = state.canceling.is_some() || state.failing.is_some();
-        let has_deadline = question.is_some_and(|question| question.deadline.is_some());
-        let Spot::Wait { until, .. } = spot else {
-            let timer = owner.timer.map(|timer| timer.interaction_id);
-            let deadline = question.filter(|_| has_deadline).map(|question| question.interaction_id);
-            return match state.status {
-                _ if owner.again_at.is_some() => Ok(()),
-                Some(RunStatus::Queued) if owner.is_queued => Ok(()),
-                Some(RunStatus::WaitingUser) if state.rests() && timer == deadline => Ok(()),
-                Some(RunStatus::WaitingUser) if state.rests() => {
-                    forgotten("no owner waits for the deadline of the question")
-                }
-                Some(_) | None => forgotten("no owner works on the run"),
-            };
-        };
-        if has_deadline && !is_ending && state.status == Some(RunStatus::WaitingUser) {
-            // By the clock that is never set; a millisecond is added where a time is cut.
-            let latest = self.now + SESSION_TIMEOUT + 2;
-            if until.is_none_or(|until| until > latest) {
-                return forgotten("the owner does not wait for the deadline of the question");
-            }
-        }
-        let Some(host) = &self.hosts.living else {
-            return forgotten("there is no process, and the owner waits for one");
-        };
-        if host.phase == Phase::Held {
-            return forgotten("the host waits for the start request, and the owner waits too");
-        }
-        if is_ending && host.ladder.is_none() {
-            return forgotten("the process should end, and no owner ends it");
-        }
-        let reply = state.reply.as_ref().filter(|_| question.is_none());
-        let waits = matches!(host.phase, Phase::AsksCall | Phase::Between) && host.ladder.is_none();
-        if let Some(reply) = reply
-            && waits
-            && !is_ending
-            && !self.laws.was_given(reply.interaction_id.0)
-        {
-            let words = format!("question {} was answered, and its process waits", reply.interaction_id.0);
-            return Err(Law::NotGiven.broken(words));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn check_end(&mut self) -> Result<(), Broken> {
-        if self.disk.log.is_empty() {
-            return Ok(());
-        }
-        let again = State::of(self.disk.read(self.scene.paper).iter().map(Arc::as_ref));
-        if again != self.disk.state {
-            return Err(Law::Text.broken("a process that reads it again gets another state"));
-        }
-        Ok(())
-    }
-
-    fn mark_failure(&mut self, code: &'static str) {
-        let name = match code {
-            "INTERACTION_WAIT_TIMEOUT" => "end: INTERACTION_WAIT_TIMEOUT",
-            "AUTO_DECISION_LIMIT" => "end: AUTO_DECISION_LIMIT",
-            "INTERACTION_ABORTED_BY_POLICY" => "end: INTERACTION_ABORTED_BY_POLICY",
-            "SESSION_LOST" => "end: SESSION_LOST",
-            "ATTEMPT_LOST" => "end: ATTEMPT_LOST",
-            "TIMEOUT" => "end: TIMEOUT",
-            "ENGINE_FAILED" => "end: ENGINE_FAILED",
-            "LIMIT_REACHED" => "end: LIMIT_REACHED",
-            "HOST_ERROR" => "end: HOST_ERROR",
-            _ => "end: another failure",
-        };
-        self.tally.mark(name);
     }
 }
 

@@ -1,0 +1,125 @@
+//! Checks of the world against the laws: after each step, while the owner is idle, and at the end of a story.
+
+use std::sync::Arc;
+
+use skillrun_lifecycle::run::State;
+use skillrun_model::RunStatus;
+
+use super::evidence::{End, end_of};
+use super::host::Phase;
+use super::laws::{Broken, Law};
+use super::scene::SESSION_TIMEOUT;
+use super::world::{SimulatedWorld, Spot};
+
+impl SimulatedWorld {
+    /// Checks against the laws which answers processes received, and which processes began.
+    pub(crate) fn look_at_processes(&mut self) -> Result<(), Broken> {
+        while let Some(given) = self.hosts.given.pop() {
+            self.tally.mark("an answer reaches a process");
+            self.narrate(|| format!("the process has the answer to question {}", given.interaction));
+            self.laws.given(given)?;
+        }
+        while let Some((attempt, words)) = self.hosts.began.pop() {
+            self.narrate(|| format!("the process of attempt {attempt} begins"));
+            let starts = self.hosts.attempt(attempt).starts;
+            self.laws.began(attempt, starts, words.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the owner may report to the process that no more input comes.
+    pub(crate) fn may_end(&mut self) -> bool {
+        let state = &self.disk.state;
+        if state.is_over() || state.canceling.is_some() || state.failing.is_some() {
+            return true;
+        }
+        let Some(host) = &self.hosts.living else { return true };
+        if host.ladder.is_some() {
+            return true;
+        }
+        let ended = if host.awaits_input && !host.is_changing { host.attempt - 1 } else { host.attempt };
+        let goes_on = self.scene.goes_on() && self.scene.max_attempt.is_none_or(|max| ended < max);
+        match end_of(&self.hosts.attempt(ended).lines) {
+            None => false,
+            Some(End::Question) => !goes_on,
+            Some(End::Done | End::Misfit | End::Failure | End::Quota | End::Limit) => true,
+        }
+    }
+
+    pub(crate) fn check(&mut self) -> Result<(), Broken> {
+        if self.laws.end.is_some() && !self.disk.has_result {
+            return Err(Law::Result.broken("there is none"));
+        }
+        if self.clients.has_canceled && !self.laws.is_canceling {
+            return Err(Law::Canceled.broken("a client received the acknowledgement, and the Log does not contain it"));
+        }
+        self.clients.check(&self.laws.replies)
+    }
+
+    /// Nothing is in progress: then every pending need of the run must be assigned to some process or timer.
+    pub(super) fn check_idle(&mut self, spot: Spot) -> Result<(), Broken> {
+        let Some(owner) = &self.owner else { return Ok(()) };
+        let state = &self.disk.state;
+        if state.is_over() && spot == Spot::Desk && self.hosts.is_forgotten() {
+            return Err(Law::ProcessLeft.broken("the run is over, and its process is not asked to end"));
+        }
+        if state.is_over() || self.disk.log.is_empty() {
+            return Ok(());
+        }
+        let forgotten = |words: &str| Err(Law::Forgotten.broken(words));
+        let question = state.question.as_ref();
+        let is_ending = state.canceling.is_some() || state.failing.is_some();
+        let has_deadline = question.is_some_and(|question| question.deadline.is_some());
+        let Spot::Wait { until, .. } = spot else {
+            let timer = owner.timer.map(|timer| timer.interaction_id);
+            let deadline = question.filter(|_| has_deadline).map(|question| question.interaction_id);
+            return match state.status {
+                _ if owner.again_at.is_some() => Ok(()),
+                Some(RunStatus::Queued) if owner.is_queued => Ok(()),
+                Some(RunStatus::WaitingUser) if state.rests() && timer == deadline => Ok(()),
+                Some(RunStatus::WaitingUser) if state.rests() => {
+                    forgotten("no owner waits for the deadline of the question")
+                }
+                Some(_) | None => forgotten("no owner works on the run"),
+            };
+        };
+        if has_deadline && !is_ending && state.status == Some(RunStatus::WaitingUser) {
+            // By the clock that is never set; a millisecond is added where a time is cut.
+            let latest = self.now + SESSION_TIMEOUT + 2;
+            if until.is_none_or(|until| until > latest) {
+                return forgotten("the owner does not wait for the deadline of the question");
+            }
+        }
+        let Some(host) = &self.hosts.living else {
+            return forgotten("there is no process, and the owner waits for one");
+        };
+        if host.phase == Phase::Held {
+            return forgotten("the host waits for the start request, and the owner waits too");
+        }
+        if is_ending && host.ladder.is_none() {
+            return forgotten("the process should end, and no owner ends it");
+        }
+        let reply = state.reply.as_ref().filter(|_| question.is_none());
+        let waits = matches!(host.phase, Phase::AsksCall | Phase::Between) && host.ladder.is_none();
+        if let Some(reply) = reply
+            && waits
+            && !is_ending
+            && !self.laws.was_given(reply.interaction_id.0)
+        {
+            let words = format!("question {} was answered, and its process waits", reply.interaction_id.0);
+            return Err(Law::NotGiven.broken(words));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_end(&mut self) -> Result<(), Broken> {
+        if self.disk.log.is_empty() {
+            return Ok(());
+        }
+        let again = State::of(self.disk.read(self.scene.paper).iter().map(Arc::as_ref));
+        if again != self.disk.state {
+            return Err(Law::Text.broken("a process that reads it again gets another state"));
+        }
+        Ok(())
+    }
+}
