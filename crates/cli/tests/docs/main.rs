@@ -264,3 +264,27 @@ fn tracked_files_tell_nothing_of_a_machine() {
         }
     }
 }
+
+/// A patch that no longer applies plants no fault; `make chaos-planted` would notice it after a build.
+#[test]
+fn planted_faults_fit_the_sources() {
+    let patches = files("proof/planted/patches", "patch");
+    assert!(!patches.is_empty());
+    for patch in patches {
+        let text = fs::read_to_string(&patch).expect("a patch");
+        let (mut source, mut hunk, mut hunks) = (String::new(), String::new(), 0);
+        for line in text.lines().chain(["@@"]) {
+            if line.starts_with("@@") || line.starts_with("--- ") {
+                assert!(source.contains(&hunk), "{} does not apply:\n{hunk}", patch.display());
+                hunks += usize::from(!hunk.is_empty());
+                hunk.clear();
+            } else if let Some(path) = line.strip_prefix("+++ b/") {
+                source = fs::read_to_string(paths::workspace().join(path)).expect("a source");
+            } else if let Some(expected) = line.strip_prefix([' ', '-']) {
+                hunk += expected;
+                hunk.push('\n');
+            }
+        }
+        assert!(hunks > 0, "{} has no change", patch.display());
+    }
+}
