@@ -19,7 +19,7 @@ use skillrun_evidence::{HostRecord, OsText};
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Stream, Wiring};
 use tempfile::TempDir;
 
-use crate::{eventually, processes, signal, skillrun};
+use crate::{eventually, is_gone, processes, signal, skillrun, wait_until};
 
 /// Far longer than anything here takes.
 pub const LONG: Duration = Duration::from_secs(60);
@@ -29,7 +29,8 @@ pub const FIRST: AttemptNumber = AttemptNumber(1);
 /// Marks every process a lab starts.
 const MARK: &str = "SKILLRUN_LAB";
 
-/// A place for one test. Whatever is left of its processes is ended when it is dropped.
+/// A place for one test. A test that passes leaves no process behind, which is checked when this is dropped; the
+/// processes of a test that fails are killed.
 #[derive(Debug)]
 pub struct HostLab {
     dir: TempDir,
@@ -133,6 +134,22 @@ impl HostLab {
         }
     }
 
+    /// The record of an attempt that has ended, as an owner receives it that comes later.
+    pub fn attach_ended(&self, attempt: AttemptNumber) -> HostRecord {
+        match attach(&self.audit(), attempt).expect("an answer") {
+            Attached::Ended(record) => *record,
+            other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
+        }
+    }
+
+    /// Ends what is left of an attempt whose host is gone, and counts it.
+    pub fn attach_lost(&self, attempt: AttemptNumber) -> usize {
+        match attach(&self.audit(), attempt).expect("an answer") {
+            Attached::Lost { survivors } => survivors.len(),
+            other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
+        }
+    }
+
     /// Waits for the record of an attempt.
     pub fn record(&self, attempt: u32) -> HostRecord {
         let number = AttemptNumber(attempt);
@@ -140,13 +157,27 @@ impl HostLab {
     }
 
     pub fn meta(&self, attempt: u32) -> Value {
-        let bytes = fs::read(self.audit().join(format!("meta.{attempt}.json"))).expect("a meta file");
-        serde_json::from_slice(&bytes).expect("JSON")
+        self.json(&format!("meta.{attempt}.json"))
     }
 
     /// A file of `.audit`.
     pub fn evidence(&self, name: &str) -> Vec<u8> {
         fs::read(self.audit().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// A file of `.audit` that is JSON.
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&self.evidence(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Whether `.audit` has this file.
+    pub fn has(&self, name: &str) -> bool {
+        self.audit().join(name).exists()
+    }
+
+    /// What every reader sees of the stdout of an attempt.
+    pub fn read_stdout(&self, attempt: u32) -> String {
+        text(of(&read_back(&self.out(), attempt), Stream::Stdout))
     }
 
     /// What `skillrun normalize` makes of it.
@@ -166,6 +197,22 @@ impl HostLab {
         assert_eq!(self.alive(), [], "processes are left");
     }
 
+    pub fn wait_quiet(&self) {
+        wait_until("the end of all processes", || self.alive().is_empty());
+    }
+
+    /// Ends the processes that a test leaves on purpose.
+    pub fn kill_processes(&self) {
+        self.signal_processes();
+        self.wait_quiet();
+    }
+
+    fn signal_processes(&self) -> Vec<(u32, String)> {
+        let alive = self.alive();
+        alive.iter().for_each(|(pid, _)| signal(pid, "KILL"));
+        alive
+    }
+
     /// Waits until the engine has written a file of this name into the workspace, and reads it.
     pub fn await_file(&self, name: &str) -> String {
         let path = self.workspace().join(name);
@@ -180,9 +227,8 @@ impl HostLab {
 
 impl Drop for HostLab {
     fn drop(&mut self) {
-        for (pid, _) in self.alive() {
-            signal(pid, "KILL");
-        }
+        let alive = self.signal_processes();
+        assert!(alive.is_empty() || std::thread::panicking(), "processes are left: {alive:?}");
     }
 }
 
@@ -202,8 +248,12 @@ pub fn start_host(plan: &HostPlan) {
 }
 
 pub fn output(command: &mut Command) -> Output {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
-    child.wait_with_output().expect("its output")
+    spawn_piped(command).wait_with_output().expect("its output")
+}
+
+/// Starts a command whose output the test reads.
+pub fn spawn_piped(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process")
 }
 
 pub fn spawn(command: &mut Command) -> Child {
@@ -247,14 +297,9 @@ pub fn all_notices(owner: &mut HostConnection) -> Vec<Notice> {
 
 /// Waits until stdout has this many bytes.
 pub fn wait_for_stdout(owner: &mut HostConnection, bytes: u64) {
-    receive(owner, "progress", |notice| match notice {
-        Notice::Progress(progress) => (progress.stdout >= bytes).then_some(()),
-        Notice::Input { .. }
-        | Notice::NextAttempt(_)
-        | Notice::Exited { .. }
-        | Notice::Ended { .. }
-        | Notice::Refused { .. }
-        | Notice::Closed { .. } => None,
+    receive(owner, "progress", |notice| {
+        let Notice::Progress(progress) = notice else { return None };
+        (progress.stdout >= bytes).then_some(())
     });
 }
 
@@ -289,16 +334,17 @@ impl HostLab {
     /// Waits until the host has taken a text from stdout into the evidence of an attempt.
     pub fn await_stdout(&self, attempt: u32, text: &str) {
         let path = self.audit().join(format!("stdout.{attempt}.log"));
-        eventually(text, || {
-            let bytes = fs::read(&path).unwrap_or_default();
-            bytes.windows(text.len()).any(|window| window == text.as_bytes()).then_some(())
-        });
+        wait_until(text, || contains(&fs::read(&path).unwrap_or_default(), text));
     }
 
     /// A file of the workspace; engines wait for it with `wait-file`.
     pub fn put(&self, name: &str, text: &str) {
         fs::write(self.workspace().join(name), text).expect("a file in the workspace");
     }
+}
+
+pub fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// A ladder with the last rung alone.
@@ -317,16 +363,24 @@ pub fn input(owner: &mut HostConnection, id: &str, text: &str) -> InputAnswer {
 }
 
 pub fn receive_answer(owner: &mut HostConnection, id: &str) -> InputAnswer {
-    receive(owner, "an answer", |notice| match notice {
-        Notice::Input { id: heard, answer } if heard == id => Some(*answer),
-        Notice::Progress(_)
-        | Notice::Input { .. }
-        | Notice::NextAttempt(_)
-        | Notice::Exited { .. }
-        | Notice::Ended { .. }
-        | Notice::Refused { .. }
-        | Notice::Closed { .. } => None,
+    receive(owner, "an answer", |notice| {
+        let Notice::Input { id: heard, answer } = notice else { return None };
+        (heard == id).then_some(*answer)
     })
+}
+
+/// Listens until the engine has exited; its exit code.
+pub fn receive_exit(owner: &mut HostConnection) -> Option<i32> {
+    receive(owner, "the exit", |notice| {
+        assert!(!matches!(notice, Notice::Ended { .. }), "the end came before the exit");
+        if let Notice::Exited { exit_code, .. } = notice { Some(*exit_code) } else { None }
+    })
+}
+
+/// Kills a host, and waits until it is gone.
+pub fn kill_host(owner: &HostConnection) {
+    signal(owner.host_pid(), "KILL");
+    wait_until("the death of the host", || is_gone(owner.host_pid()));
 }
 
 /// Listens until the record is on disk.

@@ -10,10 +10,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use lab::host::{self, FIRST, HostLab, Stopped, escaped, output, receive, receive_ended, spawn, steps};
-use lab::{eventually, is_gone};
+use lab::host::{self, FIRST, HostLab, Stopped, escaped, output, receive_ended, spawn, spawn_piped, steps};
+use lab::{eventually, is_gone, wait_until};
 use serde_json::Value;
-use skillrun_collect::protocol::Notice;
 use skillrun_evidence::Folder;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::{EndedBy, Stream, Wiring};
@@ -99,7 +98,6 @@ fn every_byte_arrives_as_it_was_written() {
         assert_eq!(lab.evidence("stderr.1.log"), err, "{wiring}");
         assert_eq!((&output.stdout, &output.stderr), (&twice, &err), "{wiring}: what is shown is what was written");
         check_index(&lab, streams_of(wiring));
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -113,10 +111,9 @@ fn one_terminal_for_all_is_one_stream_and_rewrites_nothing() {
     let expected = [b"one\ntwo\r\nthree\n", &odd[..]].concat();
     assert_eq!(lab.evidence("stdout.1.log"), expected, "all of it, in the order of the writes");
     assert_eq!(lab.evidence("stderr.1.log"), b"");
-    assert!(!lab.audit().join("pty-output.1.log").exists(), "the terminal is stdout, there is no copy");
+    assert!(!lab.has("pty-output.1.log"), "the terminal is stdout, there is no copy");
     assert_eq!((output.stdout, output.stderr), (expected, vec![]));
     check_index(&lab, streams_of("one_pty"));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -124,13 +121,12 @@ fn terminals_are_terminals_to_the_engine_and_pipes_are_not() {
     for (wiring, is_terminal) in [("pipes", false), ("split_pty", true), ("one_pty", true)] {
         let lab = HostLab::new();
         let output = lab.run(&["--wiring", wiring], &["report"]);
-        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let report = host::report(&output);
         assert_eq!(report["tty"], serde_json::json!([is_terminal, is_terminal, is_terminal]), "{wiring}");
         let size = if is_terminal { serde_json::json!([200, 50]) } else { Value::Null };
         assert_eq!(report["winsize"], size, "{wiring}");
         assert!(output.stdout.ends_with(b"}\n"), "{wiring}: the line end is as it was written");
         assert_eq!(lab.meta(1)["wiring"], wiring);
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -144,7 +140,6 @@ fn what_is_written_to_the_terminal_itself_is_kept_apart() {
     assert_eq!(lab.evidence("pty-output.1.log"), b"to you\n");
     assert_eq!(lab.record(1).bytes.pty, 7);
     check_index(&lab, streams_of("split_pty"));
-    lab.assert_no_process_is_left();
 }
 
 /// A terminal gives a few kilobytes at a time; the rest was lost when nothing but the controlling terminal had more.
@@ -156,7 +151,6 @@ fn a_full_terminal_is_read_to_its_end_after_the_exit() {
         let output = lab.run(&["--wiring", "split_pty", "--no-snapshot"], &steps("flood tty 60K"));
         assert_eq!(output.status.code(), Some(0), "{:?}", host::said(&output));
         assert!(lab.evidence("pty-output.1.log") == host::flood(BYTES), "bytes of the terminal are missing");
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -180,7 +174,6 @@ fn megabytes_right_before_the_exit_are_complete() {
         let streams = host::read_back(&lab.out(), 1);
         assert!(host::of(&streams, Stream::Stdout) == out, "{wiring}: what is read back is not what was written");
         check_index(&lab, streams_of(wiring));
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -197,11 +190,10 @@ fn what_waits_in_the_kernel_when_the_engine_is_gone_is_read() {
         let main = lab.await_pid("main.pid");
         let stopped = Stopped::new(owner.host_pid());
         lab.put("go", "");
-        eventually("the exit", || is_gone(main).then_some(()));
+        wait_until("the exit", || is_gone(main));
         drop(stopped);
         assert_eq!(receive_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
         assert!(lab.evidence("stdout.1.log") == host::flood(BYTES), "{wiring:?}: bytes are missing");
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -220,9 +212,7 @@ fn an_engine_that_closes_its_streams_lives_on() {
         let main = lab.await_pid("closed.pid");
         if !options.contains(&"one_pty") {
             let is_end = |record: &Value| record["eof"] == "stdout" || record["eof"] == "stderr";
-            eventually("the ends of the streams", || {
-                (lab.index(1).iter().filter(|r| is_end(r)).count() == 2).then_some(())
-            });
+            wait_until("the ends of the streams", || lab.index(1).iter().filter(|r| is_end(r)).count() == 2);
         }
         assert!(!is_gone(main), "{options:?}: it was ended with its streams");
         lab.put("go", "");
@@ -230,7 +220,6 @@ fn an_engine_that_closes_its_streams_lives_on() {
         assert!(lab.workspace().join("after.txt").exists());
         assert_eq!(lab.evidence("stdout.1.log"), b"before\n");
         check_index(&lab, streams_of(options[1]));
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -241,7 +230,6 @@ fn a_terminal_that_was_closed_can_be_opened_again() {
     let words = steps(r"out one\n silence sleep 20 tty two\n exit 0");
     assert_eq!(lab.run(&["--wiring", "one_pty", "--stdin", "null"], &words).status.code(), Some(0));
     assert_eq!(lab.evidence("stdout.1.log"), b"one\ntwo\n");
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -253,16 +241,7 @@ fn what_is_written_after_the_parent_has_gone_is_kept() {
         let mut plan = lab.plan(&steps(&words));
         plan.wiring = wiring;
         let mut owner = lab.start(&plan);
-        let code = receive(&mut owner, "the exit", |notice| match notice {
-            Notice::Exited { exit_code, .. } => Some(*exit_code),
-            Notice::Progress(_)
-            | Notice::Input { .. }
-            | Notice::NextAttempt(_)
-            | Notice::Ended { .. }
-            | Notice::Refused { .. }
-            | Notice::Closed { .. } => None,
-        });
-        assert_eq!(code, Some(5), "{wiring:?}");
+        assert_eq!(host::receive_exit(&mut owner), Some(5), "{wiring:?}");
         lab.put("go", "");
         assert_eq!(receive_ended(&mut owner), EndedBy::Exited, "{wiring:?}");
         let record = lab.record(1);
@@ -270,7 +249,6 @@ fn what_is_written_after_the_parent_has_gone_is_kept() {
         assert_eq!(lab.evidence("stdout.1.log"), b"early\nlate\n", "{wiring:?}");
         assert_eq!(lab.evidence("stderr.1.log"), b"late\n", "{wiring:?}");
         assert_eq!(record.survivors_total, 0, "{wiring:?}: it ended by itself");
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -280,7 +258,6 @@ fn a_late_child_is_waited_for_by_capture_too() {
     let output = lab.run(&[], &steps(r"out early\n late 100 late\n exit 5"));
     assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(5), "early\nlate\n".to_owned()));
     check_index(&lab, streams_of("pipes"));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -290,7 +267,6 @@ fn the_index_has_a_record_for_every_byte_however_they_come() {
         flood stderr 200K out end";
     assert_eq!(lab.run(&["--wiring", "split_pty"], &steps(words)).status.code(), Some(0));
     check_index(&lab, streams_of("split_pty"));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -306,7 +282,6 @@ fn what_was_read_at_different_times_has_different_records() {
     assert_eq!(range(&records[0]), (0.into(), 2.into(), 0.into()));
     assert!(records[1..].iter().all(|record| record["batch"] != 0), "{records:?}");
     assert!(records[0]["t_ns"].as_u64() < records[1]["t_ns"].as_u64(), "{records:?}");
-    lab.assert_no_process_is_left();
 }
 
 /// Bytes that a reader of a living attempt is given, and what it says about the rest.
@@ -358,15 +333,13 @@ fn a_concurrent_reader_sees_a_prefix_of_the_recording() {
             assert!(whole.starts_with(part), "a reading of {} bytes is not a prefix", part.len());
         }
     }
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_reader_that_comes_late_or_reads_slowly_loses_nothing() {
     const BYTES: usize = 3 << 20;
     let lab = HostLab::new();
-    let mut command = lab.capture(&[], &steps("flood stdout 3M err done exit 7"));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+    let mut child = spawn_piped(&mut lab.capture(&[], &steps("flood stdout 3M err done exit 7")));
     // The host finishes before any output of capture is read.
     assert_eq!(lab.record(1).exit_code, Some(7));
     assert!(lab.evidence("stdout.1.log") == host::flood(BYTES), "the evidence does not wait for readers");
@@ -384,21 +357,18 @@ fn a_reader_that_comes_late_or_reads_slowly_loses_nothing() {
     let output = child.wait_with_output().expect("its end");
     assert_eq!((output.status.code(), host::text(&output.stderr)), (Some(7), "done".to_owned()));
     assert!(shown == host::flood(BYTES), "what was shown is not what was written");
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_reader_that_leaves_takes_nothing_along() {
     let lab = HostLab::new();
-    let mut command = lab.capture(&[], &steps(r"flood stdout 1M err after\n flood stdout 1M exit 7"));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+    let mut child = spawn_piped(&mut lab.capture(&[], &steps(r"flood stdout 1M err after\n flood stdout 1M exit 7")));
     let mut first = [0; 10];
     child.stdout.take().expect("a pipe").read_exact(&mut first).expect("ten bytes");
     let output = child.wait_with_output().expect("its end");
     assert_eq!(output.status.code(), Some(7), "{}", host::text(&output.stderr));
     assert_eq!(host::text(&output.stderr), "after\n", "stderr is still read");
     assert!(lab.evidence("stdout.1.log") == host::flood(1 << 20).repeat(2), "the evidence is not whole");
-    lab.assert_no_process_is_left();
 }
 
 /// A parent that has set its pipe to non-blocking was taken for one that had left, and saw no more.
@@ -417,35 +387,19 @@ fn an_output_that_does_not_block_gets_everything() {
     ours.read_to_end(&mut shown).expect("readable");
     assert_eq!(child.wait().expect("its end").code(), Some(7));
     assert!(shown == host::flood(BYTES), "{} of {BYTES} bytes were shown", shown.len());
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_capture_without_any_stream_of_its_own_records_all_the_same() {
     let lab = HostLab::new();
     let capture = lab.capture(&[], &steps(r"out a\n err b\n exit 7"));
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg("exec \"$@\" <&- >&- 2>&-").arg("sh").arg(capture.get_program()).args(capture.get_args());
-    assert_eq!(output(&mut shell).status.code(), Some(7));
+    assert_eq!(output(&mut host::after("exec <&- >&- 2>&-", &capture)).status.code(), Some(7));
     assert_eq!((lab.evidence("stdout.1.log"), lab.evidence("stderr.1.log")), (b"a\n".to_vec(), b"b\n".to_vec()));
-    lab.assert_no_process_is_left();
 }
 
-/// The files of one attempt, as contract R9 lists them.
-const FILES: &[&str] = &[
-    "blobs/",
-    "chunks.1.jsonl",
-    "claim.1",
-    "fs-after.1.json",
-    "fs-before.1.json",
-    "fs-diff.1.json",
-    "host.1.json",
-    "meta.1.json",
-    "redact.1.jsonl",
-    "stderr.1.log",
-    "stdin.1.log",
-    "stdout.1.log",
-];
+/// The files of one attempt with terminals, as contract R9 lists them.
+const FILES: &str = "blobs/ chunks.1.jsonl claim.1 fs-after.1.json fs-before.1.json fs-diff.1.json host.1.json \
+    meta.1.json pty-output.1.log redact.1.jsonl stderr.1.log stdin.1.log stdout.1.log";
 
 fn check_modes(lab: &HostLab) {
     let mode = |path: &std::path::Path| fs::symlink_metadata(path).expect("there").permissions().mode() & 0o7777;
@@ -464,17 +418,14 @@ fn every_file_of_an_attempt_is_there_and_for_its_owner_alone() {
     let mut child = spawn(&mut lab.capture(&["--wiring", "split_pty"], &words));
     lab.await_pid("main.pid");
     for name in ["host.sock", "claim.1", "reserve.1", "meta.1.json", "fs-before.1.json", "blobs/text.1.pack"] {
-        eventually(name, || lab.left().iter().any(|there| there == name).then_some(()));
+        wait_until(name, || lab.left().iter().any(|there| there == name));
     }
     assert!(!lab.left().iter().any(|name| name == "host.1.json"), "it is not over");
     check_modes(&lab);
     lab.put("go", "");
     assert!(child.wait().expect("its end").success());
-    let mut expected: Vec<_> = FILES.iter().copied().chain(["pty-output.1.log"]).collect();
-    expected.sort_unstable();
-    assert_eq!(lab.left(), expected, "nothing is missing, and nothing is left that is of no use");
+    assert_eq!(lab.left().join(" "), FILES, "nothing is missing, and nothing is left that is of no use");
     check_modes(&lab);
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -487,19 +438,8 @@ fn sizes_and_hashes_are_those_of_the_files() {
     assert_eq!(lab.run(&options, &words).status.code(), Some(0));
     let record = lab.record(1);
     let names: Vec<_> = record.hashes.keys().map(String::as_str).collect();
-    let expected = [
-        "chunks.1.jsonl",
-        "claim.1",
-        "fs-after.1.json",
-        "fs-before.1.json",
-        "fs-diff.1.json",
-        "pty-output.1.log",
-        "redact.1.jsonl",
-        "stderr.1.log",
-        "stdin.1.log",
-        "stdout.1.log",
-    ];
-    assert_eq!(names, expected);
+    let views = ["blobs/", "host.1.json", "meta.1.json"];
+    assert_eq!(names, FILES.split(' ').filter(|name| !views.contains(name)).collect::<Vec<_>>());
     for (name, hash) in &record.hashes {
         assert_eq!(*hash, blake3::hash(&lab.evidence(name)).to_hex().to_string(), "{name}");
     }
@@ -511,10 +451,8 @@ fn sizes_and_hashes_are_those_of_the_files() {
     assert_eq!(record.capture.discarded, 0);
     let meta = lab.meta(1);
     for field in ["bytes", "hashes", "exit_code", "ended_by", "capture", "pid", "started_at", "ended_at", "argv"] {
-        let told: Value = serde_json::from_slice(&lab.evidence("host.1.json")).expect("JSON");
-        assert_eq!(meta[field], told[field], "{field}: the meta file is a view of the record");
+        assert_eq!(meta[field], lab.json("host.1.json")[field], "{field}: the meta file is a view of the record");
     }
-    lab.assert_no_process_is_left();
 }
 
 /// What `normalize` makes of a folder, without what names the run.
@@ -557,7 +495,6 @@ fn what_was_captured_is_judged_like_the_recording_it_came_from() {
         assert_eq!(captured.status.code().map(Value::from).as_ref(), Some(&meta["exit_code"]), "{name}");
         assert_eq!(lab.meta(1)["engine"], engine.as_str(), "{name}");
         assert_eq!(verdict(&lab.out(), &["--mode", &mode]), verdict(&recorded, &["--mode", &mode]), "{name}");
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -588,5 +525,4 @@ fn the_verdict_does_not_depend_on_how_the_bytes_came() {
         ["completion", "messages", "output", "usage", "tool_calls"].map(|field| verdict[0][field].clone())
     };
     assert_eq!(of(&lab.out()), of(&recorded));
-    lab.assert_no_process_is_left();
 }

@@ -14,15 +14,11 @@ use skillrun_model::EndedBy;
 
 use crate::SKILLRUN;
 
-fn json_of(lab: &HostLab, name: &str) -> Value {
-    serde_json::from_slice(&lab.evidence(name)).expect("JSON")
-}
-
 fn diff(lab: &HostLab) -> Value {
-    json_of(lab, "fs-diff.1.json")
+    lab.json("fs-diff.1.json")
 }
 
-fn paths(diff: &Value, what: &str) -> Vec<String> {
+pub(super) fn paths(diff: &Value, what: &str) -> Vec<String> {
     let entries = diff[what].as_array().expect("a list");
     entries.iter().map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
 }
@@ -82,13 +78,13 @@ fn created_modified_and_deleted_files_are_reported() {
     let created = &diff["created"][2];
     assert_eq!((&created["kind"], &created["size"]), (&json!("file"), &json!(6)));
     assert_eq!(created["hash"].as_str().map(str::len), Some(64));
-    let hello = json_of(&lab, "fs-after.1.json")["entries"].as_array().expect("a list").clone();
+    let hello = lab.json("fs-after.1.json")["entries"].as_array().expect("a list").clone();
     assert!(hello.iter().any(|entry| entry["path"] == "new/folder/file.txt" && entry["hash"] == created["hash"]));
     for name in ["fs-before.1.json", "fs-after.1.json", "fs-diff.1.json"] {
         let mode = fs::metadata(lab.audit().join(name)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    assert!(!lab.audit().join("blobs/text.1.pack").exists(), "the old texts are of no use any more");
+    assert!(!lab.has("blobs/text.1.pack"), "the old texts are of no use any more");
 }
 
 #[test]
@@ -156,7 +152,7 @@ fn a_rule_that_is_none_is_refused_before_anything_begins() {
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(host::text(&output.stdout), "");
     assert!(host::text(&output.stderr).contains("a{b"), "{}", host::text(&output.stderr));
-    assert!(!lab.audit().join("claim.1").exists());
+    assert!(!lab.has("claim.1"));
 }
 
 #[test]
@@ -207,27 +203,8 @@ fn a_text_that_holds_a_secret_is_masked_in_the_diff() {
 #[test]
 fn the_second_snapshot_is_taken_after_the_last_process() {
     let lab = HostLab::new();
-    let steps = [
-        "daemon",
-        "[",
-        "silence",
-        "file",
-        "begun",
-        "x",
-        "repeat",
-        "100000",
-        "[",
-        "append",
-        "log.txt",
-        "line\n",
-        "]",
-        "]",
-        "wait-file",
-        "begun",
-        "exit",
-        "0",
-    ];
-    let output = lab.run(&[], &steps);
+    let words = r"daemon [ silence file begun x repeat 100000 [ append log.txt line\n ] ] wait-file begun exit 0";
+    let output = lab.run(&[], &host::steps(words));
     assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lab::eventually;
 use lab::host::{self, FIRST, HostLab, LONG, at_once, hang_up, input, receive_ended, send, spawn};
+use lab::wait_until;
 use serde_json::Value;
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::plan::{HostPlan, Limits, StdinPlan};
 use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice};
 use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_evidence::OsText;
-use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, Stream};
+use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode};
 
 const SHORT: Duration = Duration::from_millis(400);
 
@@ -29,19 +29,13 @@ fn limited(lab: &HostLab, steps: &[&str], limit: impl FnOnce(&mut Limits)) -> Ho
     plan
 }
 
-/// The index of the attempt, line by line.
-fn index(lab: &HostLab) -> Vec<Value> {
-    let index = host::text(&lab.evidence("chunks.1.jsonl"));
-    index.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-}
-
 fn t_ns(line: &Value) -> u64 {
     line["t_ns"].as_u64().expect("a number")
 }
 
 /// The one act in the index, and the moment of the last byte before it.
 fn act(lab: &HostLab) -> (String, Duration, Duration) {
-    let index = index(lab);
+    let index = lab.index(1);
     let acts: Vec<_> = index.iter().filter(|line| line.get("act").is_some()).collect();
     let [act] = acts[..] else { panic!("{acts:?}") };
     let bytes = index.iter().take_while(|line| line.get("act").is_none()).filter(|line| line.get("stream").is_some());
@@ -101,7 +95,7 @@ fn a_drip_keeps_a_process_alive() {
         let ended_by = receive_ended(&mut owner);
         lab.assert_no_process_is_left();
         if ended_by == EndedBy::Exited {
-            let end = index(&lab).last().map(t_ns).expect("a line");
+            let end = lab.index(1).last().map(t_ns).expect("a line");
             assert!(Duration::from_nanos(end) >= 2 * STALL);
             return;
         }
@@ -161,13 +155,14 @@ fn a_continued_turn_is_not_ended() {
         let goes_on = owner.send(&HostRequest::TurnGoesOn).is_ok() && has_heard(&mut owner);
         if !goes_on || begin.elapsed() >= LINGER {
             // Too slow to show anything.
+            lab.kill_processes();
             continue;
         }
         sleep(LINGER + millis(200));
         lab.put("go", "");
         assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
         assert_eq!(lab.record(1).exit_code, Some(0));
-        assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"done?\ndone\n");
+        assert_eq!(lab.read_stdout(1), "done?\ndone\n");
         return;
     }
     panic!("this machine is too slow to show anything");
@@ -191,7 +186,7 @@ fn deadlines_hold_without_an_owner() {
         }
         assert_eq!(lab.record(1).ended_by, Some(why));
         assert_eq!(act(&lab).0, why.as_str());
-        eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+        lab.wait_quiet();
     }
 }
 
@@ -204,7 +199,7 @@ fn deadlines_hold_when_the_starter_was_killed() {
     starter.kill().expect("killed");
     starter.wait().expect("gone");
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Stall));
-    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+    lab.wait_quiet();
 }
 
 /// Whether the host has carried out everything that was asked of it, and has not ended. It answers this alone, in order.
@@ -234,6 +229,7 @@ fn waiting(limit: Duration, steps: &[&str], limits: fn(&mut Limits, Duration)) -
         if is_asked && begin.elapsed() < limit {
             return (lab, owner);
         }
+        lab.kill_processes();
     }
     panic!("this machine is too slow to show anything");
 }
@@ -246,7 +242,7 @@ fn the_clock_stands_still_while_a_person_is_asked() {
     for (why, limits) in [(EndedBy::HardTimeout, hard), (EndedBy::Stall, stall)] {
         let (lab, mut owner) = waiting(LIMIT, &["forever"], limits);
         sleep(LIMIT + millis(300));
-        assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "{why:?}: it was ended");
+        assert!(!lab.has("host.1.json") && !lab.alive().is_empty(), "{why:?}: it was ended");
         send(&mut owner, HostRequest::GoOn);
         assert_eq!(receive_ended(&mut owner), why);
         lab.assert_no_process_is_left();
@@ -257,13 +253,12 @@ fn the_clock_stands_still_while_a_person_is_asked() {
 #[test]
 fn an_answer_restarts_the_clock() {
     const LIMIT: Duration = Duration::from_millis(700);
-    let (lab, mut owner) = waiting(LIMIT, &["forever"], |limits, limit| limits.stall = limit);
+    let (_lab, mut owner) = waiting(LIMIT, &["forever"], |limits, limit| limits.stall = limit);
     sleep(LIMIT + millis(300));
     let begin = Instant::now();
     assert_eq!(input(&mut owner, "1", "blue\n"), InputAnswer::Written);
     assert_eq!(receive_ended(&mut owner), EndedBy::Stall);
     assert!(begin.elapsed() >= LIMIT, "it has time to do something with it");
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -282,7 +277,7 @@ fn an_undecided_question_ends_the_process_after_its_deadline() {
         assert_eq!(lab.record(1).ended_by, Some(EndedBy::WaitTimeout));
         assert!(begin.elapsed() >= millis(700), "after {:?}", begin.elapsed());
         assert_eq!(act(&lab).0, "wait_timeout");
-        eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+        lab.wait_quiet();
     }
 }
 
@@ -294,12 +289,12 @@ fn without_an_owner_an_open_question_ends_the_process() {
     let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.ownerless = ownerless));
     send(&mut owner, HostRequest::Wait { deadline: None });
     sleep(ownerless + millis(300));
-    assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is there");
+    assert!(!lab.has("host.1.json") && !lab.alive().is_empty(), "the owner is there");
     let begin = Instant::now();
     hang_up(owner);
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::WaitTimeout));
     assert!(begin.elapsed() >= ownerless, "after {:?}", begin.elapsed());
-    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+    lab.wait_quiet();
 }
 
 #[test]
@@ -313,13 +308,17 @@ fn an_owner_that_comes_back_puts_the_end_off() {
         hang_up(owner);
         sleep(ownerless / 2);
         let attached = attach(&lab.audit(), FIRST).expect("an answer");
-        let Attached::Live(mut owner) = attached else { continue };
+        let Attached::Live(mut owner) = attached else {
+            lab.kill_processes();
+            continue;
+        };
         if !has_heard(&mut owner) || begin.elapsed() >= ownerless {
             // Too slow to show anything.
+            lab.kill_processes();
             continue;
         }
         sleep(ownerless);
-        assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is attached again");
+        assert!(!lab.has("host.1.json") && !lab.alive().is_empty(), "the owner is attached again");
         send(&mut owner, HostRequest::Cancel { ladder: at_once() });
         assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
         lab.assert_no_process_is_left();
@@ -331,34 +330,14 @@ fn an_owner_that_comes_back_puts_the_end_off() {
 #[test]
 fn the_index_has_the_act_after_everything_that_came_before_it() {
     let lab = HostLab::new();
-    let steps = [
-        "on",
-        "SIGINT",
-        "[",
-        "out",
-        "bye\n",
-        "exit",
-        "0",
-        "]",
-        "flood",
-        "stdout",
-        "300K",
-        "err",
-        "warning\n",
-        "out",
-        "last\n",
-        "file",
-        "written",
-        "x",
-        "forever",
-    ];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let words = r"on SIGINT [ out bye\n exit 0 ] flood stdout 300K err warning\n out last\n file written x forever";
+    let mut owner = lab.start(&lab.plan(&host::steps(words)));
     lab.await_file("written");
     lab.await_stdout(1, "last\n");
-    eventually("stderr", || (lab.evidence("stderr.1.log") == b"warning\n").then_some(()));
+    wait_until("stderr", || lab.evidence("stderr.1.log") == b"warning\n");
     send(&mut owner, HostRequest::Cancel { ladder: None });
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
-    let index = index(&lab);
+    let index = lab.index(1);
     let at = index.iter().position(|line| line.get("act").is_some()).expect("an act");
     let reached = |stream: &str, lines: &[Value]| {
         lines.iter().filter(|line| line["stream"] == stream).filter_map(|line| line["to"].as_u64()).max()
@@ -370,5 +349,4 @@ fn the_index_has_the_act_after_everything_that_came_before_it() {
     assert_eq!(index[at]["act"], "canceled");
     assert!(index.windows(2).all(|pair| t_ns(&pair[0]) <= t_ns(&pair[1])), "time goes one way");
     assert!(index.iter().enumerate().all(|(i, line)| line["i"] == i), "records are numbered without a gap");
-    lab.assert_no_process_is_left();
 }

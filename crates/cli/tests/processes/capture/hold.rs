@@ -5,12 +5,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lab::host::{self, FIRST, HostLab, LONG, hang_up, send};
-use lab::{eventually, is_gone, signal};
+use lab::{eventually, is_gone, signal, wait_until};
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::plan::{HostPlan, Limits, SnapshotPlan, StartWhen, StdinPlan};
 use skillrun_collect::protocol::{CloseReason, HostRequest, Notice, ProcessState};
 use skillrun_collect::{Attached, CollectError, HostConnection, attach, withdraw};
-use skillrun_model::{EndedBy, Stream};
+use skillrun_model::EndedBy;
 
 const WORK: &[&str] = &["pid", "main.pid", "out", "hello\n", "exit", "7"];
 
@@ -21,7 +21,7 @@ fn held(lab: &HostLab, within: Duration, steps: &[&str]) -> HostPlan {
 }
 
 fn assert_nothing_runs(lab: &HostLab) {
-    eventually("the listing", || lab.audit().join("fs-before.1.json").exists().then_some(()));
+    wait_until("the listing", || lab.has("fs-before.1.json"));
     sleep(Duration::from_millis(100));
     lab.assert_no_process_is_left();
     assert!(!lab.workspace().join("main.pid").exists(), "the process has run");
@@ -34,9 +34,8 @@ fn assert_ran(lab: &HostLab) {
     assert_eq!((record.exit_code, record.ended_by), (Some(7), Some(EndedBy::Exited)));
     assert!(record.pid.is_some());
     assert_eq!(record.fs_diff.map(|diff| diff.created), Some(1), "the file with its process id");
-    let streams = host::read_back(&lab.out(), 1);
-    assert_eq!(host::of(&streams, Stream::Stdout), b"hello\n");
-    eventually("the end of the host", || is_gone(record.host_pid).then_some(()));
+    assert_eq!(lab.read_stdout(1), "hello\n");
+    wait_until("the end of the host", || is_gone(record.host_pid));
     lab.assert_no_process_is_left();
     let undisturbed = HostLab::new();
     undisturbed.run(&[], WORK);
@@ -44,10 +43,8 @@ fn assert_ran(lab: &HostLab) {
 }
 
 fn assert_not_begun(lab: &HostLab) {
-    match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::NotBegun => {}
-        other @ (Attached::Live(_) | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
-    }
+    let attached = attach(&lab.audit(), FIRST).expect("an answer");
+    assert!(matches!(attached, Attached::NotBegun), "{attached:?}");
     assert_eq!(lab.left(), Vec::<String>::new(), "something is left");
     let of_hosts = fs::read_dir(lab.path("")).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = of_hosts.filter(|name| name.to_string_lossy().starts_with("skillrun-")).collect();
@@ -56,11 +53,14 @@ fn assert_not_begun(lab: &HostLab) {
     lab.assert_no_process_is_left();
 }
 
+fn start_and_wait(owner: &mut HostConnection) {
+    send(owner, HostRequest::Start);
+    assert_eq!(host::receive_ended(owner), EndedBy::Exited);
+}
+
 /// Begins the same attempt once more, with a host of its own.
 fn assert_can_be_begun(lab: &HostLab) {
-    let mut owner = lab.start(&held(lab, LONG, WORK));
-    send(&mut owner, HostRequest::Start);
-    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
+    start_and_wait(&mut lab.start(&held(lab, LONG, WORK)));
     assert_ran(lab);
 }
 
@@ -78,8 +78,7 @@ fn nothing_runs_before_the_word() {
     assert_eq!(owner.process(), ProcessState::Held);
     assert_nothing_runs(&lab);
     assert_eq!(refused(&lab), "the host of attempt 1 is alive");
-    send(&mut owner, HostRequest::Start);
-    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
+    start_and_wait(&mut owner);
     assert_ran(&lab);
     assert_eq!(refused(&lab), "attempt 1 was begun; its evidence is kept");
 }
@@ -97,19 +96,19 @@ fn a_start_may_be_repeated_and_superfluous() {
     let mut owner = eventually("a free place", || attach_live(&lab));
     assert_eq!(owner.process(), ProcessState::Started);
     send(&mut owner, HostRequest::Start);
-    fs::write(lab.workspace().join("go"), "x").expect("a file");
+    lab.put("go", "");
     assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.pid), (Some(7), Some(pid)));
-    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"hello\n");
+    assert_eq!(lab.read_stdout(1), "hello\n");
 
     let lab = HostLab::new();
     let mut owner = lab.start(&lab.plan(&["wait-file", "go", "out", "hello\n"]));
     assert_eq!(owner.process(), ProcessState::Started);
     send(&mut owner, HostRequest::Start);
-    fs::write(lab.workspace().join("go"), "x").expect("a file");
+    lab.put("go", "");
     assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"hello\n");
+    assert_eq!(lab.read_stdout(1), "hello\n");
 }
 
 /// None while the host has not noticed that its owner is gone.
@@ -130,8 +129,7 @@ fn an_owner_that_leaves_is_followed_by_one_that_says_it() {
     let mut owner = eventually("a free place", || attach_live(&lab));
     assert_eq!(owner.process(), ProcessState::Held);
     assert_nothing_runs(&lab);
-    send(&mut owner, HostRequest::Start);
-    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
+    start_and_wait(&mut owner);
     assert_ran(&lab);
 }
 
@@ -139,7 +137,7 @@ fn an_owner_that_leaves_is_followed_by_one_that_says_it() {
 fn a_word_said_while_the_workspace_is_listed_counts() {
     let lab = HostLab::new();
     for number in 0..3000 {
-        fs::write(lab.workspace().join(format!("file-{number}")), number.to_string()).expect("a file");
+        lab.put(&format!("file-{number}"), &number.to_string());
     }
     let mut owner = lab.start(&held(&lab, LONG, WORK));
     send(&mut owner, HostRequest::Start);
@@ -156,8 +154,7 @@ fn what_is_asked_for_before_the_word_is_done_after_it() {
     send(&mut owner, HostRequest::Input { id: "1".to_owned(), text: Some("blue\n".to_owned()), hex: None });
     send(&mut owner, HostRequest::CloseStdin);
     assert_nothing_runs(&lab);
-    send(&mut owner, HostRequest::Start);
-    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
+    start_and_wait(&mut owner);
     assert_eq!((lab.evidence("stdin.1.log"), lab.evidence("stdout.1.log")), (b"blue\n".to_vec(), b"blue\n".to_vec()));
 }
 
@@ -169,15 +166,13 @@ fn a_host_that_is_never_started_leaves_nothing() {
     let begin = Instant::now();
     let notices = host::all_notices(&mut owner);
     assert!(begin.elapsed() < Duration::from_secs(10), "it took {:?}", begin.elapsed());
-    assert!(
-        matches!(notices.last(), Some(Notice::Closed { reason: CloseReason::Withdrawn, .. })),
-        "it did not say why: {notices:?}"
-    );
+    let is_withdrawn = matches!(notices.last(), Some(Notice::Closed { reason: CloseReason::Withdrawn, .. }));
+    assert!(is_withdrawn, "it did not say why: {notices:?}");
     assert_not_begun(&lab);
     withdraw(&lab.audit(), FIRST).expect("there is nothing to withdraw");
 
     hang_up(lab.start(&held(&lab, Duration::from_millis(50), WORK)));
-    eventually("the end of the claim", || (!lab.audit().join("claim.1").exists()).then_some(()));
+    wait_until("the end of the claim", || !lab.has("claim.1"));
     assert_not_begun(&lab);
     assert_can_be_begun(&lab);
 }
@@ -238,14 +233,10 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
     let lab = HostLab::new();
     let owner = lab.start(&held(&lab, LONG, WORK));
     assert_nothing_runs(&lab);
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    host::kill_host(&owner);
     // Some owners look first, and what they note is withdrawn too.
-    match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::Lost { survivors } => assert_eq!(survivors, []),
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
-    }
-    assert!(lab.audit().join("meta.1.json").exists());
+    assert_eq!(lab.attach_lost(FIRST), 0);
+    assert!(lab.has("meta.1.json"));
     withdraw(&lab.audit(), FIRST).expect("withdrawn");
     // Only a host removes a socket; the next one replaces it.
     assert_eq!(lab.left(), ["host.sock"]);
@@ -253,8 +244,7 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
     assert_not_begun(&lab);
 
     let owner = lab.start(&held(&lab, LONG, WORK));
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    host::kill_host(&owner);
     withdraw(&lab.audit(), FIRST).expect("withdrawn");
     assert_can_be_begun(&lab);
 }
@@ -266,10 +256,10 @@ fn a_host_killed_after_the_word_cannot_be_withdrawn() {
     let mut owner = lab.start(&held(&lab, LONG, &["out", "hello\n", "pid", "main.pid", "forever"]));
     send(&mut owner, HostRequest::Start);
     lab.await_pid("main.pid");
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    host::kill_host(&owner);
     assert_eq!(refused(&lab), "attempt 1 was begun; its evidence is kept");
-    assert!(lab.audit().join("claim.1").exists() && lab.audit().join("chunks.1.jsonl").exists());
+    assert!(lab.has("claim.1") && lab.has("chunks.1.jsonl"));
+    lab.kill_processes();
 }
 
 #[test]
@@ -289,8 +279,7 @@ fn deadlines_count_from_the_word() {
     let limits = Limits { hard: limit, stall: limit, ..Limits::default() };
     let mut owner = lab.start(&HostPlan { limits, ..held(&lab, LONG, &["sleep", "100", "out", "done\n"]) });
     sleep(limit + Duration::from_millis(300));
-    send(&mut owner, HostRequest::Start);
-    assert_eq!(host::receive_ended(&mut owner), EndedBy::Exited);
+    start_and_wait(&mut owner);
     let record = lab.record(1);
     let first = lab.index(1)[0]["t_ns"].as_u64().expect("a time");
     assert!(first < 2_000_000_000, "its time begins before the word: {first} {record:?}");

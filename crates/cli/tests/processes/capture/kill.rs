@@ -1,13 +1,12 @@
 //! kill -9, of the starter and of the host.
 
-use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lab::host::{self, FIRST, HostLab, spawn};
-use lab::{eventually, is_gone, signal};
+use lab::host::{self, FIRST, HostLab, spawn, steps};
+use lab::{is_gone, signal, wait_until};
 use skillrun_collect::{Attached, attach};
-use skillrun_model::{EndedBy, Stream};
+use skillrun_model::EndedBy;
 
 /// How often; `make kills` asks for more.
 fn rounds() -> u32 {
@@ -28,45 +27,13 @@ impl Dice {
 }
 
 /// An engine that works for a while: both streams, a file, a child that writes after its parent has gone.
-const WORK: &[&str] = &[
-    "out",
-    "begin\n",
-    "repeat",
-    "8",
-    "[",
-    "flood",
-    "stdout",
-    "100K",
-    "err",
-    "working\n",
-    "sleep",
-    "10",
-    "]",
-    "file",
-    "made.txt",
-    "text\n",
-    "out",
-    "end\n",
-    "late",
-    "40",
-    "late\n",
-    "exit",
-    "7",
-];
-
-/// Names of what is in `.audit`.
-fn files(lab: &HostLab) -> Vec<String> {
-    let entries = fs::read_dir(lab.audit()).expect("a folder");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort_unstable();
-    names
-}
+const WORK: &str = r"out begin\n repeat 8 [ flood stdout 100K err working\n sleep 10 ] file made.txt text\n
+    out end\n late 40 late\n exit 7";
 
 #[test]
 fn an_attempt_is_complete_whenever_its_starter_is_killed() {
     let undisturbed = HostLab::new();
-    assert_eq!(undisturbed.run(&[], WORK).status.code(), Some(7));
+    assert_eq!(undisturbed.run(&[], &steps(WORK)).status.code(), Some(7));
     let expected = host::read_back(&undisturbed.out(), 1);
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").subsec_nanos();
     eprintln!("seed {seed}");
@@ -74,7 +41,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
     let (mut begun, mut attached) = (0, 0);
     for round in 0..rounds() {
         let lab = HostLab::new();
-        let mut starter = spawn(&mut lab.capture(&[], WORK));
+        let mut starter = spawn(&mut lab.capture(&[], &steps(WORK)));
         sleep(Duration::from_micros(dice.below(200_000)));
         starter.kill().expect("killed");
         starter.wait().expect("gone");
@@ -101,9 +68,9 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
         let fs_diff = record.fs_diff.expect("a diff");
         assert_eq!((fs_diff.created, fs_diff.modified, fs_diff.deleted), (1, 0, 0), "round {round}");
         assert!(host::read_back(&lab.out(), 1) == expected, "round {round}: the bytes differ");
-        eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
-        eventually("the end of the host", || is_gone(record.host_pid).then_some(()));
-        assert_eq!(files(&lab), files(&undisturbed), "round {round}");
+        lab.wait_quiet();
+        wait_until("the end of the host", || is_gone(record.host_pid));
+        assert_eq!(lab.left(), undisturbed.left(), "round {round}");
     }
     eprintln!("{begun} of {} were begun, {attached} were attached to while they ran", rounds());
     assert!(begun > 0 && attached > 0, "no round was killed while it ran");
@@ -112,61 +79,26 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
 #[test]
 fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
     let lab = HostLab::new();
-    let steps = [
-        "flood",
-        "stdout",
-        "300K",
-        "daemon",
-        "[",
-        "silence",
-        "ignore",
-        "SIGTERM",
-        "pid",
-        "daemon.pid",
-        "forever",
-        "]",
-        "session",
-        "[",
-        "ignore",
-        "SIGHUP",
-        "pid",
-        "session.pid",
-        "forever",
-        "]",
-        "wait-file",
-        "daemon.pid",
-        "wait-file",
-        "session.pid",
-        "pid",
-        "main.pid",
-        "forever",
-    ];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let words = "flood stdout 300K daemon [ silence ignore SIGTERM pid daemon.pid forever ]
+        session [ ignore SIGHUP pid session.pid forever ]
+        wait-file daemon.pid wait-file session.pid pid main.pid forever";
+    let mut owner = lab.start(&lab.plan(&steps(words)));
     host::wait_for_stdout(&mut owner, 300 * 1024);
     lab.await_pid("main.pid");
     let before = lab.evidence("stdout.1.log");
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    host::kill_host(&owner);
     assert!(!lab.alive().is_empty(), "children in sessions of their own outlive the host");
     let begin = Instant::now();
-    let survivors = match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::Lost { survivors } => survivors,
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
-    };
+    let survivors = lab.attach_lost(FIRST);
     assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?}", begin.elapsed());
     lab.assert_no_process_is_left();
-    assert!(survivors.len() >= 2, "{survivors:?}");
+    assert!(survivors >= 2, "{survivors}");
     assert_eq!(lab.evidence("stdout.1.log"), before);
-    let streams = host::read_back(&lab.out(), 1);
-    assert_eq!(host::of(&streams, Stream::Stdout), host::flood(300 * 1024));
+    assert_eq!(lab.read_stdout(1), host::text(&host::flood(300 * 1024)));
     assert_eq!(lab.meta(1)["ended_by"], "host_lost");
-    assert!(!lab.audit().join("host.1.json").exists(), "only a host writes its record");
-    let summary = lab.normalize(&["--engine", "codex"]);
-    assert!(
-        host::text(&summary.stdout).contains("\"reason_code\":\"ATTEMPT_LOST\""),
-        "{}",
-        host::text(&summary.stdout)
-    );
+    assert!(!lab.has("host.1.json"), "only a host writes its record");
+    let summary = host::text(&lab.normalize(&["--engine", "codex"]).stdout);
+    assert!(summary.contains("\"reason_code\":\"ATTEMPT_LOST\""), "{summary}");
 }
 
 #[test]
@@ -180,4 +112,5 @@ fn a_killed_host_does_not_stop_the_next_attempt() {
     let output = lab.run(&[], &["out", "again\n"]);
     assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(0), "again\n".to_owned()));
     assert_eq!(lab.record(2).ended_by, Some(EndedBy::Exited));
+    lab.wait_quiet();
 }

@@ -6,51 +6,39 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lab::host::{self, FIRST, HostLab};
-use lab::{eventually, is_gone, signal};
+use lab::{is_gone, signal, wait_until};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use serde_json::Value;
 use skillrun_collect::plan::SnapshotPlan;
-use skillrun_collect::{
-    Attached, CollectError, HostPlan, HostResponse, attach, attach_within, end_host, host_is_alive, host_responds,
-};
+use skillrun_collect::{CollectError, HostPlan, HostResponse, attach_within, end_host, host_is_alive, host_responds};
 use skillrun_model::EndedBy;
 
 use crate::SKILLRUN;
 
 /// A lab whose host was killed, and the claim it left.
-fn lost(steps: &[&str]) -> (HostLab, Value) {
+fn lost(words: &str) -> (HostLab, Value) {
     let lab = HostLab::new();
-    let owner = lab.start(&lab.plan(steps));
+    let owner = lab.start(&lab.plan(&host::steps(words)));
     lab.await_pid("main.pid");
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
-    let claim = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
+    host::kill_host(&owner);
+    let claim = lab.json("claim.1");
     (lab, claim)
-}
-
-fn survivors(lab: &HostLab) -> usize {
-    match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::Lost { survivors } => survivors.len(),
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
-    }
 }
 
 #[test]
 fn a_later_owner_receives_the_same() {
-    let steps = ["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "wait-file", "daemon.pid", "pid"];
-    let (lab, _) = lost(&[&steps[..], &["main.pid", "forever"]].concat());
-    let first = survivors(&lab);
+    let (lab, _) = lost("daemon [ silence pid daemon.pid forever ] wait-file daemon.pid pid main.pid forever");
+    let first = lab.attach_lost(FIRST);
     assert!(first >= 1);
-    assert_eq!(survivors(&lab), first);
+    assert_eq!(lab.attach_lost(FIRST), first);
     let meta = lab.meta(1);
     assert_eq!(meta["survivors"].as_array().map(Vec::len), Some(first));
     assert_eq!(meta["survivors_total"], first);
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_forged_claim_removes_no_folder() {
-    let (lab, mut claim) = lost(&["pid", "main.pid", "forever"]);
+    let (lab, mut claim) = lost("pid main.pid forever");
     let temporary = claim["temporary"].as_str().expect("a path").to_owned();
     let precious = lab.path("precious");
     fs::create_dir(&precious).expect("a folder");
@@ -62,13 +50,13 @@ fn a_forged_claim_removes_no_folder() {
     for forged in [&precious, &link] {
         claim["temporary"] = forged.to_str().expect("UTF-8").into();
         fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
-        survivors(&lab);
+        lab.attach_lost(FIRST);
         assert!(precious.join("file").exists(), "{}", forged.display());
     }
     assert!(fs::exists(&temporary).expect("an answer"), "it was hidden by the forged ones");
     claim["temporary"] = temporary.clone().into();
     fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
-    survivors(&lab);
+    lab.attach_lost(FIRST);
     assert!(!fs::exists(&temporary).expect("an answer"));
 }
 
@@ -79,7 +67,7 @@ fn a_claim_that_cannot_be_read_is_a_host_that_is_gone() {
         lab.run(&[], &["out", "before\n"]);
         fs::remove_file(lab.audit().join("host.1.json")).expect("removed");
         fs::write(lab.audit().join("claim.1"), content).expect("written");
-        assert_eq!(survivors(&lab), 0);
+        assert_eq!(lab.attach_lost(FIRST), 0);
         assert_eq!(lab.meta(1)["ended_by"], "host_lost");
         assert_eq!(lab.run(&[], &["out", "next\n"]).status.code(), Some(0), "and the next attempt is not blocked");
     }
@@ -99,10 +87,8 @@ fn a_host_killed_after_its_record_has_finished() {
     assert_eq!(host::text(&lab.normalize(&[]).stdout), host::text(&whole.stdout));
     fs::remove_file(lab.audit().join("meta.1.json")).expect("removed");
     assert_eq!(host::text(&lab.normalize(&[]).stdout), host::text(&whole.stdout));
-    match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::Ended(record) => assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited))),
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
-    }
+    let record = lab.attach_ended(FIRST);
+    assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited)));
 }
 
 #[test]
@@ -131,16 +117,15 @@ fn what_a_killed_host_would_have_removed_is_removed() {
     let snapshot = SnapshotPlan::On { ignore: Vec::new() };
     let owner = lab.start(&HostPlan { snapshot, ..lab.plan(&["pid", "main.pid", "forever"]) });
     lab.await_pid("main.pid");
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
-    assert!(lab.audit().join("blobs/text.1.pack").exists());
+    host::kill_host(&owner);
+    assert!(lab.has("blobs/text.1.pack"));
     let drafts = ["fs-after.1.json.tmp".to_owned(), format!("host.1.json.{}.tmp", owner.host_pid())];
     // Another process writes that one at this moment.
     let others = ["meta.1.json.1.tmp", "fs-after.10.json.tmp"];
     for name in drafts.iter().map(String::as_str).chain(others) {
         fs::write(lab.audit().join(name), "x").expect("written");
     }
-    assert_eq!(survivors(&lab), 0);
+    assert_eq!(lab.attach_lost(FIRST), 0);
     let left = lab.left();
     assert!(!left.iter().any(|name| drafts.contains(name) || name.ends_with(".pack")), "{left:?}");
     assert!(others.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
@@ -150,12 +135,12 @@ fn what_a_killed_host_would_have_removed_is_removed() {
 fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
     let lab = HostLab::new();
     lab.run(&[], &["out", "hello\n"]);
-    let claim: Value = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
+    let claim: Value = lab.json("claim.1");
     let temporary = claim["temporary"].as_str().expect("a path");
     // The host has written its record and may still be exiting; what a living host has is left to it.
-    eventually("the host has exited", || matches!(host_is_alive(&lab.audit()), Ok(false)).then_some(()));
+    wait_until("the host has exited", || matches!(host_is_alive(&lab.audit()), Ok(false)));
     fs::create_dir(temporary).expect("as if it had not come to that");
-    assert!(matches!(attach(&lab.audit(), FIRST), Ok(Attached::Ended(_))));
+    lab.attach_ended(FIRST);
     assert!(!fs::exists(temporary).expect("an answer"));
 }
 
@@ -186,24 +171,17 @@ fn no_command_waits_for_a_stopped_host() {
     end_host(&lab.audit(), FIRST).expect("ended");
     assert!(is_gone(owner.host_pid()));
     lab.assert_no_process_is_left();
-    assert_eq!(survivors(&lab), 0);
+    assert_eq!(lab.attach_lost(FIRST), 0);
     end_host(&lab.audit(), FIRST).expect("there is no host");
 }
 
 #[test]
 fn a_forged_claim_ends_no_process() {
-    let (lab, mut claim) = lost(&["pid", "main.pid", "forever"]);
+    let (lab, mut claim) = lost("pid main.pid forever");
     let mut precious = Command::new("sleep").arg("60").spawn().expect("a process");
     let stat = fs::read_to_string(format!("/proc/{}/stat", precious.id())).expect("a process");
-    let began: u64 = stat
-        .rsplit(')')
-        .next()
-        .expect("fields")
-        .split_whitespace()
-        .nth(19)
-        .expect("a field")
-        .parse()
-        .expect("a number");
+    let field = stat.rsplit(')').next().and_then(|fields| fields.split_whitespace().nth(19));
+    let began: u64 = field.expect("a field").parse().expect("a number");
     claim["host_pid"] = precious.id().into();
     claim["host_began"] = began.into();
     fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
@@ -212,4 +190,5 @@ fn a_forged_claim_ends_no_process() {
     precious.kill().and_then(|()| precious.wait()).expect("ended");
     assert!(matches!(refused, Err(CollectError::Refused(_))), "{refused:?}");
     assert!(is_alive);
+    lab.wait_quiet();
 }

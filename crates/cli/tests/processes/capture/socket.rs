@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lab::host::{self, FIRST, HostLab, LONG, at_once, hang_up, input, receive, receive_answer, receive_ended, send};
-use lab::{eventually, is_gone, signal};
+use lab::{eventually, is_gone, signal, wait_until};
 use serde_json::{Value, json};
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::plan::{HostPlan, StdinPlan};
@@ -82,6 +82,11 @@ fn finish(lab: &HostLab, mut owner: HostConnection) {
     lab.assert_no_process_is_left();
 }
 
+/// A plan for a process that is given input.
+fn with_pipe(lab: &HostLab, words: &str) -> HostPlan {
+    HostPlan { stdin: StdinPlan::Pipe, ..lab.plan(&host::steps(words)) }
+}
+
 const IDLE: &[&str] = &["out", "ready\n", "forever"];
 
 #[test]
@@ -98,10 +103,8 @@ fn the_first_line_each_way_carries_the_version() {
     let pid = hello["pid"].as_u64().expect("a number") as u32;
     let run_id = plan.run_id.to_string();
     assert_eq!(hello, json!({"skillrun_host": 1, "run_id": run_id, "attempt": 1, "pid": pid, "process": "started"}));
-    assert_eq!(
-        fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a host").split('\0').nth(1),
-        Some("attempt-host")
-    );
+    let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a host");
+    assert_eq!(words.split('\0').nth(1), Some("attempt-host"));
     raw.say(b"{\"skillrun_owner\":1}\n");
     assert_eq!(raw.line()["at"], "progress");
     raw.hang_up();
@@ -132,14 +135,13 @@ fn an_unknown_version_is_refused_but_files_can_be_followed() {
         assert_eq!(raw.line(), json!({"at": "closed", "reason": "version", "version": 1}));
         assert_eq!(raw.next(), None, "and hangs up");
     }
-    eventually("the first line", || (read_as_far_as_it_is(&lab) == b"one\n").then_some(()));
+    wait_until("the first line", || read_as_far_as_it_is(&lab) == b"one\n");
     let mut tail = Tail::new(&lab.audit(), FIRST);
     assert_eq!(tail.next(Stream::Stdout, 4).expect("readable"), Some(&b"one\n"[..]));
     lab.put("go", "");
-    eventually("the second line", || (read_as_far_as_it_is(&lab) == b"one\ntwo\n").then_some(()));
+    wait_until("the second line", || read_as_far_as_it_is(&lab) == b"one\ntwo\n");
     assert_eq!(tail.next(Stream::Stdout, 8).expect("readable"), Some(&b"two\n"[..]));
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
-    lab.assert_no_process_is_left();
 }
 
 /// How an owner reacts to a false host that sends these lines.
@@ -165,7 +167,7 @@ fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&HostPlan) -> Vec<Value>)
     impostor.join().expect("no panic");
     signal(host, "TERM");
     lab.record(1);
-    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+    lab.wait_quiet();
     attached
 }
 
@@ -206,15 +208,18 @@ fn the_host_survives_any_message_and_takes_the_next_owner() {
     hang_up(owner);
     let greeting = "{\"skillrun_owner\":1}\n";
     let long = vec![b'x'; LINE_MAX + 100];
+    let assert_unreadable = |mut raw: Raw, line: &[u8]| {
+        raw.say(line);
+        let shown = line[..line.len().min(40)].escape_ascii();
+        assert_eq!(raw.last_line(), Some(json!({"at": "closed", "reason": "unreadable", "version": 1})), "{shown}");
+        hang_up(lab.attach(FIRST));
+    };
     let first_lines: [&[u8]; 7] =
         [b"hello?\n", b"\n", b"\0\xff\xfe\n", b"{}\n", b"{\"skillrun_owner\":\"1\"}\n", b"[[[[[[[[\n", &long];
     for line in first_lines {
         let mut raw = Raw::connect(&lab);
         raw.line();
-        raw.say(line);
-        let shown = line[..line.len().min(40)].escape_ascii();
-        assert_eq!(raw.last_line(), Some(json!({"at": "closed", "reason": "unreadable", "version": 1})), "{shown}");
-        hang_up(lab.attach(FIRST));
+        assert_unreadable(raw, line);
     }
     let later_lines: [&[u8]; 7] = [
         b"what?\n",
@@ -226,11 +231,7 @@ fn the_host_survives_any_message_and_takes_the_next_owner() {
         &long,
     ];
     for line in later_lines {
-        let mut raw = Raw::greeted(&lab);
-        raw.say(line);
-        let shown = line[..line.len().min(40)].escape_ascii();
-        assert_eq!(raw.last_line(), Some(json!({"at": "closed", "reason": "unreadable", "version": 1})), "{shown}");
-        hang_up(lab.attach(FIRST));
+        assert_unreadable(Raw::greeted(&lab), line);
     }
     let half_lines: [&str; 4] = ["", "{\"skillrun_ow", greeting, &format!("{greeting}{{\"do\":\"cancel\"")];
     for half in half_lines {
@@ -249,9 +250,7 @@ fn the_host_survives_any_message_and_takes_the_next_owner() {
 #[test]
 fn many_requests_at_once_do_not_hold_the_host_up() {
     let lab = HostLab::new();
-    let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
-    plan.stdin = StdinPlan::Pipe;
-    host::start_host(&plan);
+    host::start_host(&with_pipe(&lab, r"echo-stdin out end\n"));
     let mut raw = Raw::greeted(&lab);
     let begin = Instant::now();
     raw.say("{\"do\":\"go_on\"}\n".repeat(200_000).as_bytes());
@@ -263,7 +262,6 @@ fn many_requests_at_once_do_not_hold_the_host_up() {
     raw.say(b"{\"do\":\"close_stdin\"}\n");
     lab.await_stdout(1, "end\n");
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -334,7 +332,6 @@ fn progress_is_sent_unasked_and_never_ahead_of_the_files() {
     assert_eq!((last.stdout, last.stderr), (40 * 20 * 1024, 40 * 3 * 1024));
     assert!(told > 2, "{told} times");
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -348,10 +345,8 @@ fn an_unresponsive_owner_blocks_nothing_and_gets_the_newest() {
     let mut owner = lab.start(&lab.plan(&steps));
     // All of it is taken while the owner reads nothing.
     lab.await_file("written");
-    eventually("all bytes", || {
-        let len = fs::metadata(lab.audit().join("stdout.1.log")).expect("a file").len();
-        (len == FLOOD + DRIP).then_some(())
-    });
+    let log = lab.audit().join("stdout.1.log");
+    wait_until("all bytes", || fs::metadata(&log).expect("a file").len() == FLOOD + DRIP);
     let mut notices = 0_u64;
     receive(&mut owner, "the newest progress", |notice| {
         notices += 1;
@@ -372,9 +367,7 @@ fn an_unresponsive_owner_blocks_nothing_and_gets_the_newest() {
 #[test]
 fn an_input_is_written_once_however_often_it_comes() {
     let lab = HostLab::new();
-    let mut plan = lab.plan(&["echo-stdin", "out", "end\n", "wait-file", "end"]);
-    plan.stdin = StdinPlan::Pipe;
-    let mut owner = lab.start(&plan);
+    let mut owner = lab.start(&with_pipe(&lab, r"echo-stdin out end\n wait-file end"));
     assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Written);
     assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Repeated);
     assert_eq!(input(&mut owner, "a", "something else\n"), InputAnswer::Repeated, "the id alone counts");
@@ -409,7 +402,6 @@ fn an_input_is_written_once_however_often_it_comes() {
     assert!(lab.evidence("stdin.1.log") == given);
     assert!(lab.evidence("stdout.1.log") == [&given[..], b"end\n"].concat());
     assert_eq!(lab.record(1).bytes.stdin, given.len() as u64);
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -426,9 +418,7 @@ fn without_a_pipe_nothing_can_be_written() {
 #[test]
 fn an_engine_that_has_closed_its_input_gets_nothing() {
     let lab = HostLab::new();
-    let mut plan = lab.plan(&["close", "stdin", "file", "closed", "x", "forever"]);
-    plan.stdin = StdinPlan::Pipe;
-    let mut owner = lab.start(&plan);
+    let mut owner = lab.start(&with_pipe(&lab, "close stdin file closed x forever"));
     lab.await_file("closed");
     assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed);
     assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed, "it was never written");
@@ -440,9 +430,7 @@ fn an_engine_that_has_closed_its_input_gets_nothing() {
 #[test]
 fn an_engine_that_does_not_read_blocks_nothing() {
     let lab = HostLab::new();
-    let mut plan = lab.plan(&["out", "ready\n", "forever"]);
-    plan.stdin = StdinPlan::Pipe;
-    let mut owner = lab.start(&plan);
+    let mut owner = lab.start(&with_pipe(&lab, r"out ready\n forever"));
     let whole = "x".repeat(INPUT_MAX);
     // Until the pipe is full, however large it is here: either the large one is stuck or the small one after it.
     let mut sent = 0;
@@ -486,11 +474,9 @@ fn a_detached_attempt_continues_to_a_full_record() {
     assert_eq!(owner.receive(LONG).expect("no error"), HostMessage::Gone);
     // The next owner receives the progress at once.
     let mut next = lab.attach(FIRST);
+    let progress = RecordedSizes { attempt: FIRST, stdout: 4, stderr: 0, pty: 0 };
     let heard = next.receive(LONG).expect("a host that speaks");
-    assert_eq!(
-        heard,
-        HostMessage::Notice(Notice::Progress(RecordedSizes { attempt: FIRST, stdout: 4, stderr: 0, pty: 0 }))
-    );
+    assert_eq!(heard, HostMessage::Notice(Notice::Progress(progress)));
     send(&mut next, HostRequest::Detach);
     lab.put("go", "");
     let record = lab.record(1);
@@ -498,22 +484,21 @@ fn a_detached_attempt_continues_to_a_full_record() {
     let streams = host::read_back(&lab.out(), 1);
     assert_eq!(host::of(&streams, Stream::Stdout), b"one\ntwo\n");
     assert!(host::of(&streams, Stream::Stderr) == host::flood(500 * 1024));
-    eventually("the end of the host", || is_gone(next.host_pid()).then_some(()));
-    match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::Ended(ended) => assert_eq!(*ended, record),
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
-    }
-    let nobody = attach(&lab.audit(), AttemptNumber(2)).expect("an answer");
-    assert!(matches!(nobody, Attached::NotBegun), "{nobody:?}");
-    lab.assert_no_process_is_left();
+    wait_until("the end of the host", || is_gone(next.host_pid()));
+    assert_eq!(lab.attach_ended(FIRST), record);
+    assert_not_begun(&lab, AttemptNumber(2));
+}
+
+fn assert_not_begun(lab: &HostLab, attempt: AttemptNumber) {
+    let attached = attach(&lab.audit(), attempt).expect("an answer");
+    assert!(matches!(attached, Attached::NotBegun), "{attached:?}");
 }
 
 #[test]
 fn what_was_never_begun_is_not_attached_to() {
     let lab = HostLab::new();
-    let audit = start::prepare_folder(&lab.out()).expect("a folder");
-    let nobody = attach(&audit, FIRST).expect("an answer");
-    assert!(matches!(nobody, Attached::NotBegun), "{nobody:?}");
+    start::prepare_folder(&lab.out()).expect("a folder");
+    assert_not_begun(&lab, FIRST);
 }
 
 /// A folder whose path alone has more bytes than this.
@@ -530,11 +515,8 @@ fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
     let lab = HostLab::new();
     for bytes in [108, 1000, 3000] {
         let out = deep(&lab, bytes);
-        let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
         let audit = start::prepare_folder(&out).expect("a folder");
-        plan.audit = audit.clone().into();
-        plan.stdin = StdinPlan::Pipe;
-        host::start_host(&plan);
+        host::start_host(&HostPlan { audit: audit.clone().into(), ..with_pipe(&lab, r"echo-stdin out end\n") });
         let live = || match attach(&audit, FIRST).expect("attached") {
             Attached::Live(owner) => *owner,
             other @ (Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
@@ -558,7 +540,6 @@ fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
     command.args(["capture", "--no-snapshot", "--workspace"]).arg(lab.workspace()).arg("--out").arg(&out);
     let output = host::output(command.args(["--", "sh", "-c", "echo deep; exit 5"]));
     assert_eq!((output.status.code(), host::text(&output.stdout).as_str()), (Some(5), "deep\n"));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -568,17 +549,8 @@ fn the_owner_is_notified_of_exit_and_end_after_the_record() {
     let steps = ["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "9"];
     let mut owner = lab.start(&lab.plan(&steps));
     let host = owner.host_pid();
-    let exited = receive(&mut owner, "the exit", |notice| match notice {
-        Notice::Exited { exit_code, signal } => Some((*exit_code, signal.clone())),
-        Notice::Ended { .. } => panic!("the streams are still open"),
-        Notice::Progress(_)
-        | Notice::Input { .. }
-        | Notice::NextAttempt(_)
-        | Notice::Refused { .. }
-        | Notice::Closed { .. } => None,
-    });
-    assert_eq!(exited, (Some(9), None));
-    assert!(!lab.audit().join("host.1.json").exists());
+    assert_eq!(host::receive_exit(&mut owner), Some(9), "the streams are still open");
+    assert!(!lab.has("host.1.json"));
     hang_up(owner);
     // An owner that attaches after the exit is notified of it too.
     let mut owner = lab.attach(FIRST);
@@ -603,16 +575,13 @@ fn the_owner_is_notified_of_exit_and_end_after_the_record() {
     let all = RecordedSizes { attempt: FIRST, stdout: 5, stderr: 0, pty: 0 };
     assert_eq!(last, Some(Notice::Progress(all)), "all bytes are reported before the end");
     assert_eq!(owner.receive(LONG).expect("no error"), HostMessage::Gone);
-    eventually("the end of the host", || is_gone(host).then_some(()));
-    let left: Vec<_> =
-        fs::read_dir(lab.audit()).expect("a folder").map(|entry| entry.expect("one").file_name()).collect();
+    wait_until("the end of the host", || is_gone(host));
     for name in ["host.sock", "reserve.1"] {
-        assert!(!left.iter().any(|left| left == name), "{name} is left");
+        assert!(!lab.has(name), "{name} is left");
     }
     let temporary = fs::read_dir(lab.path("")).expect("a folder");
     let temporary: Vec<_> = temporary.map(|entry| entry.expect("one").file_name()).collect();
     assert!(!temporary.iter().any(|name| name.to_string_lossy().starts_with("skillrun-")), "{temporary:?}");
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -629,9 +598,9 @@ fn a_host_that_is_terminated_ends_the_engine_first() {
         assert_eq!(record.ended_by, Some(EndedBy::HostError));
         let error = record.error.expect("an error");
         assert_eq!(error.message, "the host process was terminated by a signal");
-        assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"begun\n");
-        eventually("the end of the host", || is_gone(owner.host_pid()).then_some(()));
-        assert!(!lab.audit().join("host.sock").exists());
+        assert_eq!(lab.read_stdout(1), "begun\n");
+        wait_until("the end of the host", || is_gone(owner.host_pid()));
+        assert!(!lab.has("host.sock"));
     }
 }
 

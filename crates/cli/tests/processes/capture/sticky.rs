@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use lab::host::{self, FIRST, HostLab, at_once, hang_up, input, receive, receive_ended, receive_refused, send};
-use lab::{eventually, is_gone, signal};
+use lab::host::{
+    self, FIRST, HostLab, at_once, hang_up, input, receive, receive_ended, receive_exit, receive_refused, send, steps,
+};
+use lab::{signal, wait_until};
 use serde_json::Value;
 use skillrun_collect::plan::{HostPlan, SnapshotPlan, StdinPlan, Variable, VariableKind};
 use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
 use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, EndedBy, Stream, Timestamp};
+
+use super::changes::paths;
 
 /// How long streams may take to reach a line end.
 const LINE_END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -26,14 +30,9 @@ fn ask_next(owner: &mut HostConnection, attempt: u32) {
 
 /// The sizes of the attempt before.
 fn wait_for_next_attempt(owner: &mut HostConnection, attempt: u32) -> RecordedSizes {
-    let sizes = receive(owner, "the next attempt", |notice| match notice {
-        Notice::NextAttempt(sizes) => Some(*sizes),
-        Notice::Refused { reason } => panic!("{reason}"),
-        Notice::Progress(_)
-        | Notice::Input { .. }
-        | Notice::Exited { .. }
-        | Notice::Ended { .. }
-        | Notice::Closed { .. } => None,
+    let sizes = receive(owner, "the next attempt", |notice| {
+        assert!(!matches!(notice, Notice::Refused { .. }), "{notice:?}");
+        if let Notice::NextAttempt(sizes) = notice { Some(*sizes) } else { None }
     });
     assert_eq!(sizes.attempt, AttemptNumber(attempt));
     sizes
@@ -48,6 +47,17 @@ fn next(owner: &mut HostConnection, attempt: u32) -> RecordedSizes {
 fn turn(lab: &HostLab, owner: &mut HostConnection, attempt: u32, turn: u32) {
     assert_eq!(input(owner, &format!("turn {turn}"), &format!("line {turn}\n")), InputAnswer::Written);
     lab.await_stdout(attempt, &format!("turn {turn} end\n"));
+}
+
+/// Ends the input of the engine, and with it the engine.
+fn close_and_wait(owner: &mut HostConnection) {
+    send(owner, HostRequest::CloseStdin);
+    assert_eq!(receive_ended(owner), EndedBy::Exited);
+}
+
+fn cancel_and_wait(owner: &mut HostConnection) {
+    send(owner, HostRequest::Cancel { ladder: at_once() });
+    assert_eq!(receive_ended(owner), EndedBy::Canceled);
 }
 
 fn answer(turn: u32) -> String {
@@ -77,21 +87,19 @@ fn assert_continues(lab: &HostLab, attempt: u32, sizes: RecordedSizes) {
     assert_eq!(sizes.stdout, len(format!("stdout.{attempt}.log")));
     assert_eq!(sizes.stderr, len(format!("stderr.{attempt}.log")));
     assert_eq!((record.bytes.stdout, record.bytes.stderr), (sizes.stdout, sizes.stderr));
-    assert!(lab.audit().join(format!("claim.{}", attempt + 1)).exists());
+    assert!(lab.has(&format!("claim.{}", attempt + 1)));
 }
 
 /// When the first byte of an attempt came, as its index has it.
 fn first_t_ns(lab: &HostLab, attempt: u32) -> u64 {
-    let index = lab.evidence(&format!("chunks.{attempt}.jsonl"));
-    let line = index.split(|byte| *byte == b'\n').next().expect("a line");
-    serde_json::from_slice::<Value>(line).expect("JSON")["t_ns"].as_u64().expect("a number")
+    lab.index(attempt)[0]["t_ns"].as_u64().expect("a number")
 }
 
 #[test]
 fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
     let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["err", "started\n", "turns"]));
-    eventually("stderr", || (lab.evidence("stderr.1.log") == b"started\n").then_some(()));
+    wait_until("stderr", || lab.evidence("stderr.1.log") == b"started\n");
     turn(&lab, &mut owner, 1, 1);
     let mut sealed = Vec::new();
     for attempt in 1..4 {
@@ -100,17 +108,12 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
         assert_continues(&lab, attempt, sizes);
         sealed.push(files(&lab, attempt));
         turn(&lab, &mut owner, attempt + 1, attempt + 1);
-        eventually("its record in the index", || {
-            (!lab.evidence(&format!("chunks.{}.jsonl", attempt + 1)).is_empty()).then_some(())
-        });
+        let index = format!("chunks.{}.jsonl", attempt + 1);
+        wait_until("its record in the index", || !lab.evidence(&index).is_empty());
         let (t_ns, since) = (first_t_ns(&lab, attempt + 1), asked.elapsed().as_nanos() as u64);
-        assert!(
-            t_ns <= since,
-            "time counts from the beginning of the attempt: {t_ns} ns, {since} ns after it was asked"
-        );
+        assert!(t_ns <= since, "time counts from the beginning of the attempt: {t_ns} ns, asked {since} ns ago");
     }
-    send(&mut owner, HostRequest::CloseStdin);
-    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+    close_and_wait(&mut owner);
     for (attempt, before) in (1..4).zip(&sealed) {
         assert_eq!(&files(&lab, attempt), before, "attempt {attempt} was touched after it was closed");
         let names: Vec<_> = before.keys().map(|name| name.split('.').next().unwrap_or_default()).collect();
@@ -132,7 +135,6 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
     assert!(records.windows(2).all(|pair| pair[0].started_at <= pair[1].started_at));
     assert_eq!((records[3].exit_code, records[3].ended_by), (Some(0), Some(EndedBy::Exited)));
     assert!(!records[3].process_continues);
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -144,102 +146,71 @@ fn twenty_turns_in_a_row() {
         let sizes = next(&mut owner, number + 1);
         assert_eq!(sizes.stdout, answer(number).len() as u64);
     }
-    send(&mut owner, HostRequest::CloseStdin);
-    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+    close_and_wait(&mut owner);
     for number in 1..=20 {
-        assert_eq!(host::text(host::of(&host::read_back(&lab.out(), number), Stream::Stdout)), answer(number));
+        assert_eq!(lab.read_stdout(number), answer(number));
     }
-    assert_eq!(host::of(&host::read_back(&lab.out(), 21), Stream::Stdout), b"bye\n");
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(21), "bye\n");
 }
 
 /// Waits until the host has received the request for a second attempt; it could read what comes next before that.
 fn await_wish(lab: &HostLab) {
-    eventually("the next files", || lab.audit().join("stdout.2.log").exists().then_some(()));
+    wait_until("the next files", || lab.has("stdout.2.log"));
 }
 
-/// Does what a test needs within the time that streams have to reach a line end, again if the machine was too slow.
-fn in_time(mut act: impl FnMut() -> Instant) {
+/// Asks for a second attempt while the engine waits for `go` with a line that has no end, and has the engine write on
+/// within the time that streams have to reach a line end; again if the machine was too slow.
+fn continue_a_line(secrets: &[&str], words: &str, is_half: impl Fn(&HostLab) -> bool) -> (HostLab, HostConnection) {
     for _ in 0..20 {
-        let asked = act();
-        if asked.elapsed() < LINE_END_TIMEOUT {
-            return;
-        }
-    }
-    panic!("this machine is too slow to show anything");
-}
-
-#[test]
-fn a_half_line_is_waited_for_and_belongs_where_it_began() {
-    let steps = ["out", "half", "wait-file", "go", "out", " line\nmore\n", "file", "written", "x", "wait-file", "end"];
-    let mut shown = None;
-    in_time(|| {
         let lab = HostLab::new();
-        let mut owner = lab.start(&plan(&lab, &steps));
-        lab.await_stdout(1, "half");
+        let mut plan = plan(&lab, &steps(&format!("{words} file written x wait-file end")));
+        plan.variables.extend(secrets.iter().map(|value| secret(value)));
+        let mut owner = lab.start(&plan);
+        wait_until("half a line", || is_half(&lab));
         let asked = Instant::now();
         ask_next(&mut owner, 2);
         await_wish(&lab);
         lab.put("go", "");
         lab.await_file("written");
-        shown = Some((lab, owner));
-        asked
-    });
-    let (lab, mut owner) = shown.expect("one that was in time");
+        if asked.elapsed() < LINE_END_TIMEOUT {
+            return (lab, owner);
+        }
+        lab.kill_processes();
+    }
+    panic!("this machine is too slow to show anything");
+}
+
+/// What readers see of stdout and stderr of an attempt.
+fn out_and_err(lab: &HostLab, attempt: u32) -> [String; 2] {
+    let streams = host::read_back(&lab.out(), attempt);
+    [Stream::Stdout, Stream::Stderr].map(|stream| host::text(host::of(&streams, stream)))
+}
+
+#[test]
+fn a_half_line_is_waited_for_and_belongs_where_it_began() {
+    let words = r"out half wait-file go out \x20line\nmore\n";
+    let (lab, mut owner) = continue_a_line(&[], words, |lab| lab.evidence("stdout.1.log") == b"half");
     let sizes = wait_for_next_attempt(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
     assert_eq!(lab.evidence("stdout.1.log"), b"half line\n");
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout), b"more\n");
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(2), "more\n");
 }
 
 #[test]
 fn each_stream_changes_over_at_its_own_line_end() {
-    let steps = [
-        "out",
-        "a\n",
-        "err",
-        "half",
-        "wait-file",
-        "go",
-        "out",
-        "b\n",
-        "err",
-        " rest\nnext\n",
-        "file",
-        "written",
-        "x",
-        "wait-file",
-        "end",
-    ];
-    let mut shown = None;
-    in_time(|| {
-        let lab = HostLab::new();
-        let mut owner = lab.start(&plan(&lab, &steps));
-        lab.await_stdout(1, "a\n");
-        eventually("stderr", || (lab.evidence("stderr.1.log") == b"half").then_some(()));
-        let asked = Instant::now();
-        ask_next(&mut owner, 2);
-        await_wish(&lab);
-        lab.put("go", "");
-        lab.await_file("written");
-        shown = Some((lab, owner));
-        asked
-    });
-    let (lab, mut owner) = shown.expect("one that was in time");
+    let words = r"out a\n err half wait-file go out b\n err \x20rest\nnext\n";
+    let is_half = |lab: &HostLab| lab.evidence("stdout.1.log") == b"a\n" && lab.evidence("stderr.1.log") == b"half";
+    let (lab, mut owner) = continue_a_line(&[], words, is_half);
     let sizes = wait_for_next_attempt(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    let [first, second] = [1, 2].map(|attempt| host::read_back(&lab.out(), attempt));
     assert_eq!(
-        (host::of(&first, Stream::Stdout), host::of(&first, Stream::Stderr)),
-        (&b"a\n"[..], &b"half rest\n"[..])
+        (out_and_err(&lab, 1), out_and_err(&lab, 2)),
+        (["a\n", "half rest\n"].map(str::to_owned), ["b\n", "next\n"].map(str::to_owned))
     );
-    assert_eq!((host::of(&second, Stream::Stdout), host::of(&second, Stream::Stderr)), (&b"b\n"[..], &b"next\n"[..]));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -254,9 +225,8 @@ fn a_half_line_that_never_ends_is_cut_after_a_second() {
     assert_continues(&lab, 1, sizes);
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"half");
-    assert_eq!(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout), b" line\n");
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(1), "half");
+    assert_eq!(lab.read_stdout(2), " line\n");
 }
 
 #[test]
@@ -268,24 +238,18 @@ fn only_the_next_attempt_can_be_opened_and_only_once() {
         ask_next(&mut owner, wrong);
         assert_eq!(receive_refused(&mut owner), format!("the next attempt is 2, not {wrong}"));
     }
-    assert!(!lab.audit().join("claim.2").exists(), "a refusal changes nothing");
+    assert!(!lab.has("claim.2"), "a refusal changes nothing");
     next(&mut owner, 2);
     ask_next(&mut owner, 2);
     assert_eq!(receive_refused(&mut owner), "the next attempt is 3, not 2");
-    assert!(!lab.audit().join("claim.3").exists());
+    assert!(!lab.has("claim.3"));
     turn(&lab, &mut owner, 2, 2);
     // An attempt without a single byte is one too.
-    two_more_attempts(&mut owner);
-    send(&mut owner, HostRequest::CloseStdin);
-    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+    next(&mut owner, 3);
+    assert_eq!(next(&mut owner, 4).stdout, 0);
+    close_and_wait(&mut owner);
     assert_eq!(lab.record(3).bytes.stdout, 0);
-    assert_eq!(host::of(&host::read_back(&lab.out(), 4), Stream::Stdout), b"bye\n");
-    lab.assert_no_process_is_left();
-}
-
-fn two_more_attempts(owner: &mut HostConnection) {
-    next(owner, 3);
-    assert_eq!(next(owner, 4).stdout, 0);
+    assert_eq!(lab.read_stdout(4), "bye\n");
 }
 
 #[test]
@@ -301,9 +265,7 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
     wait_for_next_attempt(&mut owner, 2);
     ask_next(&mut owner, 4);
     assert_eq!(receive_refused(&mut owner), "the next attempt is 3, not 4", "and it is opened once");
-    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
-    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
-    lab.assert_no_process_is_left();
+    cancel_and_wait(&mut owner);
 }
 
 /// Regression: files that did not fit on a full disk when an attempt began were written only at its end, and not a byte
@@ -319,25 +281,22 @@ fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
     next(&mut owner, 2);
     assert!(in_the_way.is_dir());
     fs::remove_dir_all(&in_the_way).expect("room");
-    eventually("what is known", || in_the_way.is_file().then_some(()));
+    wait_until("what is known", || in_the_way.is_file());
     assert!(!lab.meta(2)["started_at"].is_null());
-    send(&mut owner, HostRequest::Cancel { ladder: at_once() });
-    assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
-    lab.assert_no_process_is_left();
+    cancel_and_wait(&mut owner);
 }
 
 #[test]
 fn after_the_exit_there_is_no_next_attempt() {
     let lab = HostLab::new();
     let mut owner = lab.start(&plan(&lab, &["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "2"]));
-    receive(&mut owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
+    assert_eq!(receive_exit(&mut owner), Some(2));
     ask_next(&mut owner, 2);
     assert_eq!(receive_refused(&mut owner), "the process has exited or is being terminated");
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert!(!lab.audit().join("claim.2").exists());
-    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"late\n");
-    lab.assert_no_process_is_left();
+    assert!(!lab.has("claim.2"));
+    assert_eq!(lab.read_stdout(1), "late\n");
 }
 
 #[test]
@@ -350,12 +309,10 @@ fn what_is_given_after_the_wish_belongs_to_the_next_attempt() {
     wait_for_next_attempt(&mut owner, 2);
     lab.await_stdout(2, "turn 2 end\n");
     assert_eq!(input(&mut owner, "turn 1", "again\n"), InputAnswer::Repeated, "ids hold over attempts");
-    send(&mut owner, HostRequest::CloseStdin);
-    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+    close_and_wait(&mut owner);
     assert_eq!(lab.evidence("stdin.1.log"), b"line 1\n");
     assert_eq!(lab.evidence("stdin.2.log"), b"line 2\n");
-    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout)), answer(1));
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(1), answer(1));
 }
 
 #[test]
@@ -400,7 +357,6 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
     assert_eq!(ended_by, Some(EndedBy::HardTimeout));
     assert!(last.elapsed() >= HARD, "it had its time after the input that began the turn");
     assert!(lab.record(1).process_continues && lab.record(2).process_continues);
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -417,8 +373,7 @@ fn a_later_death_does_not_change_earlier_attempts() {
     assert_eq!((record.exit_code, record.signal.as_deref()), (None, Some("SIGKILL")));
     assert!(!record.process_continues);
     assert_eq!(files(&lab, 1), before);
-    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(2), answer(2));
 }
 
 #[test]
@@ -430,23 +385,16 @@ fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
     next(&mut owner, 2);
     let before = files(&lab, 1);
     turn(&lab, &mut owner, 2, 2);
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
-    match attach(&lab.audit(), AttemptNumber(2)).expect("an answer") {
-        Attached::Lost { survivors } => assert!(!survivors.is_empty(), "the daemon at least"),
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Ended(_)) => panic!("{other:?}"),
-    }
+    host::kill_host(&owner);
+    assert!(lab.attach_lost(AttemptNumber(2)) > 0, "the daemon at least");
     lab.assert_no_process_is_left();
-    match attach(&lab.audit(), FIRST).expect("an answer") {
-        Attached::Ended(record) => assert!(record.process_continues),
-        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
-    }
+    assert!(lab.attach_ended(FIRST).process_continues);
     assert_eq!(files(&lab, 1), before);
     assert_eq!(lab.meta(2)["ended_by"], "host_lost");
-    assert!(!lab.audit().join("host.2.json").exists());
-    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout)), answer(2));
+    assert!(!lab.has("host.2.json"));
+    assert_eq!(lab.read_stdout(2), answer(2));
     for left in ["reserve.1", "reserve.2"] {
-        assert!(!lab.audit().join(left).exists(), "{left} is left");
+        assert!(!lab.has(left), "{left} is left");
     }
 }
 
@@ -458,27 +406,19 @@ fn another_owner_finds_the_attempt_that_is_going_on() {
     next(&mut owner, 2);
     turn(&lab, &mut owner, 2, 2);
     send(&mut owner, HostRequest::Detach);
-    let ended = attach(&lab.audit(), FIRST).expect("an answer");
-    assert!(matches!(&ended, Attached::Ended(record) if record.process_continues), "{ended:?}");
+    assert!(lab.attach_ended(FIRST).process_continues);
     assert!(matches!(attach(&lab.audit(), AttemptNumber(3)).expect("an answer"), Attached::NotBegun));
     hang_up(owner);
     let mut owner = lab.attach(AttemptNumber(2));
     assert_eq!(owner.attempt(), AttemptNumber(2));
     next(&mut owner, 3);
     turn(&lab, &mut owner, 3, 3);
-    send(&mut owner, HostRequest::CloseStdin);
-    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 3), Stream::Stdout)), format!("{}bye\n", answer(3)));
-    lab.assert_no_process_is_left();
+    close_and_wait(&mut owner);
+    assert_eq!(lab.read_stdout(3), format!("{}bye\n", answer(3)));
 }
 
 fn diff(lab: &HostLab, attempt: u32) -> Value {
-    serde_json::from_slice(&lab.evidence(&format!("fs-diff.{attempt}.json"))).expect("JSON")
-}
-
-fn paths(diff: &Value, what: &str) -> Vec<String> {
-    let entries = diff[what].as_array().expect("a list");
-    entries.iter().map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
+    lab.json(&format!("fs-diff.{attempt}.json"))
 }
 
 /// Enough to look at for a while: a hundred in each folder.
@@ -494,41 +434,11 @@ fn put_many_files(lab: &HostLab, folders: u32) {
 fn each_attempt_has_its_own_changes_and_none_is_lost() {
     let lab = HostLab::new();
     put_many_files(&lab, 30);
-    let steps = [
-        "read-line",
-        "file",
-        "a.txt",
-        "one\n",
-        "file",
-        "many/0/0",
-        "changed\n",
-        "out",
-        "turn 1 end\n",
-        "repeat",
-        "400",
-        "[",
-        "flood",
-        "stdout",
-        "10K",
-        "out",
-        "\ntick\n",
-        "]",
-        "file",
-        "all-out",
-        "x",
-        "read-line",
-        "file",
-        "b.txt",
-        "two\n",
-        "append",
-        "a.txt",
-        "more\n",
-        "remove",
-        "many/1",
-        "out",
-        "turn 2 end\n",
-        "read-line",
-    ];
+    let steps = steps(
+        r"read-line file a.txt one\n file many/0/0 changed\n out turn\x201\x20end\n
+        repeat 400 [ flood stdout 10K out \ntick\n ] file all-out x
+        read-line file b.txt two\n append a.txt more\n remove many/1 out turn\x202\x20end\n read-line",
+    );
     let mut plan = plan(&lab, &steps);
     plan.snapshot = SnapshotPlan::On { ignore: vec!["all-out".to_owned()] };
     let mut owner = lab.start(&plan);
@@ -541,12 +451,11 @@ fn each_attempt_has_its_own_changes_and_none_is_lost() {
     lab.await_file("all-out");
     assert_eq!(input(&mut owner, "2", "go on\n"), InputAnswer::Written);
     lab.await_stdout(2, "turn 2 end\n");
-    send(&mut owner, HostRequest::CloseStdin);
-    assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
+    close_and_wait(&mut owner);
     assert_eq!(files(&lab, 1), before);
-    let whole = [1, 2].map(|attempt| host::of(&host::read_back(&lab.out(), attempt), Stream::Stdout).to_vec()).concat();
-    let tick = [host::flood(10 * 1024), b"\ntick\n".to_vec()].concat();
-    let expected = [b"got: go\nturn 1 end\n", &tick.repeat(400)[..], b"got: go on\nturn 2 end\ngot eof\n"].concat();
+    let whole = [1, 2].map(|attempt| lab.read_stdout(attempt)).concat();
+    let tick = host::text(&host::flood(10 * 1024)) + "\ntick\n";
+    let expected = format!("got: go\nturn 1 end\n{}got: go on\nturn 2 end\ngot eof\n", tick.repeat(400));
     assert!(whole == expected, "{} bytes, not {}", whole.len(), expected.len());
     let (first, second) = (diff(&lab, 1), diff(&lab, 2));
     assert_eq!(paths(&first, "created"), ["a.txt"]);
@@ -556,11 +465,10 @@ fn each_attempt_has_its_own_changes_and_none_is_lost() {
     assert_eq!(paths(&second, "modified"), ["a.txt"]);
     assert_eq!(second["modified"][0]["diff"], "@@ -1 +1,2 @@\n one\n+more\n");
     assert_eq!(paths(&second, "deleted").len(), 101, "a folder and a hundred files");
-    let counts = lab.record(1).fs_diff.expect("counts");
-    assert_eq!((counts.created, counts.modified, counts.deleted), (1, 1, 0));
-    let counts = lab.record(2).fs_diff.expect("counts");
-    assert_eq!((counts.created, counts.modified, counts.deleted), (1, 1, 101));
-    lab.assert_no_process_is_left();
+    for (attempt, expected) in [(1, (1, 1, 0)), (2, (1, 1, 101))] {
+        let counts = lab.record(attempt).fs_diff.expect("counts");
+        assert_eq!((counts.created, counts.modified, counts.deleted), expected, "attempt {attempt}");
+    }
 }
 
 fn secret(value: &str) -> Variable {
@@ -570,45 +478,15 @@ fn secret(value: &str) -> Variable {
 /// A value of two lines: the attempt must not change at the end of the first.
 #[test]
 fn no_attempt_ends_in_the_middle_of_a_secret() {
-    let steps = [
-        "out",
-        "x first-half\n",
-        "wait-file",
-        "go",
-        "out",
-        "second-half y\nafter\n",
-        "file",
-        "written",
-        "x",
-        "wait-file",
-        "end",
-    ];
-    let mut shown = None;
-    in_time(|| {
-        let lab = HostLab::new();
-        let mut plan = plan(&lab, &steps);
-        plan.variables.push(secret("first-half\nsecond-half"));
-        let mut owner = lab.start(&plan);
-        lab.await_stdout(1, "first-half\n");
-        let asked = Instant::now();
-        ask_next(&mut owner, 2);
-        await_wish(&lab);
-        lab.put("go", "");
-        lab.await_file("written");
-        shown = Some((lab, owner));
-        asked
-    });
-    let (lab, mut owner) = shown.expect("one that was in time");
+    let words = r"out x\x20first-half\n wait-file go out second-half\x20y\nafter\n";
+    let is_half = |lab: &HostLab| lab.evidence("stdout.1.log").ends_with(b"first-half\n");
+    let (lab, mut owner) = continue_a_line(&["first-half\nsecond-half"], words, is_half);
     wait_for_next_attempt(&mut owner, 2);
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdout.1.log"), b"x first-half\nsecond-half y\n");
-    assert_eq!(
-        host::text(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout)),
-        format!("x {} y\n", "*".repeat(22))
-    );
-    assert_eq!(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout), b"after\n");
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(1), format!("x {} y\n", "*".repeat(22)));
+    assert_eq!(lab.read_stdout(2), "after\n");
 }
 
 /// Where it cannot be helped, both halves are hidden.
@@ -625,16 +503,13 @@ fn a_secret_that_is_cut_is_masked_on_both_sides() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert_eq!(lab.evidence("stdout.1.log"), b"key: hunter-", "the evidence is the truth");
     assert_eq!(lab.evidence("stdout.2.log"), b"two-two, and more\n");
-    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout)), "key: *******");
-    assert_eq!(host::text(host::of(&host::read_back(&lab.out(), 2), Stream::Stdout)), "*******, and more\n");
-    lab.assert_no_process_is_left();
+    assert_eq!(lab.read_stdout(1), "key: *******");
+    assert_eq!(lab.read_stdout(2), "*******, and more\n");
 }
 
 /// The acts in the index of an attempt.
 fn acts(lab: &HostLab, attempt: u32) -> Vec<String> {
-    let index = host::text(&lab.evidence(&format!("chunks.{attempt}.jsonl")));
-    let lines = index.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    lines.filter_map(|line| Some(line.get("act")?.as_str()?.to_owned())).collect()
+    lab.index(attempt).iter().filter_map(|line| Some(line.get("act")?.as_str()?.to_owned())).collect()
 }
 
 /// Found by reading: the part that had been opened was dropped, so that its attempt was claimed and had no record.
@@ -653,15 +528,12 @@ fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
         let record = lab.record(2);
         assert_eq!((record.ended_by, record.process_continues), (Some(EndedBy::Canceled), false));
         assert!(record.signal.is_some());
-        let [first, second] = [1, 2].map(|attempt| host::read_back(&lab.out(), attempt));
         assert_eq!(
-            (host::of(&first, Stream::Stdout), host::of(&first, Stream::Stderr)),
-            (&b"half"[..], &b"whole\n"[..])
+            (out_and_err(&lab, 1), out_and_err(&lab, 2)),
+            (["half", "whole\n"].map(str::to_owned), ["", ""].map(str::to_owned))
         );
-        assert_eq!((host::of(&second, Stream::Stdout), host::of(&second, Stream::Stderr)), (&b""[..], &b""[..]));
         assert_eq!((acts(&lab, 1), acts(&lab, 2)), (vec![], vec!["canceled".to_owned()]));
-        let ended = attach(&lab.audit(), AttemptNumber(2)).expect("an answer");
-        assert!(matches!(ended, Attached::Ended(_)), "{ended:?}");
+        lab.attach_ended(AttemptNumber(2));
     }
 }
 
@@ -678,9 +550,8 @@ fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(2);
     assert_eq!((record.exit_code, record.bytes.stdout), (Some(4), 0));
-    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"half");
+    assert_eq!(lab.read_stdout(1), "half");
     host::read_back(&lab.out(), 2);
-    lab.assert_no_process_is_left();
 }
 
 /// Found with two gigabytes in the workspace: a cancel came to pass when they were listed.
@@ -699,9 +570,8 @@ fn a_cancel_does_not_wait_until_the_workspace_is_listed() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     lab.assert_no_process_is_left();
     assert_eq!(acts(&lab, 2), ["canceled"]);
-    let index = host::text(&lab.evidence("chunks.2.jsonl"));
-    let lines = index.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let last = lines.filter(|line| line.get("stream").is_some()).filter_map(|line| line["t_ns"].as_u64()).max();
+    let index = lab.index(2);
+    let last = index.iter().filter(|line| line.get("stream").is_some()).filter_map(|line| line["t_ns"].as_u64()).max();
     let last = lab.record(2).started_at.plus_nanos(last.unwrap_or(0));
     let listed = fs::metadata(lab.audit().join("fs-before.2.json")).and_then(|file| file.modified()).expect("a date");
     let listed = Timestamp::try_from(listed).expect("a date");

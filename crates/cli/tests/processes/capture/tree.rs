@@ -8,17 +8,19 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lab::host::{self, FIRST, HostLab, LONG, at_once, receive, receive_ended, send, wait_for_stdout};
-use lab::{eventually, is_gone, signal};
+use lab::host::{
+    self, FIRST, HostLab, LONG, at_once, receive, receive_ended, send, spawn_piped, steps, wait_for_stdout,
+};
+use lab::{is_gone, signal, wait_until};
 use serde_json::Value;
+use skillrun_collect::HostConnection;
 use skillrun_collect::plan::{self, Rung};
 use skillrun_collect::protocol::{HostRequest, Notice};
 use skillrun_collect::signals::SignalName;
-use skillrun_collect::{Attached, HostConnection, attach};
 use skillrun_model::{Code, EndedBy, Stream};
 
 /// What cancel may take beyond the ladder's own time.
@@ -28,18 +30,9 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Several texts of steps as one list of words.
-fn steps<'a>(parts: &[&'a str]) -> Vec<&'a str> {
-    parts.iter().flat_map(|part| part.split(' ')).collect()
-}
-
 fn canceled(owner: &mut HostConnection) {
     send(owner, HostRequest::Cancel { ladder: at_once() });
     assert_eq!(receive_ended(owner), EndedBy::Canceled);
-}
-
-fn wait_for_exit(owner: &mut HostConnection) {
-    receive(owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
 }
 
 /// What the files say about survivors: process ids; all three places must agree.
@@ -61,19 +54,15 @@ fn survivors(lab: &HostLab) -> BTreeSet<u32> {
 #[test]
 fn escaped_processes_are_found_and_ended() {
     let lab = HostLab::new();
-    let steps = steps(&[
-        "session [ silence pid session.pid forever ]",
-        "group [ silence pid group.pid forever ]",
-        "orphan [ silence pid orphan.pid forever ]",
-        "daemon [ silence pid daemon.pid forever ]",
-        // Each of them closes its streams, leaves for a session of its own and starts the next.
-        "daemon [ silence pid chain1.pid daemon [ silence pid chain2.pid daemon [ silence pid chain3.pid forever ]",
-        "forever ] forever ]",
-        "wait-file session.pid wait-file group.pid wait-file orphan.pid wait-file daemon.pid wait-file chain3.pid",
-        "out done\\n exit 3",
-    ]);
+    // Each process of the chain closes its streams, leaves for a session of its own and starts the next.
+    let words = r"session [ silence pid session.pid forever ] group [ silence pid group.pid forever ]
+        orphan [ silence pid orphan.pid forever ] daemon [ silence pid daemon.pid forever ]
+        daemon [ silence pid chain1.pid daemon [ silence pid chain2.pid daemon [ silence pid chain3.pid forever ]
+        forever ] forever ]
+        wait-file session.pid wait-file group.pid wait-file orphan.pid wait-file daemon.pid wait-file chain3.pid
+        out done\n exit 3";
     let begin = Instant::now();
-    let output = lab.run(&["--no-snapshot", "--linger", "60"], &steps);
+    let output = lab.run(&["--no-snapshot", "--linger", "60"], &steps(words));
     assert!(begin.elapsed() < LONG, "their streams are closed, so the host does not wait for them");
     lab.assert_no_process_is_left();
     assert_eq!((output.status.code(), host::text(&output.stdout).as_str()), (Some(3), "done\n"));
@@ -91,14 +80,12 @@ fn escaped_processes_are_found_and_ended() {
 #[test]
 fn an_engine_that_leaves_no_process_has_no_survivors() {
     // All of them end by themselves at the same moment as their streams.
-    let steps =
-        steps(&["call [ out one\\n ]", "child [ sleep 1 ]", "daemon [ sleep 20 out two\\n ]", "out three\\n exit 1"]);
+    let steps = steps(r"call [ out one\n ] child [ sleep 1 ] daemon [ sleep 20 out two\n ] out three\n exit 1");
     // Found so: one of sixty was taken for a survivor in the moment between the end of its streams and its own.
     for _ in 0..20 {
         let lab = HostLab::new();
         assert_eq!(lab.run(&["--no-snapshot"], &steps).status.code(), Some(1));
         assert_eq!(survivors(&lab), BTreeSet::new());
-        lab.assert_no_process_is_left();
     }
 }
 
@@ -122,8 +109,7 @@ fn a_process_without_its_environment_is_found_by_its_descent() {
 
 /// When an index has its last byte, and when it ends.
 fn last_byte_and_end(lab: &HostLab) -> (Duration, Duration) {
-    let index = host::text(&lab.evidence("chunks.1.jsonl"));
-    let lines: Vec<Value> = index.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines = lab.index(1);
     let t = |line: &Value| Duration::from_nanos(line["t_ns"].as_u64().expect("a number"));
     let last = lines.iter().rfind(|line| line.get("stream").is_some()).map_or(Duration::ZERO, t);
     (last, lines.last().map_or(Duration::ZERO, t))
@@ -132,7 +118,7 @@ fn last_byte_and_end(lab: &HostLab) -> (Duration, Duration) {
 #[test]
 fn what_outlives_the_engine_is_recorded_until_it_is_silent() {
     const LINGER: Duration = Duration::from_millis(800);
-    let steps = steps(&["orphan [ pid silent.pid repeat 12 [ out tick\\n sleep 100 ] forever ]", "out main\\n exit 5"]);
+    let steps = steps(r"orphan [ pid silent.pid repeat 12 [ out tick\n sleep 100 ] forever ] out main\n exit 5");
     for _ in 0..10 {
         let lab = HostLab::new();
         let mut plan = lab.plan(&steps);
@@ -143,9 +129,8 @@ fn what_outlives_the_engine_is_recorded_until_it_is_silent() {
         assert_eq!(lab.record(1).exit_code, Some(5));
         let (last, end) = last_byte_and_end(&lab);
         assert!(end - last >= LINGER - millis(1), "{:?} after the last byte", end - last);
-        let streams = host::read_back(&lab.out(), 1);
         // Where the machine was so slow that it was silent in between, the host was right to end it.
-        if host::text(host::of(&streams, Stream::Stdout)).matches("tick\n").count() == 12 {
+        if lab.read_stdout(1).matches("tick\n").count() == 12 {
             assert_eq!(survivors(&lab), [lab.await_pid("silent.pid")].into());
             assert!(end > LINGER + millis(1100), "it wrote for longer than it may be silent");
             return;
@@ -175,19 +160,15 @@ fn assert_idle(host: u32, time: Duration) {
 #[test]
 fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     let lab = HostLab::new();
-    let steps = steps(&[
-        "heir [ out real\\n wait-file go out more\\n err done\\n ]",
-        "out wrapper\\n wait-file die",
-        "die SIGTERM",
-    ]);
-    let mut plan = lab.plan(&steps);
+    let words = r"heir [ out real\n wait-file go out more\n err done\n ] out wrapper\n wait-file die die SIGTERM";
+    let mut plan = lab.plan(&steps(words));
     plan.limits.linger = millis(200);
     let mut owner = lab.start(&plan);
     lab.put("die", "");
-    wait_for_exit(&mut owner);
+    host::receive_exit(&mut owner);
     // Far longer than it may be silent after an ordinary exit.
     assert_idle(owner.host_pid(), millis(1200));
-    assert!(!lab.audit().join("host.1.json").exists(), "it continues");
+    assert!(!lab.has("host.1.json"), "it continues");
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
@@ -198,7 +179,7 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     assert_eq!(survivors(&lab), BTreeSet::new());
     lab.assert_no_process_is_left();
     // Found in real use: whether the end came before or after the signal was nowhere to be read.
-    let index = std::fs::read_to_string(lab.audit().join("chunks.1.jsonl")).expect("an index");
+    let index = host::text(&lab.evidence("chunks.1.jsonl"));
     let place = |wanted: &str| index.lines().position(|line| line.contains(wanted));
     let exited = place(r#""act":"exited""#).expect("the moment of its end");
     let (first, last) = (place(r#""stream":"stdout""#), index.lines().count());
@@ -210,8 +191,8 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
 #[test]
 fn bytes_read_beside_the_end_of_a_wrapper_are_reported() {
     let lab = HostLab::new();
-    let heir = "heir [ out real\\n pid written.pid forever ]";
-    let mut owner = lab.start(&lab.plan(&steps(&[heir, "pid main.pid forever"])));
+    let words = r"heir [ out real\n pid written.pid forever ] pid main.pid forever";
+    let mut owner = lab.start(&lab.plan(&steps(words)));
     let main = lab.await_pid("main.pid");
     // It finds the bytes and the end of the wrapper together.
     signal(owner.host_pid(), "STOP");
@@ -220,14 +201,13 @@ fn bytes_read_beside_the_end_of_a_wrapper_are_reported() {
     signal(owner.host_pid(), "CONT");
     wait_for_stdout(&mut owner, 5);
     canceled(&mut owner);
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_deadline_ends_what_a_killed_wrapper_left() {
     for _ in 0..10 {
         let lab = HostLab::new();
-        let mut plan = lab.plan(&steps(&["heir [ out real\\n forever ]", "die SIGKILL"]));
+        let mut plan = lab.plan(&steps(r"heir [ out real\n forever ] die SIGKILL"));
         plan.limits.linger = millis(100);
         plan.limits.stall = millis(700);
         let mut owner = lab.start(&plan);
@@ -245,7 +225,7 @@ fn a_deadline_ends_what_a_killed_wrapper_left() {
 #[test]
 fn an_engine_that_is_killed_after_its_turn_is_over() {
     let lab = HostLab::new();
-    let mut plan = lab.plan(&steps(&["heir [ out real\\n forever ]", "pid main.pid forever"]));
+    let mut plan = lab.plan(&steps(r"heir [ out real\n forever ] pid main.pid forever"));
     plan.limits.linger = millis(300);
     let mut owner = lab.start(&plan);
     let main = lab.await_pid("main.pid");
@@ -254,7 +234,6 @@ fn an_engine_that_is_killed_after_its_turn_is_over() {
     let begin = Instant::now();
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
     assert!(begin.elapsed() < LONG / 2, "it took {:?}", begin.elapsed());
-    lab.assert_no_process_is_left();
 }
 
 /// Found by reading: a limit that is shorter than the time streams are waited for made a failure of a good end.
@@ -263,19 +242,14 @@ fn an_engine_that_has_exited_is_no_stall() {
     let (lab, mut owner) = (0..10)
         .find_map(|_| {
             let lab = HostLab::new();
-            let mut plan = lab.plan(&steps(&["orphan [ pid holds.pid forever ]", "out done\\n exit 0"]));
+            let mut plan = lab.plan(&steps(r"orphan [ pid holds.pid forever ] out done\n exit 0"));
             plan.limits.stall = millis(300);
             plan.limits.linger = millis(1500);
             let mut owner = lab.start(&plan);
-            let has_exited = receive(&mut owner, "the exit or the end", |notice| match notice {
-                Notice::Exited { exit_code, .. } => Some(*exit_code == Some(0)),
-                // The machine is so slow that the engine was silent before.
-                Notice::Ended { .. } => Some(false),
-                Notice::Progress(_)
-                | Notice::Input { .. }
-                | Notice::NextAttempt(_)
-                | Notice::Refused { .. }
-                | Notice::Closed { .. } => None,
+            // Where the end comes first, the machine is so slow that the engine was silent before.
+            let has_exited = receive(&mut owner, "the exit or the end", |notice| {
+                let is_either = matches!(notice, Notice::Exited { .. } | Notice::Ended { .. });
+                is_either.then_some(matches!(notice, Notice::Exited { exit_code: Some(0), .. }))
             });
             has_exited.then_some((lab, owner))
         })
@@ -286,21 +260,17 @@ fn an_engine_that_has_exited_is_no_stall() {
     let record = lab.record(1);
     assert_eq!((record.ended_by, record.exit_code), (Some(EndedBy::Exited), Some(0)));
     assert!(!host::text(&lab.evidence("chunks.1.jsonl")).contains("act"), "nothing was done to it");
-    lab.assert_no_process_is_left();
 }
 
 /// A tree in which everybody ignores what it is asked, one of them in a session of its own; with streams open.
-const STUBBORN: &[&str] = &[
-    "ignore SIGINT ignore SIGTERM",
-    "child [ ignore SIGINT ignore SIGTERM session [ ignore SIGINT ignore SIGTERM ignore SIGHUP pid grandchild.pid forever ]",
-    "pid child.pid forever ]",
-    "daemon [ silence ignore SIGINT ignore SIGTERM pid daemon.pid forever ]",
-    "wait-file grandchild.pid wait-file child.pid wait-file daemon.pid pid main.pid out ready\\n forever",
-];
+const STUBBORN: &str = r"ignore SIGINT ignore SIGTERM
+    child [ ignore SIGINT ignore SIGTERM session [ ignore SIGINT ignore SIGTERM ignore SIGHUP pid grandchild.pid forever ]
+    pid child.pid forever ] daemon [ silence ignore SIGINT ignore SIGTERM pid daemon.pid forever ]
+    wait-file grandchild.pid wait-file child.pid wait-file daemon.pid pid main.pid out ready\n forever";
 
 /// Waits until everybody is gone; how long that took.
 fn until_no_process_is_left(lab: &HostLab, begin: Instant) -> Duration {
-    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+    lab.wait_quiet();
     begin.elapsed()
 }
 
@@ -340,8 +310,8 @@ fn a_second_cancel_makes_it_faster() {
 #[test]
 fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
     let lab = HostLab::new();
-    let steps = steps(&["on SIGINT [ sleep 300 flood stdout 200K out bye\\n exit 0 ]", "out ready\\n forever"]);
-    let mut owner = lab.start(&lab.plan(&steps));
+    let words = r"on SIGINT [ sleep 300 flood stdout 200K out bye\n exit 0 ] out ready\n forever";
+    let mut owner = lab.start(&lab.plan(&steps(words)));
     lab.await_stdout(1, "ready\n");
     let begin = Instant::now();
     send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
@@ -352,7 +322,6 @@ fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
     let expected = [b"ready\n", &host::flood(200 * 1024)[..], b"bye\n"].concat();
     assert!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout) == expected);
     assert_eq!(survivors(&lab), BTreeSet::new());
-    lab.assert_no_process_is_left();
 }
 
 fn rung(signal: SignalName) -> Option<Vec<Rung>> {
@@ -364,16 +333,8 @@ fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
     let lab = HostLab::new();
     let on = |name: &str| format!("on SIGINT [ file {name}.int x ] on SIGTERM [ file {name}.term x exit 0 ]");
     let start = |how: &str| format!("{how} [ {} pid {how}.pid forever ]", on(how));
-    let words = [
-        start("child"),
-        start("session"),
-        start("group"),
-        start("daemon"),
-        on("main"),
-        "wait-file child.pid wait-file session.pid wait-file group.pid wait-file daemon.pid pid main.pid forever"
-            .to_owned(),
-    ];
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let words = ["child", "session", "group", "daemon"].map(|how| format!("{} wait-file {how}.pid ", start(how)));
+    let words = format!("{}{} pid main.pid forever", words.concat(), on("main"));
     let mut owner = lab.start(&lab.plan(&steps(&words)));
     lab.await_pid("main.pid");
     send(&mut owner, HostRequest::Cancel { ladder: rung(SignalName::INT) });
@@ -391,16 +352,15 @@ fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
         assert!(!lab.workspace().join(format!("{name}.int")).exists(), "{name} was interrupted");
     }
     assert_eq!(survivors(&lab), BTreeSet::new());
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn a_forking_process_is_ended_while_it_forks() {
     let lab = HostLab::new();
     let storm = "repeat 200 [ daemon [ silence sleep 50000 ] ]";
-    let words = [&format!("session [ {storm} ]"), storm, "forever"];
+    let words = format!("session [ {storm} ] {storm} forever");
     let mut owner = lab.start(&lab.plan(&steps(&words)));
-    eventually("a crowd", || (lab.alive().len() >= 30).then_some(()));
+    wait_until("a crowd", || lab.alive().len() >= 30);
     let begin = Instant::now();
     canceled(&mut owner);
     lab.assert_no_process_is_left();
@@ -409,7 +369,6 @@ fn a_forking_process_is_ended_while_it_forks() {
     assert!(record.survivors_total >= 20, "{}", record.survivors_total);
     // None of them was between two looks.
     sleep(millis(200));
-    lab.assert_no_process_is_left();
 }
 
 /// Children of a process that have ended and were not waited for, and those that live.
@@ -430,28 +389,26 @@ fn children(parent: u32) -> (Vec<u32>, Vec<u32>) {
 #[test]
 fn orphans_are_waited_for_while_the_engine_works() {
     let lab = HostLab::new();
-    let steps =
-        steps(&["repeat 60 [ orphan [ exit 7 ] ]", "orphan [ pid last.pid wait-file go ]", "pid main.pid forever"]);
-    let mut owner = lab.start(&lab.plan(&steps));
+    let words = "repeat 60 [ orphan [ exit 7 ] ] orphan [ pid last.pid wait-file go ] pid main.pid forever";
+    let mut owner = lab.start(&lab.plan(&steps(words)));
     let (main, last) = (lab.await_pid("main.pid"), lab.await_pid("last.pid"));
     let host = owner.host_pid();
-    eventually("no zombies", || {
+    wait_until("no zombies", || {
         let (over, alive) = children(host);
-        (over.is_empty() && alive.iter().copied().collect::<BTreeSet<_>>() == [main, last].into()).then_some(())
+        over.is_empty() && alive.into_iter().collect::<BTreeSet<_>>() == [main, last].into()
     });
     lab.put("go", "");
-    eventually("one child", || (children(host) == (vec![], vec![main])).then_some(()));
+    wait_until("one child", || children(host) == (vec![], vec![main]));
     canceled(&mut owner);
     assert_eq!(survivors(&lab), BTreeSet::new(), "those that ended by themselves do not count");
-    lab.assert_no_process_is_left();
 }
 
 #[test]
 fn stopped_processes_are_ended_too() {
     let grace = millis(200);
     let lab = HostLab::new();
-    let steps = steps(&["session [ pid session.pid forever ]", "wait-file session.pid pid main.pid forever"]);
-    let mut owner = lab.start(&lab.plan(&steps));
+    let words = "session [ pid session.pid forever ] wait-file session.pid pid main.pid forever";
+    let mut owner = lab.start(&lab.plan(&steps(words)));
     for pid in [lab.await_pid("main.pid"), lab.await_pid("session.pid")] {
         signal(pid, "STOP");
     }
@@ -462,8 +419,7 @@ fn stopped_processes_are_ended_too() {
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     // At the normal end as well.
     let lab = HostLab::new();
-    let steps = ["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "wait-file", "go", "exit", "0"];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let mut owner = lab.start(&lab.plan(&steps("daemon [ silence pid daemon.pid forever ] wait-file go exit 0")));
     let daemon = lab.await_pid("daemon.pid");
     signal(daemon, "STOP");
     lab.put("go", "");
@@ -481,7 +437,7 @@ struct Shown {
 impl Shown {
     fn new(lab: &HostLab, options: &[&str], steps: &[&str]) -> Self {
         let mut command = lab.capture(options, steps);
-        let mut capture = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+        let mut capture = spawn_piped(&mut command);
         let mut stdout = BufReader::new(capture.stdout.take().expect("a pipe"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line");
@@ -506,20 +462,19 @@ impl Shown {
 fn an_interrupt_of_the_command_cancels() {
     for signal in ["INT", "TERM"] {
         let lab = HostLab::new();
-        let steps = steps(&["on SIGINT [ out bye\\n exit 0 ]", "out ready\\n forever"]);
+        let steps = steps(r"on SIGINT [ out bye\n exit 0 ] out ready\n forever");
         let shown = Shown::new(&lab, &["--no-snapshot"], &steps);
         shown.signal(signal);
         let (code, out, err) = shown.end();
         assert_eq!((code, out.as_str()), (Some(130), "bye\n"), "{err}");
         assert_eq!(lab.record(1).ended_by, Some(EndedBy::Canceled));
-        lab.assert_no_process_is_left();
     }
 }
 
 #[test]
 fn a_second_interrupt_leaves_it_running() {
     let lab = HostLab::new();
-    let steps = steps(&["on SIGINT [ file interrupted x ]", "out ready\\n forever"]);
+    let steps = steps(r"on SIGINT [ file interrupted x ] out ready\n forever");
     let shown = Shown::new(&lab, &["--no-snapshot", "--grace", "60"], &steps);
     shown.signal("INT");
     lab.await_file("interrupted");
@@ -529,7 +484,6 @@ fn a_second_interrupt_leaves_it_running() {
     assert!(err.contains("left running"), "{err}");
     assert_eq!(lab.alive().len(), 1, "it continues");
     canceled(&mut lab.attach(FIRST));
-    lab.assert_no_process_is_left();
 }
 
 #[test]
@@ -543,8 +497,8 @@ fn a_terminal_that_is_closed_leaves_it_running() {
     lab.put("go", "");
     let record = lab.record(1);
     assert_eq!((record.exit_code, record.ended_by), (Some(4), Some(EndedBy::Exited)));
-    assert_eq!(host::of(&host::read_back(&lab.out(), 1), Stream::Stdout), b"ready\ndone\n");
-    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+    assert_eq!(lab.read_stdout(1), "ready\ndone\n");
+    lab.wait_quiet();
 }
 
 /// Where a control group of a host would be, if this machine gives one; else why not.
@@ -575,11 +529,9 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
         }
     };
     let lab = HostLab::new();
-    let words = [
-        "daemon [ silence pid daemon.pid forever ] pid main.pid",
-        "wait-file more session [ pid later.pid forever ] forever",
-    ];
-    let plan = lab.plan(&steps(&words));
+    let words = "daemon [ silence pid daemon.pid forever ] pid main.pid
+        wait-file more session [ pid later.pid forever ] forever";
+    let plan = lab.plan(&steps(words));
     let name = format!("skillrun-{}", plan.nonce);
     let group = folder.join(&name);
     let is_in = |pid: u32| {
@@ -589,7 +541,7 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     let mut owner = lab.start(&plan);
     for early in ["main.pid", "daemon.pid"] {
         let pid = lab.await_pid(early);
-        eventually("a group", || is_in(pid).then_some(()));
+        wait_until("a group", || is_in(pid));
     }
     assert!(!is_in(owner.host_pid()), "the host itself stays outside, or it would end itself");
     lab.put("more", "");
@@ -599,15 +551,13 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     assert!(!group.exists(), "{} is left", group.display());
     // A killed host cannot clean up; the process that finds it does.
     let lab = HostLab::new();
-    let plan = lab.plan(&steps(&["daemon [ silence pid daemon.pid forever ] forever"]));
+    let plan = lab.plan(&steps("daemon [ silence pid daemon.pid forever ] forever"));
     let group = folder.join(format!("skillrun-{}", plan.nonce));
     let owner = lab.start(&plan);
     lab.await_pid("daemon.pid");
-    eventually("a group", || group.exists().then_some(()));
-    signal(owner.host_pid(), "KILL");
-    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
-    let lost = attach(&lab.audit(), FIRST).expect("an answer");
-    assert!(matches!(lost, Attached::Lost { .. }), "{lost:?}");
+    wait_until("a group", || group.exists());
+    host::kill_host(&owner);
+    lab.attach_lost(FIRST);
     lab.assert_no_process_is_left();
     assert!(!group.exists(), "{} is left", group.display());
 }
@@ -619,5 +569,4 @@ fn warnings_of_the_host_are_reported_with_the_verdict() {
     let diagnostics = lab.normalize(&["--format", "diagnostics"]);
     let diagnostics = host::text(&diagnostics.stdout);
     assert!(diagnostics.contains("\"code\":\"SURVIVORS_ENDED\""), "{diagnostics}");
-    lab.assert_no_process_is_left();
 }
