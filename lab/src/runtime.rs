@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use skillrun_engine::Engines;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogError, ReadEnd};
+use skillrun_model::rasp::data::{ResolutionMode, RunFailed};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
@@ -22,11 +23,11 @@ use skillrun_runs::result::RunResult;
 use skillrun_runtime::{Clock, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
-use crate::{Lab, eventually, skillrun, wait_until};
+use crate::{Lab, TEST_TIMEOUT, eventually, skillrun, wait_until};
 
 #[derive(Debug)]
 pub struct RuntimeLab {
-    place: Lab,
+    pub place: Lab,
     pub slots: SlotLimits,
     pub redact: Vec<String>,
     /// What the scripted engine is; hosts are always the real program.
@@ -130,6 +131,41 @@ impl RuntimeLab {
             ..setup(&self.place)
         };
         Runtime::new(setup, self.slots.clone())
+    }
+
+    /// A runtime that has accepted this request, and the run.
+    pub fn begin(&self, new: NewRun) -> (Runtime, RunId) {
+        let runtime = self.runtime();
+        let run = runtime.submit(new).expect("accepted");
+        (runtime, run)
+    }
+
+    /// The next owner of a run that this one leaves.
+    pub fn next_owner(&self, runtime: Runtime, run: RunId) -> Runtime {
+        drop(runtime);
+        let runtime = self.runtime();
+        runtime.take_up(run).expect("taken up");
+        runtime
+    }
+
+    /// Waits for a question, and answers it.
+    pub fn answer(&self, runtime: &Runtime, run: RunId, interaction: u32, text: &str) {
+        self.wait_asked(run, interaction);
+        runtime.reply(run, reply(interaction, text)).expect("answered");
+    }
+
+    /// Waits until a run is over and its runtime has nothing to do; nothing of the run is left behind.
+    pub fn finish(&self, runtime: &Runtime, run: RunId) -> State {
+        let state = self.wait_over(run);
+        assert!(runtime.wait_idle(TEST_TIMEOUT), "the runtime has something to do");
+        self.check_whole(run);
+        state
+    }
+
+    /// A program in place of the scripted engine: this shell script, which ends by starting the engine.
+    pub fn wrap_engine(&mut self, script: &str) {
+        self.place.write_program("engine.sh", &format!("#!/bin/sh\n{script}\nexec '{}' \"$@\"\n", skillrun()));
+        self.program = self.path("engine.sh");
     }
 
     pub fn script(&self, script: &str) -> PathBuf {
@@ -250,13 +286,36 @@ impl RuntimeLab {
         self.result(run).output.map_or(Value::Null, Value::Object)
     }
 
-    /// The code a run failed with.
-    pub fn failure(&self, run: RunId) -> Option<Code> {
-        let events = self.events(run);
-        let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
+    /// The end of a run that failed.
+    pub fn failed(&self, run: RunId) -> Option<RunFailed> {
+        let Some(Data::Control(ControlData::RunFailed(failed))) = self.events(run).pop().map(|event| event.data) else {
             return None;
         };
-        Some(failed.error.code)
+        Some(failed)
+    }
+
+    /// The code a run failed with.
+    pub fn failure(&self, run: RunId) -> Option<Code> {
+        self.failed(run).map(|failed| failed.error.code)
+    }
+
+    /// How each question was answered.
+    pub fn resolutions(&self, run: RunId) -> Vec<ResolutionMode> {
+        let replied = |event: Event| {
+            let Data::Control(ControlData::InteractionReplied(reply)) = event.data else { return None };
+            Some(reply.resolution_mode)
+        };
+        self.events(run).into_iter().filter_map(replied).collect()
+    }
+
+    /// A file of `.audit` that is JSON.
+    pub fn evidence_json(&self, run: RunId, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.data().run(run).audit().join(name)).expect(name)).expect("JSON")
+    }
+
+    /// Processes of a run.
+    pub fn processes(&self, run: RunId) -> Vec<String> {
+        processes_of(&self.data().run(run).root().display().to_string())
     }
 
     /// Nothing of a run is left behind when it is over.
@@ -269,8 +328,7 @@ impl RuntimeLab {
         let state = State::of(&events);
         let result = self.result(run);
         assert_eq!(Some(result.status), state.status, "result.json says the same");
-        let marked = processes_of(&self.data().run(run).root().display().to_string());
-        assert_eq!(marked, Vec::<String>::new(), "no process is left");
+        assert_eq!(self.processes(run), Vec::<String>::new(), "no process is left");
     }
 }
 

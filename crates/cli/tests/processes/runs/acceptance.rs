@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::TEST_TIMEOUT;
-use lab::runtime::{RuntimeLab, on, sticky, with};
+use lab::runtime::{RuntimeLab, on, speaking, sticky, with};
 use serde_json::{Value, json};
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunStatus};
 use skillrun_runs::data_folder::RunFolder;
@@ -23,9 +23,7 @@ fn picky(lab: &RuntimeLab) -> Skill {
         "required": ["colour"],
         "additionalProperties": false,
     });
-    let root = lab.path("skills/picky");
-    fs::create_dir_all(root.join("assets")).expect("a folder");
-    fs::write(root.join("assets/input.json"), schema.to_string()).expect("written");
+    lab.place.write("skills/picky/assets/input.json", &schema.to_string());
     lab.skill("picky", json!({ "schemas": { "input": "assets/input.json", "output": "assets/output.json" } }))
 }
 
@@ -81,7 +79,7 @@ fn a_bad_request_is_refused_and_leaves_nothing() {
         ("is not a folder", in_folder(good.script.clone().expect("a script"))),
         (
             "cannot continue a session",
-            NewRun { mode: Some(interactive), profile: Some(ProfileId::PlainText), ..good.clone() },
+            NewRun { mode: Some(interactive), ..speaking(good.clone(), ProfileId::PlainText) },
         ),
         ("hard_timeout_sec", with(good.clone(), |options| options.hard_timeout_sec = Some(0.0))),
     ];
@@ -168,11 +166,9 @@ fn a_schema_deleted_after_acceptance_still_counts() {
     let run = runtime.accept(new).expect("accepted");
     fs::remove_file(&schema).expect("removed");
     runtime.take_up(run).expect("taken up");
-    lab.wait_over(run);
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.finish(&runtime, run);
     assert_eq!(lab.failure(run), Some(Code::OutputSchemaInvalid));
     assert_eq!(lab.verdicts(run)[0].reason_code, Code::OutputInvalid);
-    lab.check_whole(run);
 }
 
 /// Nothing that is not valid is called valid because the copy inside the run cannot be read any more.
@@ -183,10 +179,8 @@ fn a_run_without_its_skill_copy_is_never_valid() {
     let run = runtime.accept(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     fs::remove_dir_all(lab.data().run(run).skill()).expect("removed");
     runtime.take_up(run).expect("taken up");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Failed));
     assert!(lab.result(run).error.is_some_and(|error| !error.message.is_empty()));
-    lab.check_whole(run);
 }
 
 fn empty(folder: &Path) {
@@ -233,9 +227,8 @@ fn files_of_an_answer_are_checked_before_the_attempt() {
     let mut lab = RuntimeLab::new();
     let photo = lab.path("photo.png");
     fs::write(&photo, "pixels").expect("written");
-    let runtime = lab.runtime();
     let script = "- - ask: {prompt: Which?}\n- - output: {answer: blue}\n    done: true\n";
-    let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, script));
     lab.wait_asked(run, 1);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     drop(runtime);

@@ -1,10 +1,9 @@
 //! Agents of the Agent Client Protocol, from request to end: a stand-in that reads strictly, driven by what it wrote.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use lab::TEST_TIMEOUT;
-use lab::runtime::{RuntimeLab, kill_hard, on, processes_of, reply, with};
+use lab::runtime::{RuntimeLab, kill_hard, on, reply, with};
 use serde_json::{Value, json};
 use skillrun_engine::Permission;
 use skillrun_model::codes::ErrorCategory;
@@ -17,7 +16,7 @@ use skillrun_runtime::{NewRun, Options, Runtime};
 use testkit::paths;
 
 use crate::SKILLRUN;
-use crate::runs::offline::{Told, check_same};
+use crate::runs::offline::check_probe;
 
 const ENGINE: &str = r#"
 title = "A stand-in for an agent"
@@ -57,10 +56,8 @@ fn agent_lab() -> RuntimeLab {
 /// A request for an agent that plays this scenario.
 fn request(lab: &RuntimeLab, mode: ExecutionMode, scenario: &str) -> NewRun {
     let name = format!("agent-{scenario}");
-    let folder = lab.path("engines");
-    fs::create_dir_all(&folder).expect("a folder");
     let text = format!("name = \"{name}\"\n{}", ENGINE.replace("SCENARIO", scenario));
-    fs::write(folder.join(format!("{name}.toml")), text).expect("written");
+    lab.place.write(&format!("engines/{name}.toml"), &text);
     // Our own program wants a script; this one has its scenario.
     on(lab.new_run(mode, ""), &name)
 }
@@ -75,13 +72,6 @@ fn interactive(lab: &RuntimeLab, scenario: &str) -> NewRun {
 
 fn resumable(new: NewRun) -> NewRun {
     NewRun { continuation: Some(Continuation::Resumable), ..new }
-}
-
-/// The runtime that knows the engine of a request, and the run.
-fn begin(lab: &RuntimeLab, new: NewRun) -> (Runtime, RunId) {
-    let runtime = lab.runtime();
-    let run = runtime.submit(new).expect("accepted");
-    (runtime, run)
 }
 
 fn evidence(lab: &RuntimeLab, run: RunId, name: &str) -> String {
@@ -117,8 +107,7 @@ fn check(lab: &RuntimeLab, run: RunId, mode: ExecutionMode) {
     for attempt in 1..=lab.state(run).attempt.0 {
         assert_eq!(evidence(lab, run, &format!("stderr.{attempt}.log")), "", "attempt {attempt}");
     }
-    let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
+    check_probe(lab, run, mode);
 }
 
 fn answer(lab: &RuntimeLab, run: RunId) -> Value {
@@ -133,29 +122,14 @@ fn over(lab: &RuntimeLab, runtime: &Runtime, run: RunId, status: RunStatus) {
 }
 
 fn category(lab: &RuntimeLab, run: RunId) -> Option<ErrorCategory> {
-    let events = lab.events(run);
-    let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
-        return None;
-    };
-    Some(failed.error.category)
-}
-
-fn resolutions(lab: &RuntimeLab, run: RunId) -> Vec<ResolutionMode> {
-    let replied = |data: &Data| {
-        if let Data::Control(ControlData::InteractionReplied(reply)) = data {
-            Some(reply.resolution_mode)
-        } else {
-            None
-        }
-    };
-    lab.events(run).iter().filter_map(|event| replied(&event.data)).collect()
+    lab.failed(run).map(|failed| failed.error.category)
 }
 
 #[test]
 fn auto_from_the_first_message_to_the_last() {
     for scenario in ["auto", "noise"] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, auto(&lab, scenario));
+        let (runtime, run) = lab.begin(auto(&lab, scenario));
         over(&lab, &runtime, run, RunStatus::Succeeded);
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         let expected = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
@@ -170,7 +144,7 @@ fn auto_from_the_first_message_to_the_last() {
 #[test]
 fn a_question_is_answered_by_a_prompt_to_the_same_process() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    let (runtime, run) = lab.begin(interactive(&lab, "question"));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!((question.scope, question.prompt.as_str()), (Scope::Turn, "Which colour do you like?"));
     runtime.reply(run, reply(1, "dark\n\"blue\"")).expect("answered");
@@ -186,7 +160,7 @@ fn a_question_is_answered_by_a_prompt_to_the_same_process() {
 fn a_permission_question_has_the_options_of_the_agent() {
     for (words, expected) in [("yes", "once"), ("always", "always"), ("No", "reject"), ("keep it", "reject")] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, interactive(&lab, "permission"));
+        let (runtime, run) = lab.begin(interactive(&lab, "permission"));
         let state = lab.wait_asked(run, 1);
         let question = state.question.expect("a question");
         assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::ChooseOne));
@@ -205,11 +179,9 @@ fn a_permission_question_has_the_options_of_the_agent() {
 #[test]
 fn two_permissions_at_once_are_asked_one_after_the_other() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "yes")).expect("answered");
-    lab.wait_asked(run, 2);
-    runtime.reply(run, reply(2, "no")).expect("answered");
+    let (runtime, run) = lab.begin(interactive(&lab, "permissions"));
+    lab.answer(&runtime, run, 1, "yes");
+    lab.answer(&runtime, run, 2, "no");
     over(&lab, &runtime, run, RunStatus::Succeeded);
     let output = lab.output(run);
     let both = output["answer"].as_str().expect("a text");
@@ -224,11 +196,11 @@ fn in_auto_mode_the_permission_of_the_run_decides() {
     for (permission, expected) in levels {
         let lab = agent_lab();
         let new = with(auto(&lab, "permission"), |options| options.permission = Some(permission));
-        let (runtime, run) = begin(&lab, new);
+        let (runtime, run) = lab.begin(new);
         over(&lab, &runtime, run, RunStatus::Succeeded);
         let outcome = json!({ "outcome": { "outcome": "selected", "optionId": expected } });
         assert_eq!(answer(&lab, run), outcome, "{permission:?}");
-        assert_eq!(resolutions(&lab, run), [ResolutionMode::PermissionPolicy]);
+        assert_eq!(lab.resolutions(run), [ResolutionMode::PermissionPolicy]);
         check(&lab, run, ExecutionMode::Auto);
     }
 }
@@ -238,18 +210,17 @@ fn an_unanswered_permission_times_out() {
     let impatient = |options: &mut Options| options.session_timeout_sec = Some(0.3);
     // A reply is not needed: the option that rejects.
     let lab = agent_lab();
-    let new = with(with(interactive(&lab, "permission"), impatient), |options| {
-        options.require_user_reply = Some(false);
-    });
-    let (runtime, run) = begin(&lab, new);
+    let lenient = |options: &mut Options| options.require_user_reply = Some(false);
+    let new = with(with(interactive(&lab, "permission"), impatient), lenient);
+    let (runtime, run) = lab.begin(new);
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run)["outcome"]["optionId"], json!("reject"));
-    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(lab.resolutions(run), [ResolutionMode::AutoDecideTimeout]);
     check(&lab, run, ExecutionMode::Interactive);
 
     // It is: the process is ended, and the run has failed.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, with(interactive(&lab, "permission"), impatient));
+    let (runtime, run) = lab.begin(with(interactive(&lab, "permission"), impatient));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
     lab.check_whole(run);
@@ -260,7 +231,7 @@ fn a_form_is_filled_by_the_user_or_declined() {
     let accepted = json!({ "action": "accept", "content": { "colour": "blue" } });
     for words in ["Blue", r#"{"colour": "blue"}"#] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, interactive(&lab, "elicitation"));
+        let (runtime, run) = lab.begin(interactive(&lab, "elicitation"));
         let question = lab.wait_asked(run, 1).question.expect("a question");
         assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::FillFields));
         assert!(question.prompt.starts_with("Which colour?"), "{}", question.prompt);
@@ -270,7 +241,7 @@ fn a_form_is_filled_by_the_user_or_declined() {
         check(&lab, run, ExecutionMode::Interactive);
     }
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, auto(&lab, "elicitation"));
+    let (runtime, run) = lab.begin(auto(&lab, "elicitation"));
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
     check(&lab, run, ExecutionMode::Auto);
@@ -280,7 +251,7 @@ fn a_form_is_filled_by_the_user_or_declined() {
         options.session_timeout_sec = Some(0.3);
         options.require_user_reply = Some(false);
     });
-    let (runtime, run) = begin(&lab, new);
+    let (runtime, run) = lab.begin(new);
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
     check(&lab, run, ExecutionMode::Interactive);
@@ -289,7 +260,7 @@ fn a_form_is_filled_by_the_user_or_declined() {
 #[test]
 fn files_and_terminals_are_refused_at_once() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, auto(&lab, "files"));
+    let (runtime, run) = lab.begin(auto(&lab, "files"));
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(lab.output(run)["answer"], json!(r#"{"error":-32601} {"error":-32601}"#));
     check(&lab, run, ExecutionMode::Auto);
@@ -298,7 +269,7 @@ fn files_and_terminals_are_refused_at_once() {
 #[test]
 fn a_cancel_in_the_middle_of_a_turn() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, auto(&lab, "hang"));
+    let (runtime, run) = lab.begin(auto(&lab, "hang"));
     lab.wait_recorded(run, 1, "in_progress");
     runtime.cancel(run, "test").expect("canceled");
     over(&lab, &runtime, run, RunStatus::Canceled);
@@ -308,7 +279,7 @@ fn a_cancel_in_the_middle_of_a_turn() {
 
     // One that does not listen is ended as any other process.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "deaf"));
+    let (runtime, run) = lab.begin(interactive(&lab, "deaf"));
     lab.wait_recorded(run, 1, "begin.");
     runtime.cancel(run, "test").expect("canceled");
     over(&lab, &runtime, run, RunStatus::Canceled);
@@ -318,7 +289,7 @@ fn a_cancel_in_the_middle_of_a_turn() {
 #[test]
 fn a_cancel_answers_what_the_agent_still_asks() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
+    let (runtime, run) = lab.begin(interactive(&lab, "permissions"));
     lab.wait_asked(run, 1);
     lab.wait_recorded(run, 1, "ask-2");
     runtime.cancel(run, "test").expect("canceled");
@@ -342,11 +313,17 @@ fn a_turn_that_fails_says_why() {
     ];
     for (scenario, code, expected) in cases {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, auto(&lab, scenario));
+        let (runtime, run) = lab.begin(auto(&lab, scenario));
         over(&lab, &runtime, run, RunStatus::Failed);
         assert_eq!((lab.failure(run), category(&lab, run)), (Some(code), Some(expected)), "{scenario}");
         check(&lab, run, ExecutionMode::Auto);
     }
+}
+
+/// Kills the process of the first attempt, not its host.
+fn kill_agent(lab: &RuntimeLab, run: RunId) {
+    let pid = lab.evidence_json(run, "host.1.json")["pid"].as_u64();
+    kill_hard(u32::try_from(pid.expect("a process")).expect("a process"));
 }
 
 fn wait_process_ended(lab: &RuntimeLab, run: RunId) {
@@ -359,7 +336,7 @@ fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
     let resumed = ["initialize initialize", "session resume=session-1 session/resume", "prompt.2 session/prompt"];
     for (scenario, expected) in [("leaves", loaded("prompt.2")), ("resumes", resumed.map(str::to_owned).to_vec())] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, interactive(&lab, scenario));
+        let (runtime, run) = lab.begin(interactive(&lab, scenario));
         wait_process_ended(&lab, run);
         let tells = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(it)) if it.phase == Some(Phase::ProcessEnded));
         assert_eq!(lab.events(run).iter().filter(|event| tells(&event.data)).count(), 1);
@@ -384,17 +361,14 @@ fn an_old_answer_never_becomes_the_new_turns() {
     let messages_sent = |lab: &RuntimeLab, run: RunId| {
         let is_second = |event: &&Event| event.attempt_number.0 == 2;
         let text = |data: &Data| {
-            if let Data::Evidence(EvidenceData::MessageFinal(message)) = data {
-                Some(message.text.clone())
-            } else {
-                None
-            }
+            let Data::Evidence(EvidenceData::MessageFinal(message)) = data else { return None };
+            Some(message.text.clone())
         };
         lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
     };
-    for new in [interactive, |lab: &RuntimeLab, scenario: &str| resumable(interactive(lab, scenario))] {
+    for change in [|new| new, resumable] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, new(&lab, "afterwards"));
+        let (runtime, run) = lab.begin(change(interactive(&lab, "afterwards")));
         lab.wait_asked(run, 1);
         if lab.state(run).continuation == Some(Continuation::Sticky) {
             wait_process_ended(&lab, run);
@@ -409,9 +383,8 @@ fn an_old_answer_never_becomes_the_new_turns() {
     }
     // A turn that says nothing has not succeeded.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, resumable(interactive(&lab, "afterwards")));
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "nothing")).expect("answered");
+    let (runtime, run) = lab.begin(resumable(interactive(&lab, "afterwards")));
+    lab.answer(&runtime, run, 1, "nothing");
     let state = lab.wait(run, "the end of the turn", |state| state.attempt.0 == 2 && !state.attempt_is_open);
     assert_ne!(state.status, Some(RunStatus::Succeeded));
     assert_eq!((summary(&lab, run, 2), messages_sent(&lab, run)), (expected, Vec::new()));
@@ -434,13 +407,10 @@ fn an_agent_without_a_usable_session_fails_the_run() {
         (&moody, "session mode=read-only", "in mode agent, but the permission requires mode read-only"),
     ] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, new(&lab));
+        let (runtime, run) = lab.begin(new(&lab));
         over(&lab, &runtime, run, RunStatus::Failed);
-        let events = lab.events(run);
-        let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
-            panic!("no end")
-        };
-        assert!(failed.error.message.contains(words), "{}", failed.error.message);
+        let message = lab.failed(run).expect("a failure").error.message;
+        assert!(message.contains(words), "{message}");
         assert_eq!(lab.failure(run), Some(Code::EngineFailed));
         let expected = ["initialize initialize".to_owned(), format!("{name} session/new")];
         assert_eq!(summary(&lab, run, 1), expected, "nothing was asked of it");
@@ -451,11 +421,9 @@ fn an_agent_without_a_usable_session_fails_the_run() {
 #[test]
 fn an_agent_that_is_killed_while_it_waits_is_started_again() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    let (runtime, run) = lab.begin(interactive(&lab, "question"));
     lab.wait_asked(run, 1);
-    let record = evidence(&lab, run, "host.1.json");
-    let record: Value = serde_json::from_str(&record).expect("a record");
-    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    kill_agent(&lab, run);
     wait_process_ended(&lab, run);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     over(&lab, &runtime, run, RunStatus::Succeeded);
@@ -469,19 +437,17 @@ fn an_agent_that_is_killed_while_it_waits_is_started_again() {
 #[test]
 fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
     let lab = agent_lab();
+    lab.place.write_program("wrapper", &format!("#!/bin/sh\n{:?} \"$@\"\nexit $?\n", lab.program));
     let wrapper = lab.path("wrapper");
-    fs::write(&wrapper, format!("#!/bin/sh\n{:?} \"$@\"\nexit $?\n", lab.program)).expect("written");
-    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("a program");
     let new = interactive(&lab, "question");
     let file = lab.path("engines/agent-question.toml");
     let text = fs::read_to_string(&file).expect("readable");
     fs::write(&file, text.replace("kind = \"self\"", &format!("path = {wrapper:?}"))).expect("written");
     // There is no consent, so it must be one that asks.
     let new = with(new, |options| options.permission = Some(Permission::ReadOnly));
-    let (runtime, run) = begin(&lab, with(new, |options| options.linger_sec = Some(1.0)));
+    let (runtime, run) = lab.begin(with(new, |options| options.linger_sec = Some(1.0)));
     lab.wait_asked(run, 1);
-    let record: Value = serde_json::from_str(&evidence(&lab, run, "host.1.json")).expect("a record");
-    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    kill_agent(&lab, run);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(lab.output(run), json!({ "answer": "blue" }));
@@ -491,13 +457,11 @@ fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
 #[test]
 fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    let (runtime, run) = lab.begin(interactive(&lab, "question"));
     lab.wait_asked(run, 1);
     drop(runtime);
-    let root = lab.data().run(run).root().display().to_string();
-    let record: Value = serde_json::from_str(&evidence(&lab, run, "host.1.json")).expect("a record");
-    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
-    lab.wait_until("the end of the process", || processes_of(&root).is_empty());
+    kill_agent(&lab, run);
+    lab.wait_until("the end of the process", || lab.processes(run).is_empty());
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
     wait_process_ended(&lab, run);
@@ -509,7 +473,7 @@ fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
 #[test]
 fn an_agent_that_cannot_load_has_lost_the_session() {
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, interactive(&lab, "forgets"));
+    let (runtime, run) = lab.begin(interactive(&lab, "forgets"));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!((lab.failure(run), category(&lab, run)), (Some(Code::SessionLost), Some(ErrorCategory::Session)));
     check(&lab, run, ExecutionMode::Interactive);
@@ -517,11 +481,9 @@ fn an_agent_that_cannot_load_has_lost_the_session() {
 
 #[test]
 fn an_agent_that_refuses_to_load_fails_the_run() {
-    for new in
-        [|lab: &RuntimeLab| interactive(lab, "refuses"), |lab: &RuntimeLab| resumable(interactive(lab, "refuses"))]
-    {
+    for change in [|new| new, resumable] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, new(&lab));
+        let (runtime, run) = lab.begin(change(interactive(&lab, "refuses")));
         lab.wait_asked(run, 1);
         // With a process of its own for every turn there is none to wait for.
         let is_gone = lab.state(run).continuation == Some(Continuation::Resumable);
@@ -547,11 +509,11 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
     };
     // Resumable, a reply is needed: waits forever, with no process.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), true));
+    let (runtime, run) = lab.begin(quick(resumable(interactive(&lab, "question")), true));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!(question.deadline, None);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
-    assert_eq!(processes_of(&lab.data().run(run).root().display().to_string()), Vec::<String>::new());
+    assert_eq!(lab.processes(run), Vec::<String>::new());
     runtime.reply(run, reply(1, "blue")).expect("answered");
     over(&lab, &runtime, run, RunStatus::Succeeded);
     assert_eq!(lab.output(run), json!({ "answer": "blue" }));
@@ -561,24 +523,24 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
 
     // Resumable, none is needed: another process gets the automatic one.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), false));
+    let (runtime, run) = lab.begin(quick(resumable(interactive(&lab, "question")), false));
     over(&lab, &runtime, run, RunStatus::Succeeded);
-    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(lab.resolutions(run), [ResolutionMode::AutoDecideTimeout]);
     assert_eq!(summary(&lab, run, 2), expected);
     check(&lab, run, ExecutionMode::Interactive);
 
     // Sticky, a reply is needed: the process is ended and the run has failed.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), true));
+    let (runtime, run) = lab.begin(quick(interactive(&lab, "question"), true));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
     lab.check_whole(run);
 
     // Sticky, none is needed: the living process gets it.
     let lab = agent_lab();
-    let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), false));
+    let (runtime, run) = lab.begin(quick(interactive(&lab, "question"), false));
     over(&lab, &runtime, run, RunStatus::Succeeded);
-    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(lab.resolutions(run), [ResolutionMode::AutoDecideTimeout]);
     assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
     check(&lab, run, ExecutionMode::Interactive);
 }
@@ -589,11 +551,9 @@ fn another_owner_continues_driving() {
     let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
     for words in ["protocolVersion", "sessionId", "Piece 7", "Piece 19"] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, auto(&lab, "slow"));
+        let (runtime, run) = lab.begin(auto(&lab, "slow"));
         lab.wait_recorded(run, 1, words);
-        drop(runtime);
-        let runtime = lab.runtime();
-        runtime.take_up(run).expect("taken up");
+        let runtime = lab.next_owner(runtime, run);
         over(&lab, &runtime, run, RunStatus::Succeeded);
         assert_eq!(summary(&lab, run, 1), once, "after {words}");
         check(&lab, run, ExecutionMode::Auto);
@@ -603,13 +563,10 @@ fn another_owner_continues_driving() {
     for (continuation, expected) in [(Continuation::Sticky, prompted), (Continuation::Resumable, loaded("prompt.2"))] {
         let lab = agent_lab();
         let new = NewRun { continuation: Some(continuation), ..interactive(&lab, "later") };
-        let (runtime, run) = begin(&lab, new);
-        lab.wait_asked(run, 1);
-        runtime.reply(run, reply(1, "blue")).expect("answered");
+        let (runtime, run) = lab.begin(new);
+        lab.answer(&runtime, run, 1, "blue");
         lab.wait_recorded(run, 2, "Piece 7");
-        drop(runtime);
-        let runtime = lab.runtime();
-        runtime.take_up(run).expect("taken up");
+        let runtime = lab.next_owner(runtime, run);
         over(&lab, &runtime, run, RunStatus::Succeeded);
         assert_eq!(summary(&lab, run, 2), expected, "{continuation:?}");
         check(&lab, run, ExecutionMode::Interactive);
@@ -617,11 +574,9 @@ fn another_owner_continues_driving() {
     // A question inside the turn is asked once, and so is one between two.
     for (scenario, text) in [("permission", "yes"), ("question", "blue")] {
         let lab = agent_lab();
-        let (runtime, run) = begin(&lab, interactive(&lab, scenario));
+        let (runtime, run) = lab.begin(interactive(&lab, scenario));
         lab.wait_asked(run, 1);
-        drop(runtime);
-        let runtime = lab.runtime();
-        runtime.take_up(run).expect("taken up");
+        let runtime = lab.next_owner(runtime, run);
         runtime.reply(run, reply(1, text)).expect("answered");
         over(&lab, &runtime, run, RunStatus::Succeeded);
         assert_eq!(lab.types(run).iter().filter(|word| **word == "interaction.requested").count(), 1);
@@ -634,11 +589,8 @@ fn a_prompt_that_no_message_can_hold_is_refused_with_a_sentence() {
     let lab = agent_lab();
     let mut new = auto(&lab, "auto");
     new.input.insert("text".to_owned(), Value::from("x".repeat(1 << 20)));
-    let (runtime, run) = begin(&lab, new);
+    let (runtime, run) = lab.begin(new);
     over(&lab, &runtime, run, RunStatus::Failed);
-    let events = lab.events(run);
-    let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| &event.data) else {
-        panic!("no end")
-    };
-    assert!(failed.error.message.contains("cannot take a prompt of"), "{}", failed.error.message);
+    let message = lab.failed(run).expect("a failure").error.message;
+    assert!(message.contains("cannot take a prompt of"), "{message}");
 }

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, reply, sticky, with};
-use skillrun_catalog::Catalog;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, NewRun, SystemClock};
+
+use super::recover;
 
 const ASKS: &str = "- - ask: {prompt: Which?}\n- - output: {answer: blue}\n    done: true\n";
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
@@ -102,15 +103,12 @@ fn the_next_owner_trusts_the_wall_clock_within_limits() {
     let (lab, clock) = lab();
     for (seconds, set) in [(1.0, -3 * HOUR), (600.0, 3 * HOUR)] {
         clock.set(0);
-        let runtime = lab.runtime();
-        let run = runtime.submit(decided_after(&lab, seconds)).expect("accepted");
+        let (runtime, run) = lab.begin(decided_after(&lab, seconds));
         lab.wait(run, "rest", |state| state.rests() || state.is_over());
         drop(runtime);
         clock.set(set);
         let runtime = lab.runtime();
-        let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
-        catalog.refresh(runtime.log()).expect("fresh");
-        runtime.recover(&mut catalog).expect("recovered");
+        recover(&lab, &runtime);
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "set by {set} s");
         assert!(is_decided(&lab, run));
         assert!(runtime.wait_idle(TEST_TIMEOUT));

@@ -27,7 +27,7 @@ fn figures_are_those_of_the_runs() {
     let mut totals = ParseTotals::default();
     for run in [runs[0], runs[1], runs[3]] {
         let audit = lab.data().run(run).audit();
-        let meta: Value = serde_json::from_slice(&fs::read(audit.join("meta.1.json")).expect("a file")).expect("JSON");
+        let meta = lab.evidence_json(run, "meta.1.json");
         let of = |name: &str| meta["parse"][name].as_u64().expect("a number");
         totals.matched += of("matched");
         totals.inferred += of("inferred");
@@ -49,13 +49,11 @@ fn figures_are_those_of_the_runs() {
 #[test]
 fn unknown_events_are_counted_by_type() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
     let odd = "- - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"odd\":1}'\n";
     let script = format!("{odd}  - output: {{answer: blue}}\n    done: true\n");
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &script)).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, &script));
     assert!(runtime.wait_for(run, TEST_TIMEOUT));
-    let meta = lab.data().run(run).audit().join("meta.1.json");
-    let meta: Value = serde_json::from_slice(&fs::read(meta).expect("a file")).expect("JSON");
+    let meta = lab.evidence_json(run, "meta.1.json");
     let expected = serde_json::json!({ "new.thing": 2, "object without type": 1 });
     assert_eq!((&meta["parse"]["unknown"], &meta["parse"]["unknown_types"]), (&Value::from(3), &expected));
     let stats = runtime.stats();

@@ -1,52 +1,36 @@
 //! The engine iflow, by its stand-in: the program itself, from the request to the result.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
 
-use lab::runtime::RuntimeLab;
+use lab::Lab;
 use serde_json::{Value, json};
 use testkit::paths;
 
 use crate::SKILLRUN;
 
 /// The program with an iflow that plays this scenario, and a clean environment.
-fn skillrun(lab: &RuntimeLab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
-    let iflow = lab.path("iflow");
+fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
     let program = paths::stand_in(SKILLRUN);
     let script = format!("#!/bin/sh\nSKILLRUN_IFLOW_SCENARIO={scenario} exec '{}' iflow \"$@\"\n", program.display());
-    fs::write(&iflow, script).expect("written");
-    fs::set_permissions(&iflow, fs::Permissions::from_mode(0o755)).expect("a program");
-    fs::create_dir_all(lab.path("tmp")).expect("a folder");
+    lab.write_program("iflow", &script);
     // Nothing holds it back, so the user must have agreed.
-    fs::write(lab.path("settings.toml"), "consent = [\"iflow\"]\n").expect("written");
-    let output = Command::new(SKILLRUN)
-        .args(words)
-        .arg("--json")
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", lab.path("home"))
-        .env("TMPDIR", lab.path("tmp"))
-        .env("SKILLRUN_CONFIG", lab.path("settings.toml"))
-        .env("SKILLRUN_DATA", lab.path("data"))
-        .env("SKILLRUN_IFLOW", &iflow)
-        .current_dir(lab.path("home"))
-        .stdin(Stdio::null())
-        .output()
-        .expect("run");
+    lab.settings("consent = [\"iflow\"]\n");
+    let mut command = lab.command(&[words, &["--json"]].concat());
+    command.env("SKILLRUN_IFLOW", lab.path("iflow")).current_dir(lab.path("home"));
+    let output = command.output().expect("run");
     let told = serde_json::from_slice(&output.stdout);
     (output.status.code(), told.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
 }
 
-fn run(lab: &RuntimeLab, scenario: &str, mode: &str) -> (Option<i32>, Value) {
-    let skill = lab.skill("probe", json!({})).root;
+fn run(lab: &Lab, scenario: &str, mode: &str) -> (Option<i32>, Value) {
+    let skill = lab.skill("probe", "");
     let skill = skill.to_str().expect("text");
     skillrun(lab, scenario, &["run", skill, "--engine", "iflow", "--mode", mode])
 }
 
 #[test]
 fn an_answer_is_found_on_whatever_stream_it_is() {
-    let lab = RuntimeLab::new();
+    let lab = Lab::without_data();
     for scenario in ["auto", "fenced", "drift", "noinfo"] {
         let (code, told) = run(&lab, scenario, "auto");
         assert_eq!((code, &told["output"]), (Some(0), &json!({"answer": "done"})), "{scenario}: {told:#}");
@@ -55,7 +39,7 @@ fn an_answer_is_found_on_whatever_stream_it_is() {
 
 #[test]
 fn a_question_is_answered_in_the_same_session() {
-    let lab = RuntimeLab::new();
+    let lab = Lab::without_data();
     let (code, told) = run(&lab, "interactive", "interactive");
     assert_eq!((code, &told["status"]), (Some(6), &json!("waiting_user")), "{told:#}");
     let id = told["run_id"].as_str().expect("an id");
@@ -66,18 +50,17 @@ fn a_question_is_answered_in_the_same_session() {
 
 #[test]
 fn a_lost_session_is_reported_as_lost() {
-    let lab = RuntimeLab::new();
+    let lab = Lab::without_data();
     let (_, told) = run(&lab, "interactive", "interactive");
     let id = told["run_id"].as_str().expect("an id");
-    let home = lab.data().run(id.parse().expect("an id")).home();
-    fs::remove_dir_all(home.join(".iflow")).expect("forgotten");
+    fs::remove_dir_all(lab.run_folder(id).join("home/.iflow")).expect("forgotten");
     let (code, told) = skillrun(&lab, "interactive", &["reply", id, "blue"]);
     assert_eq!((code, &told["error"]["code"]), (Some(1), &json!("SESSION_NOT_FOUND")), "{told:#}");
 }
 
 #[test]
 fn errors_and_quota_are_distinguished() {
-    let lab = RuntimeLab::new();
+    let lab = Lab::without_data();
     let failure = |scenario: &str| {
         let (code, told) = run(&lab, scenario, "auto");
         assert_eq!((code, &told["status"]), (Some(1), &json!("failed")), "{scenario}: {told:#}");

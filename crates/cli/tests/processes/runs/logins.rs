@@ -1,7 +1,6 @@
 //! The user's login in runs: who has it when, what becomes of it, and who gets to see it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use lab::TEST_TIMEOUT;
@@ -27,13 +26,9 @@ const ONE_TURN: &str = "- - output: {answer: done}\n    done: true\n";
 fn logged_in(before: impl Fn(&RuntimeLab) -> String) -> RuntimeLab {
     let mut lab = RuntimeLab::new();
     lab.add_engine("logged", LOGIN);
-    fs::create_dir_all(lab.path("home/.fake")).expect("a folder");
-    fs::write(users(&lab), FIRST).expect("a login");
-    let script = format!("#!/bin/sh\nlogin=\"$HOME/.fake/auth.json\"\n{}\nexec '{SKILLRUN}' \"$@\"\n", before(&lab));
-    let program = lab.path("engine.sh");
-    fs::write(&program, script).expect("a program");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
-    lab.program = program;
+    lab.place.write("home/.fake/auth.json", FIRST);
+    let before = before(&lab);
+    lab.wrap_engine(&format!("login=\"$HOME/.fake/auth.json\"\n{before}"));
     lab
 }
 
@@ -65,10 +60,9 @@ fn warnings(lab: &RuntimeLab, run: RunId) -> Vec<String> {
 #[test]
 fn a_workspace_that_holds_the_data_folder_shows_no_login() {
     let lab = logged_in(|_| format!("printf %s '{SECOND}' > \"$login\""));
-    let runtime = lab.runtime();
     let workspace = fs::canonicalize(lab.path(".")).expect("a path");
     let new = on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged");
-    let run = runtime.submit(NewRun { workspace: Some((workspace, Sharing::Alone)), ..new }).expect("accepted");
+    let (runtime, run) = lab.begin(NewRun { workspace: Some((workspace, Sharing::Alone)), ..new });
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(users_text(&lab), SECOND);
@@ -85,17 +79,14 @@ fn a_surviving_process_is_reported_too() {
         let users = users(lab).display().to_string();
         format!("printf %s '{SECOND}' > \"$login\"\nprintf %s '{THIRD}' > '{users}'")
     });
-    let runtime = lab.runtime();
-    let run = runtime.submit(interactive(&lab)).expect("accepted");
+    let (runtime, run) = lab.begin(interactive(&lab));
     lab.wait_asked(run, 1);
     assert_eq!(warnings(&lab, run).len(), 1, "{:?}", lab.types(run));
     assert!(copy(&lab, run).exists(), "it lives, and has its login");
     runtime.reply(run, reply(1, "go on")).expect("answered");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
     assert_eq!((users_text(&lab).as_str(), copy(&lab, run).exists()), (THIRD, false));
     assert_eq!(warnings(&lab, run).len(), 1, "once");
-    lab.check_whole(run);
 }
 
 /// A run that was over took its agent's login away while that was still being ended.
@@ -108,10 +99,8 @@ fn an_agent_that_is_still_ending_keeps_its_login() {
              sleep 0.02; n=$((n+1)); done\n  printf %s '{SECOND}' > \"$login\"\n  exit 0;;\nesac"
         )
     });
-    let runtime = lab.runtime();
-    let run = runtime.submit(with(interactive(&lab), |options| options.linger_sec = Some(LONG))).expect("accepted");
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "go on")).expect("answered");
+    let (runtime, run) = lab.begin(with(interactive(&lab), |options| options.linger_sec = Some(LONG)));
+    lab.answer(&runtime, run, 1, "go on");
     lab.wait_over(run);
     let other = on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged");
     let other = runtime.submit(other).expect("accepted");
@@ -125,8 +114,7 @@ fn an_agent_that_is_still_ending_keeps_its_login() {
 #[test]
 fn a_run_that_is_canceled_after_its_process_died_keeps_no_login() {
     let lab = logged_in(|_| String::new());
-    let runtime = lab.runtime();
-    let run = runtime.submit(interactive(&lab)).expect("accepted");
+    let (runtime, run) = lab.begin(interactive(&lab));
     lab.wait_asked(run, 1);
     drop(runtime);
     fs::write(copy(&lab, run), SECOND).expect("refreshed");
@@ -147,8 +135,7 @@ fn a_run_reports_whether_its_login_was_copied_back() {
     ] {
         let lab = logged_in(|_| format!("printf %s '{left}' > \"$login\""));
         fs::write(users(&lab), MINE).expect("a login");
-        let runtime = lab.runtime();
-        let run = runtime.submit(on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged")).expect("accepted");
+        let (runtime, run) = lab.begin(on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged"));
         assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
         assert!(runtime.wait_idle(TEST_TIMEOUT));
         assert!(users_text(&lab).contains(users_has), "{}", users_text(&lab));

@@ -3,7 +3,6 @@
 use lab::TEST_TIMEOUT;
 use lab::runtime::{LONG, RuntimeLab, reply, sticky, with};
 use serde_json::json;
-use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, PolicySource};
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::rasp::{ControlData, Data};
@@ -31,13 +30,6 @@ fn start(lab: &RuntimeLab, runtime: &Runtime, new: NewRun) -> RunId {
     let run = runtime.submit(new).expect("accepted");
     lab.wait(run, "question", |state| state.interactions == 1);
     run
-}
-
-fn finish(lab: &RuntimeLab, runtime: &Runtime, run: RunId) -> State {
-    let state = lab.wait_over(run);
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
-    lab.check_whole(run);
-    state
 }
 
 /// What was asked, as the first question of the Log has it.
@@ -76,12 +68,12 @@ fn strict_and_resumable_waits_and_releases_its_slot() {
     assert_eq!(on_deadline(&lab, run), (OnDeadline::Wait, false));
     assert!(runtime.wait_for(run, TEST_TIMEOUT), "nothing is armed for it");
     let other = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n")).expect("accepted");
-    assert_eq!(finish(&lab, &runtime, other).status, Some(RunStatus::Succeeded), "the only slot was free");
+    assert_eq!(lab.finish(&runtime, other).status, Some(RunStatus::Succeeded), "the only slot was free");
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert_eq!(lab.state(run).status, Some(RunStatus::WaitingUser), "long after its time would have been up");
     assert_eq!(story(&lab, run), Vec::<String>::new());
     runtime.reply(run, reply(1, "green")).expect("answered");
-    assert_eq!(finish(&lab, &runtime, run).status, Some(RunStatus::Succeeded));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
     assert_eq!(lab.output(run), json!({ "answer": "green" }));
 }
 
@@ -91,7 +83,7 @@ fn lenient_and_resumable_resumes_with_an_automatic_answer() {
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, asking(&lab, ASKS, false, SOON));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::AutoReply, true));
-    let state = finish(&lab, &runtime, run);
+    let state = lab.finish(&runtime, run);
     assert_eq!(state.status, Some(RunStatus::Succeeded));
     assert_eq!((state.auto_decisions, state.last_auto_decision_at.is_some(), state.attempt.0), (1, true, 2));
     assert_eq!(lab.output(run), json!({ "answer": JUDGE }), "the engine got it as any other answer");
@@ -113,7 +105,7 @@ fn strict_and_sticky_ends_the_process_and_fails() {
     let runs = requests.map(|new| start(&lab, &runtime, sticky(new)));
     for run in runs {
         assert_eq!(on_deadline(&lab, run), (OnDeadline::FailRun, true));
-        let state = finish(&lab, &runtime, run);
+        let state = lab.finish(&runtime, run);
         assert_eq!((state.status, lab.failure(run)), (Some(RunStatus::Failed), Some(Code::InteractionWaitTimeout)));
         assert_eq!(state.attempt.0, 1, "no unrequested turn began");
         assert_eq!(story(&lab, run), ["timeout INTERACTION_WAIT_TIMEOUT"]);
@@ -127,7 +119,7 @@ fn lenient_and_sticky_sends_the_decision_to_the_process() {
     let runtime = lab.runtime();
     let run = start(&lab, &runtime, sticky(asking(&lab, ASKS, false, SOON)));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::AutoReply, true));
-    let state = finish(&lab, &runtime, run);
+    let state = lab.finish(&runtime, run);
     assert_eq!(state.status, Some(RunStatus::Succeeded));
     assert_eq!(lab.output(run), json!({ "answer": JUDGE }));
     let hosts = lab.hosts(run);
@@ -142,9 +134,8 @@ fn an_answer_in_time_is_the_only_one() {
         for strict in [false, true] {
             let new = asking(&lab, ASKS, strict, LONG);
             let run = start(&lab, &runtime, if sticks { sticky(new) } else { new });
-            lab.wait_asked(run, 1);
-            runtime.reply(run, reply(1, "green")).expect("answered");
-            assert_eq!(finish(&lab, &runtime, run).status, Some(RunStatus::Succeeded));
+            lab.answer(&runtime, run, 1, "green");
+            assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
             assert_eq!(story(&lab, run), ["user_reply: green"], "and no timer is left: the runtime is idle");
         }
     }
@@ -159,6 +150,16 @@ struct Policy {
     is: Result<(&'static str, &'static str), Code>,
 }
 
+/// A policy of the skill, or of the question alone.
+fn of_skill(fields: &'static str, skill: Option<&'static str>, source: PolicySource) -> Policy {
+    Policy { fields, request: None, skill, source, is: Ok(("engine_judgement", JUDGE)) }
+}
+
+/// A policy of the request.
+fn of_request(fields: &'static str, policy: DecisionPolicy) -> Policy {
+    Policy { request: Some(policy), ..of_skill(fields, None, PolicySource::Request) }
+}
+
 const OPTIONS: &str = "options: [{value: red, label: Red}, {value: blue, label: Blue, default: true}]";
 
 #[test]
@@ -167,78 +168,23 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
                       Decide by your own judgement and continue.";
     let no_risk = "No answer came in time. The risk is not acknowledged; do not do anything that requires it. \
                    Decide by your own judgement how to continue without it.";
-    let safe = Some(DecisionPolicy::SafeDefault);
+    let judges = |text| Ok(("engine_judgement", text));
+    let (default, aborts) = (Ok(("safe_default", DEFAULT)), Err(Code::InteractionAbortedByPolicy));
+    let (skill, model) = (PolicySource::Skill, PolicySource::Model);
+    let engine = "default_decision_policy: engine_judgement";
+    let risk = "kind: risk_ack, options: [{value: 'yes', label: Do it, default: true}]";
+    let unmarked = "options: [red, blue], default_decision_policy: safe_default";
     let policies = [
-        Policy {
-            fields: "kind: choose_one",
-            request: None,
-            skill: None,
-            source: PolicySource::Default,
-            is: Ok(("engine_judgement", JUDGE)),
-        },
-        Policy {
-            fields: OPTIONS,
-            request: Some(DecisionPolicy::EngineJudgement),
-            skill: Some("safe_default"),
-            source: PolicySource::Request,
-            is: Ok(("engine_judgement", JUDGE)),
-        },
-        Policy {
-            fields: OPTIONS,
-            request: safe,
-            skill: None,
-            source: PolicySource::Request,
-            is: Ok(("safe_default", DEFAULT)),
-        },
-        Policy {
-            fields: OPTIONS,
-            request: None,
-            skill: Some("safe_default"),
-            source: PolicySource::Skill,
-            is: Ok(("safe_default", DEFAULT)),
-        },
-        Policy {
-            fields: "options: [red, blue], default_decision_policy: safe_default",
-            request: None,
-            skill: None,
-            source: PolicySource::Model,
-            is: Ok(("engine_judgement", no_default)),
-        },
-        Policy {
-            fields: "kind: confirm",
-            request: Some(DecisionPolicy::Abort),
-            skill: None,
-            source: PolicySource::Request,
-            is: Err(Code::InteractionAbortedByPolicy),
-        },
-        Policy {
-            fields: "default_decision_policy: engine_judgement",
-            request: None,
-            skill: Some("abort"),
-            source: PolicySource::Skill,
-            is: Err(Code::InteractionAbortedByPolicy),
-        },
-        Policy {
-            fields: "default_decision_policy: abort",
-            request: None,
-            skill: None,
-            source: PolicySource::Model,
-            is: Ok(("engine_judgement", JUDGE)),
-        },
-        Policy {
-            fields: "kind: risk_ack, options: [{value: 'yes', label: Do it, default: true}]",
-            request: safe,
-            skill: None,
-            source: PolicySource::Request,
-            is: Ok(("engine_judgement", no_risk)),
-        },
-        Policy {
-            fields: "kind: risk_ack, default_decision_policy: abort",
-            request: None,
-            skill: None,
-            source: PolicySource::Model,
-            is: Ok(("engine_judgement", no_risk)),
-        },
+        of_skill("kind: choose_one", None, PolicySource::Default),
+        Policy { skill: Some("safe_default"), ..of_request(OPTIONS, DecisionPolicy::EngineJudgement) },
+        Policy { is: default, ..of_request(OPTIONS, DecisionPolicy::SafeDefault) },
+        Policy { is: default, ..of_skill(OPTIONS, Some("safe_default"), skill) },
+        Policy { is: judges(no_default), ..of_skill(unmarked, None, model) },
+        Policy { is: aborts, ..of_request("kind: confirm", DecisionPolicy::Abort) },
+        Policy { is: aborts, ..of_skill(engine, Some("abort"), skill) },
+        of_skill("default_decision_policy: abort", None, model),
+        Policy { is: judges(no_risk), ..of_request(risk, DecisionPolicy::SafeDefault) },
+        Policy { is: judges(no_risk), ..of_skill("kind: risk_ack, default_decision_policy: abort", None, model) },
     ];
     let lab = RuntimeLab::new();
     let runtime = lab.runtime();
@@ -290,7 +236,7 @@ fn a_run_decides_by_itself_only_so_often() {
     for (limit, new) in requests {
         for new in [new.clone(), sticky(new)] {
             let run = runtime.submit(new).expect("accepted");
-            let state = finish(&lab, &runtime, run);
+            let state = lab.finish(&runtime, run);
             assert_eq!(lab.failure(run), Some(Code::AutoDecisionLimit));
             assert_eq!((state.auto_decisions, state.attempt.0), (limit, limit + 1));
         }
@@ -305,7 +251,7 @@ fn automatic_answers_count_as_attempts() {
     let new = with(asking(&lab, &asks, false, 0.05), |options| options.max_attempt = Some(3));
     for new in [new.clone(), sticky(new)] {
         let run = runtime.submit(new).expect("accepted");
-        let state = finish(&lab, &runtime, run);
+        let state = lab.finish(&runtime, run);
         assert_eq!(lab.failure(run), Some(Code::InteractiveMaxAttemptExceeded));
         assert_eq!((state.auto_decisions, state.attempt.0), (2, 3));
     }

@@ -22,3 +22,15 @@ mod stories;
 mod verify;
 mod views;
 mod workspaces;
+
+use lab::runtime::RuntimeLab;
+use skillrun_catalog::Catalog;
+use skillrun_runtime::Runtime;
+use skillrun_runtime::runtime::Recovered;
+
+/// As the next owner finds the runs.
+fn recover(lab: &RuntimeLab, runtime: &Runtime) -> Recovered {
+    let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
+    catalog.refresh(runtime.log()).expect("refreshed");
+    runtime.recover(&mut catalog).expect("recovered")
+}

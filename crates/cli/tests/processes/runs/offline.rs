@@ -11,7 +11,7 @@ use skillrun_model::{ExecutionMode, RunId};
 use crate::SKILLRUN;
 
 /// A verdict in one line: rule, turn, completion, reason, run, error if there is one, warnings.
-pub(crate) fn row(verdict: &Verdict) -> String {
+fn row(verdict: &Verdict) -> String {
     let Verdict { rule, turn, completion, reason_code, run_status, .. } = verdict;
     let error = verdict.error.as_ref().map(|error| format!(" {}", error.code)).unwrap_or_default();
     let warnings: String = verdict.warnings.iter().map(|warning| format!(" +{warning}")).collect();
@@ -62,9 +62,20 @@ fn json_row(line: &Value) -> String {
     )
 }
 
+/// The files of a run of the lab's own skill say the same as the Log.
+pub(crate) fn check_probe(lab: &RuntimeLab, run: RunId, mode: ExecutionMode) {
+    let schema = lab.path("skills").join("probe/assets/output.json");
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
+}
+
+/// The rows of all attempts, as the Log has them.
+pub(crate) fn rows(lab: &RuntimeLab, run: RunId) -> Vec<String> {
+    lab.verdicts(run).iter().map(row).collect()
+}
+
 /// The files say the same as the Log.
 pub(crate) fn check_same(lab: &RuntimeLab, run: RunId, told: Told<'_>) {
-    let live: Vec<String> = lab.verdicts(run).iter().map(row).collect();
+    let live = rows(lab, run);
     let mut offline = verdicts(lab.data().run(run).root(), told);
     // A process that waits between two turns has files of a turn that never began.
     offline.truncate(live.len());

@@ -6,7 +6,7 @@ use serde_json::json;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
 
-use crate::runs::offline::{Told, check_same};
+use crate::runs::offline::check_probe;
 
 const WORKS: &str = "- - think: Let me see.\n  - tool: {name: shell, input: {command: ls}, output: notes.md}\n  \
                      - usage: {input: 20, output: 4}\n  - output: {answer: blue}\n    done: true\n";
@@ -16,8 +16,7 @@ const ASKS: &str = "- - think: Let me see.\n  - ask: {kind: choose_one, prompt: 
 fn check(lab: &RuntimeLab, run: RunId, mode: ExecutionMode, profile: ProfileId) {
     assert_eq!(lab.state(run).status, Some(RunStatus::Succeeded), "{profile}: {:?}", lab.types(run));
     assert_eq!(lab.output(run), json!({ "answer": "blue" }), "{profile}");
-    let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
+    check_probe(lab, run, mode);
     lab.check_whole(run);
 }
 

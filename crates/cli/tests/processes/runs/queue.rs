@@ -117,12 +117,8 @@ fn the_order_is_priority_and_then_arrival() {
     let holds = runtime.submit(lab.new_run(ExecutionMode::Auto, HANGS)).expect("accepted");
     lab.wait(holds, "slot", is_running);
     let new = lab.new_run(ExecutionMode::Auto, DONE);
-    let runs: Vec<RunId> = [0, 5, 0, 5, -1]
-        .iter()
-        .map(|priority| {
-            runtime.submit(with(new.clone(), |options| options.priority = Some(*priority))).expect("accepted")
-        })
-        .collect();
+    let with_priority = |priority| with(new.clone(), |options| options.priority = Some(priority));
+    let runs = [0, 5, 0, 5, -1].map(|priority| runtime.submit(with_priority(priority)).expect("accepted"));
     runtime.cancel(holds, "the test").expect("canceled");
     runs.iter().for_each(|run| drop(lab.wait_over(*run)));
     let mut order: Vec<usize> = (0..runs.len()).collect();
@@ -146,10 +142,8 @@ fn a_full_queue_refuses_and_leaves_nothing_behind() {
     for new in [new.clone(), in_folder.clone()] {
         let refused = runtime.submit(new).expect_err("full");
         assert!(matches!(refused, AcceptError::QueueFull { queued: 2 }), "{refused:?}");
-        assert_eq!(
-            refused.to_string(),
-            "2 runs wait for their turn, and no more are allowed; try again later, or raise slots.queued"
-        );
+        let words = "2 runs wait for their turn, and no more are allowed; try again later, or raise slots.queued";
+        assert_eq!(refused.to_string(), words);
     }
     assert_eq!(lab.run_folders().len(), 3, "nothing is left of those");
     assert!(!lab.data().workspaces().exists(), "nor of their folder");

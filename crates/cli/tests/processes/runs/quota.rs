@@ -1,11 +1,10 @@
 //! An engine without quota: what is reported, and a run that waits until the quota resets.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, reply, with};
-use skillrun_catalog::Catalog;
+use serde_json::{Value, json};
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::codes::{ErrorCategory, NextActionKind};
 use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};
@@ -16,8 +15,9 @@ use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runs::RunRecord;
 use skillrun_runs::record::{QuotaRetry, Sharing};
 use skillrun_runtime::runtime::{Recovered, TakenUp};
-use skillrun_runtime::{NewRun, Runtime, SlotLimits};
+use skillrun_runtime::{NewRun, SlotLimits};
 
+use super::recover;
 use crate::SKILLRUN;
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
@@ -32,11 +32,7 @@ fn waiting(new: NewRun) -> NewRun {
 }
 
 fn failed(lab: &RuntimeLab, run: RunId) -> RunFailed {
-    let events = lab.events(run);
-    let Some(Data::Control(ControlData::RunFailed(failed))) = events.last().map(|event| event.data.clone()) else {
-        panic!("no failure: {:?}", lab.types(run))
-    };
-    failed
+    lab.failed(run).unwrap_or_else(|| panic!("no failure: {:?}", lab.types(run)))
 }
 
 fn planned(lab: &RuntimeLab, run: RunId) -> PlannedRetry {
@@ -62,29 +58,15 @@ fn is_queued(lab: &RuntimeLab, run: RunId) -> bool {
 /// the script itself cannot distinguish the two.
 fn without_quota_once(lab: &mut RuntimeLab, when: &str) {
     let fails = lab.script(&no_quota(when));
-    let (program, first) = (lab.path("engine.sh"), lab.path("first"));
-    let text = format!(
-        "#!/bin/sh\nif mkdir '{}' 2>/dev/null; then shift 3; exec '{SKILLRUN}' simulate-scripted --script '{}' \"$@\"; fi\nexec '{SKILLRUN}' \"$@\"\n",
-        first.display(),
-        fails.display()
-    );
-    fs::write(&program, text).expect("written");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
-    lab.program = program;
-}
-
-/// As the next owner finds the runs.
-fn recover(lab: &RuntimeLab, runtime: &Runtime) -> Recovered {
-    let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
-    catalog.refresh(&FileLog::new(lab.data().runs())).expect("refreshed");
-    runtime.recover(&mut catalog).expect("recovered")
+    let (fails, first) = (fails.display(), lab.path("first"));
+    let fail = format!("shift 3; exec '{SKILLRUN}' simulate-scripted --script '{fails}' \"$@\"");
+    lab.wrap_engine(&format!("if mkdir '{}' 2>/dev/null; then {fail}; fi", first.display()));
 }
 
 #[test]
 fn the_end_event_says_when_the_quota_resets() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &no_quota("1h"))).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
     lab.wait_over(run);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     let RunFailed { error, retry, next_actions, .. } = failed(&lab, run);
@@ -92,10 +74,8 @@ fn the_end_event_says_when_the_quota_resets() {
     let ended = lab.events(run).last().map(|event| event.ts).expect("an end");
     let left = error.reset_at.expect("a moment").millis_since(ended).expect("later");
     assert!((3_500_000..=3_600_000).contains(&left), "{left}");
-    assert_eq!(
-        lab.result(run).error.and_then(|error| error.reset_at).map(|at| at.to_string()),
-        error.reset_at.map(|at| at.to_string())
-    );
+    let in_result = lab.result(run).error.and_then(|error| error.reset_at);
+    assert_eq!(in_result.map(|at| at.to_string()), error.reset_at.map(|at| at.to_string()));
     let later = next_actions.iter().find(|next| next.action == NextActionKind::RetryLater).expect("an action");
     assert_eq!(later.command, format!("skillrun retry {run}"));
     assert_eq!(lab.run_folders().len(), 1);
@@ -105,14 +85,12 @@ fn the_end_event_says_when_the_quota_resets() {
 fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
     let mut lab = RuntimeLab::new();
     without_quota_once(&mut lab, "1s");
-    let runtime = lab.runtime();
-    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, DONE))).expect("accepted");
-    lab.wait_over(run);
+    let (runtime, run) = lab.begin(waiting(lab.new_run(ExecutionMode::Auto, DONE)));
+    lab.finish(&runtime, run);
     let PlannedRetry { run_id: again, not_before } = planned(&lab, run);
     wait_made(&lab, again);
     assert_eq!(lab.wait_over(again).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
-    assert_eq!(lab.output(again), serde_json::json!({ "answer": "blue" }));
+    assert_eq!(lab.output(again), json!({ "answer": "blue" }));
     let events = lab.events(again);
     let Some(Data::Control(ControlData::RunStarted(RunStarted { retry_of, not_before: told, .. }))) =
         events.first().map(|event| &event.data)
@@ -126,7 +104,6 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
     assert!(not_before >= reset);
     assert_eq!(record(&lab, again).quota_retry, Some(QuotaRetry { number: 1, not_before }));
     assert!(lab.result(run).next_actions.iter().any(|next| next.command == format!("skillrun show {again}")));
-    lab.check_whole(run);
     lab.check_whole(again);
     assert_eq!(lab.run_folders().len(), 2);
 }
@@ -135,12 +112,9 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
 fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
     let mut lab = RuntimeLab::new();
     lab.slots = SlotLimits { total: 1, ..SlotLimits::default() };
-    let runtime = lab.runtime();
-    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
-    let again = {
-        lab.wait_over(run);
-        planned(&lab, run).run_id
-    };
+    let (runtime, run) = lab.begin(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h"))));
+    lab.wait_over(run);
+    let again = planned(&lab, run).run_id;
     wait_made(&lab, again);
     assert!(is_queued(&lab, again));
     let other = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
@@ -183,24 +157,19 @@ fn a_chain_has_an_end() {
 fn a_skill_may_wait_for_quota() {
     let lab = RuntimeLab::new();
     let runtime = lab.runtime();
-    let of = |retry: serde_json::Value| NewRun {
-        skill: lab.skill("waits", serde_json::json!({ "runtime_options": { "retry": retry } })),
+    let of = |retry: Value| NewRun {
+        skill: lab.skill("waits", json!({ "runtime_options": { "retry": retry } })),
         ..lab.new_run(ExecutionMode::Auto, DONE)
     };
-    let run = runtime.accept(of(serde_json::json!({ "quota": "wait", "quota_max": 3 }))).expect("accepted");
+    let run = runtime.accept(of(json!({ "quota": "wait", "quota_max": 3 }))).expect("accepted");
     let retry = record(&lab, run).request.retry;
     assert_eq!((retry.quota, retry.quota_max), (OnQuota::Wait, 3));
-    let run = runtime.accept(of(serde_json::json!({ "quota": "wait" }))).expect("accepted");
+    let run = runtime.accept(of(json!({ "quota": "wait" }))).expect("accepted");
     assert_eq!(record(&lab, run).request.retry.quota_max, 29, "a day if no time is given");
     let many = with(waiting(lab.new_run(ExecutionMode::Auto, DONE)), |options| options.retry_quota_max = Some(101));
     let error = runtime.accept(many).expect_err("refused").to_string();
     assert!(error.contains("retry.quota_max is 101, and must be at most 100"), "{error}");
-    for wrong in [
-        serde_json::json!("wait"),
-        serde_json::json!({ "quota": 1 }),
-        serde_json::json!({ "quota_max": -1 }),
-        serde_json::json!({ "quota_max": 101 }),
-    ] {
+    for wrong in [json!("wait"), json!({ "quota": 1 }), json!({ "quota_max": -1 }), json!({ "quota_max": 101 })] {
         let error = runtime.accept(of(wrong.clone())).expect_err("refused").to_string();
         assert!(error.contains("retry"), "{wrong}: {error}");
     }
@@ -211,13 +180,8 @@ fn a_skill_may_wait_for_quota() {
 #[test]
 fn a_retry_that_was_not_made_is_made_once() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
-    lab.wait_over(run);
-    let plan = planned(&lab, run);
+    let (run, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
     let folder = lab.data().run(plan.run_id);
-    wait_made(&lab, plan.run_id);
-    drop(runtime);
     let made = |what: &str| {
         let runtime = lab.runtime();
         let recovered = recover(&lab, &runtime);
@@ -246,8 +210,7 @@ fn a_retry_that_was_not_made_is_made_once() {
 #[test]
 fn a_retry_that_was_removed_stays_so() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
+    let (runtime, run) = lab.begin(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h"))));
     lab.wait_over(run);
     let again = planned(&lab, run).run_id;
     wait_made(&lab, again);
@@ -265,8 +228,7 @@ fn a_retry_that_was_removed_stays_so() {
 
 /// A run that failed, and its waiting retry, which no process owns now.
 fn left_waiting(lab: &RuntimeLab, new: NewRun) -> (RunId, PlannedRetry) {
-    let runtime = lab.runtime();
-    let run = runtime.submit(waiting(new)).expect("accepted");
+    let (_runtime, run) = lab.begin(waiting(new));
     lab.wait_over(run);
     let plan = planned(lab, run);
     wait_made(lab, plan.run_id);
@@ -376,12 +338,9 @@ fn the_folder_of_a_waiting_run_is_refused_with_its_time() {
 fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
     let lab = RuntimeLab::new();
     let script = "- - ask: {prompt: Which colour?}\n- - output: {answer: blue}\n    done: true\n";
-    let run = {
-        let runtime = lab.runtime();
-        let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
-        lab.wait_asked(run, 1);
-        run
-    };
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, script));
+    lab.wait_asked(run, 1);
+    drop(runtime);
     let not_before = Timestamp::EPOCH
         .plus_nanos(lab.events(run)[0].ts.millis_since(Timestamp::EPOCH).expect("now") * 1_000_000 + 3_600_000_000_000);
     let again = RunRecord { quota_retry: Some(QuotaRetry { number: 1, not_before }), ..record(&lab, run) };

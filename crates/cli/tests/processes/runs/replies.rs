@@ -53,11 +53,9 @@ fn only_the_question_that_is_open_can_be_answered() {
         lab.wait_said(run, "I work.");
         assert_eq!(refusal(runtime.reply(run, reply(2, "again"))), stale(None));
         runtime.cancel(run, "the test").expect("canceled");
-        lab.wait_over(run);
+        lab.finish(&runtime, run);
         assert_eq!(refusal(runtime.reply(run, reply(2, "over"))), Refusal::Over);
         assert_eq!(answers(&lab, run), [(1, ResolutionMode::UserReply), (2, ResolutionMode::UserReply)]);
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
-        lab.check_whole(run);
     }
 }
 
@@ -77,13 +75,11 @@ fn the_same_request_is_carried_out_once() {
         lab.wait_asked(run, 2);
         assert_eq!(refusal(runtime.reply(run, said(2, "key-1"))), again(1), "a key names what it named first");
         runtime.reply(run, said(2, "key-2")).expect("answered");
-        lab.wait_over(run);
+        lab.finish(&runtime, run);
         assert_eq!(refusal(runtime.reply(run, said(1, "key-1"))), again(1));
         assert_eq!(refusal(runtime.reply(run, said(2, "key-2"))), again(2));
         assert_eq!(refusal(runtime.reply(run, said(2, "key-3"))), Refusal::Over);
         assert_eq!(answers(&lab, run).len(), 2);
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
-        lab.check_whole(run);
     }
 }
 
@@ -159,11 +155,9 @@ fn of_two_answers_exactly_one_wins() {
                 let said = said.into_iter().map(|said| said.join().expect("said"));
                 said.filter(|(_, won)| *won).map(|(n, _)| n).collect()
             });
-            lab.wait_over(run);
+            lab.finish(&runtime, run);
             assert_eq!(lab.output(run)["answer"], won[0].to_string());
             assert_eq!((won.len(), answers(&lab, run).len()), (1, 1));
-            assert!(runtime.wait_idle(TEST_TIMEOUT));
-            lab.check_whole(run);
         }
     }
 }
@@ -183,7 +177,7 @@ fn files_come_with_an_answer() {
         }
         let files = vec!["a.txt".to_owned(), "b c.png".to_owned()];
         runtime.reply(run, Reply { files: files.clone(), ..reply(1, "these") }).expect("answered");
-        lab.wait_over(run);
+        lab.finish(&runtime, run);
         let answer = lab.output(run)["answer"].as_str().expect("text").to_owned();
         let (words, listed) = answer.split_once("\n\n").expect("words and files");
         assert_eq!(words, "these");
@@ -194,8 +188,6 @@ fn files_come_with_an_answer() {
         let given =
             |data: &Data| matches!(data, Data::Control(ControlData::InteractionReplied(reply)) if reply.files == files);
         assert!(events.iter().any(|event| given(&event.data)));
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
-        lab.check_whole(run);
     }
 }
 
@@ -248,10 +240,8 @@ fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
                 scope.spawn(|| runtime.reply(run, reply(1, "blue")).ok());
                 scope.spawn(|| runtime.cancel(run, "somebody").ok());
             });
-            let state = lab.wait_over(run);
+            let state = lab.finish(&runtime, run);
             assert!(matches!(state.status, Some(RunStatus::Canceled | RunStatus::Succeeded)), "{:?}", state.status);
-            assert!(runtime.wait_idle(TEST_TIMEOUT));
-            lab.check_whole(run);
         }
     }
 }

@@ -5,32 +5,21 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use lab::TEST_TIMEOUT;
 use lab::runtime::{LONG, RuntimeLab, kill_hard, sticky, with};
 use serde_json::Value;
 use skillrun_lifecycle::run::State;
-use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_model::{Code, ExecutionMode, RunStatus};
 use skillrun_runtime::NewRun;
 use skillrun_runtime::runtime::TakenUp;
 
 use crate::SKILLRUN;
-use crate::runs::offline::{Told, check_same, row};
+use crate::runs::offline::{check_probe, rows};
 
 const DONE_AND_HANGS: &str = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
 
 /// Its process may hang after its end for as long as the test takes.
 fn patient(new: NewRun) -> NewRun {
     with(new, |options| options.linger_sec = Some(LONG))
-}
-
-fn rows(lab: &RuntimeLab, run: RunId) -> Vec<String> {
-    lab.verdicts(run).iter().map(row).collect()
-}
-
-fn check_offline(lab: &RuntimeLab, run: RunId, mode: ExecutionMode) {
-    let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
-    lab.check_whole(run);
 }
 
 #[test]
@@ -44,12 +33,11 @@ fn an_earlier_cancel_settles_the_attempt() {
         let run = runtime.submit(patient(lab.new_run(ExecutionMode::Auto, script))).expect("accepted");
         lab.wait_said(run, words);
         runtime.cancel(run, "somebody").expect("canceled");
-        lab.wait_over(run);
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        lab.finish(&runtime, run);
         assert_eq!(rows(&lab, run), ["1 interrupted interrupted CANCELED canceled"]);
         let result = lab.result(run);
         assert_eq!((result.status, result.output, result.error), (RunStatus::Canceled, None, None));
-        check_offline(&lab, run, ExecutionMode::Auto);
+        check_probe(&lab, run, ExecutionMode::Auto);
     }
 }
 
@@ -58,46 +46,33 @@ fn a_host_that_is_killed_loses_its_attempt_unless_it_was_done() {
     let lab = RuntimeLab::new();
     let runtime = lab.runtime();
     let (auto, interactive) = (ExecutionMode::Auto, ExecutionMode::Interactive);
+    let done = "completed completed DONE_MARKER_FOUND succeeded +HOST_LOST_AFTER_DONE";
     let lost = "5 interrupted interrupted ATTEMPT_LOST failed ATTEMPT_LOST";
     let cases = [
         (auto, "- - say: I begin.\n  - hang\n", "agent_message", lost),
         (interactive, "- - ask: {prompt: Which?}\n  - hang\n", "agent_message", lost),
-        (
-            interactive,
-            DONE_AND_HANGS,
-            "turn.completed",
-            "3b completed completed DONE_MARKER_FOUND succeeded +HOST_LOST_AFTER_DONE",
-        ),
-        (
-            auto,
-            DONE_AND_HANGS,
-            "turn.completed",
-            "3c completed completed DONE_MARKER_FOUND succeeded +HOST_LOST_AFTER_DONE",
-        ),
+        (interactive, DONE_AND_HANGS, "turn.completed", &format!("3b {done}")),
+        (auto, DONE_AND_HANGS, "turn.completed", &format!("3c {done}")),
     ];
     for (mode, script, words, is) in cases {
         let run = runtime.submit(patient(lab.new_run(mode, script))).expect("accepted");
         lab.wait_recorded(run, 1, words);
         kill_hard(host_pid(&lab.state(run)));
-        lab.wait_over(run);
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        lab.finish(&runtime, run);
         assert_eq!(rows(&lab, run), [is], "{script}");
-        check_offline(&lab, run, mode);
+        check_probe(&lab, run, mode);
     }
 }
 
 #[test]
 fn a_host_killed_during_a_question_loses_the_session() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
     let script = "- - ask: {prompt: Which?}\n- - say: never\n";
-    let run = runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, script))).expect("accepted");
+    let (runtime, run) = lab.begin(sticky(lab.new_run(ExecutionMode::Interactive, script)));
     let state = lab.wait_asked(run, 1);
     kill_hard(host_pid(&state));
-    lab.wait_over(run);
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.finish(&runtime, run);
     assert_eq!(lab.failure(run), Some(Code::SessionLost));
-    lab.check_whole(run);
 }
 
 fn host_pid(state: &State) -> u32 {
@@ -119,11 +94,10 @@ fn a_program_that_went_away_before_the_start_was_never_started() {
             Some(mode) => fs::set_permissions(&lab.program, fs::Permissions::from_mode(mode)).expect("changed"),
         }
         assert_eq!(runtime.take_up(run).expect("taken up"), TakenUp::Working);
-        lab.wait_over(run);
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        lab.finish(&runtime, run);
         assert_eq!(rows(&lab, run), [is]);
         assert_eq!(lab.result(run).attempts, 1);
-        check_offline(&lab, run, ExecutionMode::Auto);
+        check_probe(&lab, run, ExecutionMode::Auto);
     }
 }
 
@@ -137,8 +111,7 @@ fn an_unknown_exit_without_an_end_is_not_a_success() {
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n", known),
     ] {
         let lab = RuntimeLab::new();
-        let runtime = lab.runtime();
-        let run = runtime.submit(lab.new_run(ExecutionMode::Auto, script)).expect("accepted");
+        let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, script));
         lab.wait_said(run, "blue");
         drop(runtime);
         assert!(!lab.state(run).is_over(), "its owner is gone, and no process has settled it");
@@ -153,9 +126,8 @@ fn an_unknown_exit_without_an_end_is_not_a_success() {
         }
         let runtime = lab.runtime();
         runtime.take_up(run).expect("taken up");
-        lab.wait_over(run);
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        lab.finish(&runtime, run);
         assert_eq!(rows(&lab, run), [is]);
-        check_offline(&lab, run, ExecutionMode::Auto);
+        check_probe(&lab, run, ExecutionMode::Auto);
     }
 }

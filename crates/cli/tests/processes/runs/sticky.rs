@@ -9,22 +9,13 @@ use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::Runtime;
 
-use crate::runs::offline::{Told, check_same, row};
+use crate::runs::offline::{check_probe, rows};
 
 const WAITING: &str = "14 completed awaiting_user_input TURN_ENDED_WITHOUT_MARKER waiting_user";
 const DONE: &str = "3b completed completed DONE_MARKER_FOUND succeeded";
 
 fn start(lab: &RuntimeLab, runtime: &Runtime, script: &str) -> RunId {
     runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, script))).expect("accepted")
-}
-
-fn rows(lab: &RuntimeLab, run: RunId) -> Vec<String> {
-    lab.verdicts(run).iter().map(row).collect()
-}
-
-fn json_of(lab: &RuntimeLab, run: RunId, name: &str) -> Value {
-    let text = fs::read(lab.data().run(run).audit().join(name)).expect("readable");
-    serde_json::from_slice(&text).expect("JSON")
 }
 
 #[test]
@@ -37,8 +28,7 @@ fn one_process_over_four_attempts() {
                   - - output: {answer: '{{reply}}'}\n    done: true\n";
     let run = start(&lab, &runtime, script);
     for (number, text) in [(1, "alpha"), (2, "beta"), (3, "gamma")] {
-        lab.wait_asked(run, number);
-        runtime.reply(run, reply(number, text)).expect("answered");
+        lab.answer(&runtime, run, number, text);
     }
     let state = lab.wait_over(run);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
@@ -48,7 +38,7 @@ fn one_process_over_four_attempts() {
 
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 4], "one host");
-    let records: Vec<Value> = (1..=4).map(|n| json_of(&lab, run, &format!("host.{n}.json"))).collect();
+    let records: Vec<Value> = (1..=4).map(|n| lab.evidence_json(run, &format!("host.{n}.json"))).collect();
     for record in &records {
         assert_eq!((&record["pid"], &record["host_pid"]), (&records[0]["pid"], &json!(hosts[0])), "one engine");
     }
@@ -78,15 +68,10 @@ fn one_process_over_four_attempts() {
     }
     let artifacts: Vec<String> = lab.result(run).artifacts.into_iter().map(|artifact| artifact.path).collect();
     assert_eq!(artifacts, ["artifacts/notes.md"]);
-    assert!(json_of(&lab, run, "fs-diff.3.json").to_string().contains("notes.md"), "the third turn wrote it");
-    assert!(!json_of(&lab, run, "fs-diff.4.json").to_string().contains("notes.md"));
+    assert!(lab.evidence_json(run, "fs-diff.3.json").to_string().contains("notes.md"), "the third turn wrote it");
+    assert!(!lab.evidence_json(run, "fs-diff.4.json").to_string().contains("notes.md"));
 
-    let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(
-        &lab,
-        run,
-        Told { mode: ExecutionMode::Interactive, schema: Some(&schema), max_attempt: None, require_marker: false },
-    );
+    check_probe(&lab, run, ExecutionMode::Interactive);
     lab.check_whole(run);
 }
 
@@ -124,10 +109,8 @@ fn a_process_that_exits_unowned_loses_the_session() {
     lab.wait_until("end of the process", || lab.data().run(run).audit().join("host.1.json").exists());
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Failed), "{:?}", lab.types(run));
     assert_eq!((rows(&lab, run), lab.failure(run)), (vec![WAITING.to_owned()], Some(Code::SessionLost)));
-    lab.check_whole(run);
 }
 
 #[test]
@@ -136,10 +119,8 @@ fn it_is_canceled_while_it_waits_and_while_it_works() {
     let runtime = lab.runtime();
     let waits = start(&lab, &runtime, "- - ask: {prompt: Which?}\n- - say: never\n");
     let works = start(&lab, &runtime, "- - ask: {prompt: Which?}\n- - say: I work.\n  - hang\n");
-    let stubborn = impatient(lab.new_run(
-        ExecutionMode::Interactive,
-        "- - ignore: [SIGINT, SIGTERM]\n  - ask: {prompt: Which?}\n- - say: never\n",
-    ));
+    let ignores = "- - ignore: [SIGINT, SIGTERM]\n  - ask: {prompt: Which?}\n- - say: never\n";
+    let stubborn = impatient(lab.new_run(ExecutionMode::Interactive, ignores));
     let stubborn = runtime.submit(sticky(stubborn)).expect("accepted");
     for run in [waits, works, stubborn] {
         lab.wait_asked(run, 1);
@@ -181,8 +162,7 @@ fn an_answer_of_any_shape_arrives_whole() {
     for new in [request.clone(), sticky(request)] {
         let runs: Vec<RunId> = texts.iter().map(|_| runtime.submit(new.clone()).expect("accepted")).collect();
         for (run, text) in runs.iter().zip(&texts) {
-            lab.wait_asked(*run, 1);
-            runtime.reply(*run, reply(1, text)).expect("answered");
+            lab.answer(&runtime, *run, 1, text);
         }
         for (run, text) in runs.iter().zip(&texts) {
             let shown: String = text.chars().take(30).collect();
@@ -202,24 +182,19 @@ fn it_is_left_and_found_again_between_turns_and_within_one() {
                   - - output: {answer: '{{reply}}'}\n    done: true\n";
     let run = start(&lab, &runtime, script);
     lab.wait_asked(run, 1);
-    drop(runtime);
-    let runtime = lab.runtime();
-    runtime.take_up(run).expect("taken up");
+    let runtime = lab.next_owner(runtime, run);
     runtime.reply(run, reply(1, "one")).expect("answered");
     lab.wait_said(run, "I work.");
     drop(runtime);
     assert!(!processes_of(&lab.data().run(run).root().display().to_string()).is_empty(), "it continues alone");
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
-    lab.wait_asked(run, 2);
-    runtime.reply(run, reply(2, "two")).expect("answered");
-    lab.wait_over(run);
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.answer(&runtime, run, 2, "two");
+    lab.finish(&runtime, run);
     assert_eq!(rows(&lab, run), [WAITING, WAITING, DONE]);
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 3], "one process all along");
     let said =
         |data: &Data| matches!(data, Data::Evidence(EvidenceData::MessageFinal(message)) if message.text == "I work.");
     assert_eq!(lab.events(run).iter().filter(|event| said(&event.data)).count(), 1, "reported once");
-    lab.check_whole(run);
 }

@@ -1,17 +1,13 @@
 //! A process that lives on between turns, and owners that leave it at the worst moment.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use lab::TEST_TIMEOUT;
-use lab::runtime::{RuntimeLab, processes_of, reply, sticky, with};
+use lab::runtime::{RuntimeLab, reply, sticky, with};
 use skillrun_model::{ExecutionMode, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, RuntimeError, SystemClock};
-
-use crate::SKILLRUN;
 
 const ASKS: &str = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
@@ -37,25 +33,17 @@ impl Clock for Ahead {
 fn a_new_owner_waits_for_an_attempt_being_opened() {
     let mut lab = RuntimeLab::new();
     // A host waits a second for the end of a line that is begun, before it opens the next attempt.
-    lab.program = lab.path("engine");
-    fs::write(&lab.program, format!("#!/bin/sh\nprintf begun >&2\nexec {SKILLRUN} \"$@\"\n")).expect("written");
-    fs::set_permissions(&lab.program, fs::Permissions::from_mode(0o755)).expect("changed");
-    let runtime = lab.runtime();
-    let run = runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, ASKS))).expect("accepted");
+    lab.wrap_engine("printf begun >&2");
+    let (runtime, run) = lab.begin(sticky(lab.new_run(ExecutionMode::Interactive, ASKS)));
     let audit = lab.data().run(run).audit();
     lab.wait_until("claim of the next attempt", || audit.join("claim.2").exists());
-    drop(runtime);
-    let runtime = lab.runtime();
-    runtime.take_up(run).expect("taken up");
+    let runtime = lab.next_owner(runtime, run);
     lab.wait(run, "end of the turn", |state| !state.attempt_is_open && state.attempt.0 == 1);
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "blue")).expect("answered");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.failure(run));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.answer(&runtime, run, 1, "blue");
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded), "{:?}", lab.failure(run));
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 2], "one process all along");
     assert_eq!(lab.output(run)["answer"], "blue");
-    lab.check_whole(run);
 }
 
 /// The time of a question is up, and its run ends. Its process is ended before the Log has the end: an owner that died
@@ -65,15 +53,14 @@ fn an_expired_question_ends_its_process_before_the_run() {
     let mut lab = RuntimeLab::new();
     let clock = Arc::new(Ahead::default());
     lab.clock = clock.clone();
-    let runtime = lab.runtime();
     let new = with(sticky(lab.new_run(ExecutionMode::Interactive, ASKS)), |options| {
         options.require_user_reply = Some(true);
         options.session_timeout_sec = Some(HOUR);
     });
-    let run = runtime.submit(new).expect("accepted");
+    let (runtime, run) = lab.begin(new);
     lab.wait_asked(run, 1);
     let folder = lab.data().run(run);
-    let has_process = || !processes_of(&folder.root().display().to_string()).is_empty();
+    let has_process = || !lab.processes(run).is_empty();
     assert!(has_process());
     // Without its file the Log takes nothing, as if the owner had died before it could append.
     let log = fs::read(folder.events()).expect("a Log");
@@ -87,7 +74,5 @@ fn an_expired_question_ends_its_process_before_the_run() {
     fs::write(folder.events(), log).expect("written");
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
-    lab.check_whole(run);
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Failed));
 }

@@ -1,7 +1,8 @@
 //! How runs go.
 
-use lab::runtime::{RuntimeLab, reply, sticky};
+use lab::runtime::{RuntimeLab, sticky};
 use skillrun_model::{ExecutionMode, RunStatus};
+use skillrun_runtime::NewRun;
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
@@ -11,36 +12,23 @@ const ASKS: &str =
 #[test]
 fn an_auto_run_succeeds() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
-    let state = lab.wait_over(run);
-    assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
-    lab.check_whole(run);
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, DONE));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
+}
+
+fn check_answered(continued: impl Fn(NewRun) -> NewRun) {
+    let lab = RuntimeLab::new();
+    let (runtime, run) = lab.begin(continued(lab.new_run(ExecutionMode::Interactive, ASKS)));
+    lab.answer(&runtime, run, 1, "blue");
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
 }
 
 #[test]
 fn a_question_is_answered_and_the_session_resumed() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "blue")).expect("answered");
-    let state = lab.wait_over(run);
-    assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
-    lab.check_whole(run);
+    check_answered(|new| new);
 }
 
 #[test]
 fn a_sticky_process_over_two_attempts() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(sticky(lab.new_run(ExecutionMode::Interactive, ASKS))).expect("accepted");
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "blue")).expect("answered");
-    let state = lab.wait_over(run);
-    assert_eq!(state.status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-    assert!(runtime.wait_idle(lab::TEST_TIMEOUT));
-    lab.check_whole(run);
+    check_answered(sticky);
 }

@@ -1,18 +1,13 @@
 //! What a run leaves beside its Log while it waits, and what its control events say of the request that made it.
 
 use std::fs;
-use std::process::Command;
 
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, reply, speaking, sticky};
 use serde_json::Value;
-use skillrun_catalog::Catalog;
-use skillrun_log::FileLog;
 use skillrun_model::rasp::{ControlData, Data, EventType, EvidenceData, SourceStream};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Reply};
-
-use crate::SKILLRUN;
 
 const ASKS: &str = "- - raw: '{\"type\":\"new.thing\"}'\n  - ask: {prompt: Which?}\n\
     - - ask: {prompt: Really?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
@@ -54,29 +49,24 @@ fn conversation_and_diagnostics_are_there_while_a_run_waits() {
             before = told;
             runtime.reply(run, reply(question, "yes")).expect("answered");
         }
-        assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
-        assert!(runtime.wait_idle(TEST_TIMEOUT));
+        assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
         let whole = view(&lab, run, "fcmp.jsonl").expect("a view");
         assert!(whole.starts_with(&before) && whole.len() > before.len());
         // By a translation of the whole Log at once.
         let verified = skillrun(&lab, &["verify", &run.to_string()]);
         assert!(verified.contains("Nothing differs."), "{verified}");
-        lab.check_whole(run);
     }
 }
 
 fn skillrun(lab: &RuntimeLab, args: &[&str]) -> String {
-    let mut command = Command::new(SKILLRUN);
-    command.env("HOME", lab.path("home")).arg("--data").arg(lab.path("data")).args(args);
-    String::from_utf8(command.output().expect("skillrun runs").stdout).expect("text")
+    String::from_utf8(lab.place.output(args).stdout).expect("text")
 }
 
 /// Runs that another version left waiting, and one whose owner died before it wrote them.
 #[test]
 fn views_that_are_lacking_are_made_at_the_start() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, ASKS));
     lab.wait_asked(run, 1);
     let told = wait_told(&lab, run, 1);
     assert!(runtime.wait_for(run, TEST_TIMEOUT));
@@ -85,9 +75,7 @@ fn views_that_are_lacking_are_made_at_the_start() {
     fs::remove_file(folder.fcmp()).expect("removed");
     fs::remove_file(folder.diagnostics()).expect("removed");
     let runtime = lab.runtime();
-    let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
-    catalog.refresh(&FileLog::new(lab.data().runs())).expect("refreshed");
-    assert_eq!(runtime.recover(&mut catalog).expect("recovered").waiting, 1);
+    assert_eq!(super::recover(&lab, &runtime).waiting, 1);
     assert_eq!(wait_told(&lab, run, 1), told);
 }
 
@@ -95,8 +83,7 @@ fn views_that_are_lacking_are_made_at_the_start() {
 #[test]
 fn an_incomplete_conversation_is_not_shown_as_complete() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, ASKS)).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, ASKS));
     lab.wait_asked(run, 1);
     let first = wait_told(&lab, run, 1);
     assert!(runtime.wait_for(run, TEST_TIMEOUT));
@@ -112,11 +99,9 @@ fn an_incomplete_conversation_is_not_shown_as_complete() {
 #[test]
 fn control_events_name_the_request_of_their_run() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
     let new = NewRun { request_id: Some("order-66".to_owned()), ..lab.new_run(ExecutionMode::Interactive, ASKS) };
-    let run = runtime.submit(new).expect("accepted");
-    lab.wait_asked(run, 1);
-    runtime.reply(run, reply(1, "yes")).expect("answered");
+    let (runtime, run) = lab.begin(new);
+    lab.answer(&runtime, run, 1, "yes");
     lab.wait_asked(run, 2);
     // A reply is another request; that it has the same name does not make it one that was carried out.
     let again = Reply { request_id: Some("order-66".to_owned()), ..reply(2, "blue") };
@@ -152,11 +137,8 @@ fn the_end_says_where_the_result_is() {
     let result: Value = serde_json::from_slice(&fs::read(path).expect("a result")).expect("JSON");
     assert_eq!(result["status"], "succeeded");
     let payload = events.iter().find_map(|event| {
-        if let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data {
-            message.structured_payload.clone()
-        } else {
-            None
-        }
+        let Data::Evidence(EvidenceData::MessageFinal(message)) = &event.data else { return None };
+        message.structured_payload.clone()
     });
     assert_eq!(payload.map(Value::Object), Some(serde_json::json!({ "answer": "blue" })), "without the marker");
 }

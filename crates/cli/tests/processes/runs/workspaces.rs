@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, on, reply, sticky};
-use serde_json::{Value, json};
+use serde_json::json;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
@@ -50,8 +50,7 @@ fn listing(folder: &Path) -> Vec<String> {
 
 /// What the attempt changed, as its diff has it.
 fn changes(lab: &RuntimeLab, run: RunId) -> Vec<String> {
-    let text = fs::read(lab.data().run(run).audit().join("fs-diff.1.json")).expect("a diff");
-    let diff: Value = serde_json::from_slice(&text).expect("JSON");
+    let diff = lab.evidence_json(run, "fs-diff.1.json");
     let mut all = Vec::new();
     for kind in ["created", "modified", "deleted"] {
         for change in diff[kind].as_array().into_iter().flatten() {
@@ -63,41 +62,38 @@ fn changes(lab: &RuntimeLab, run: RunId) -> Vec<String> {
     all
 }
 
+fn artifacts(lab: &RuntimeLab, run: RunId) -> Vec<String> {
+    lab.result(run).artifacts.into_iter().map(|artifact| artifact.path).collect()
+}
+
 const CHANGED: [&str; 3] = ["created artifacts/report.md", "created src/new.txt", "modified README.md"];
 
 #[test]
 fn a_run_has_a_folder_of_its_own() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, WRITES)).expect("accepted");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, WRITES));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
     let workspace = lab.data().run(run).workspace();
     assert_eq!(fs::read_to_string(workspace.join("src/new.txt")).expect("there"), "new");
     assert!(workspace.join(".agents/skills/probe/SKILL.md").is_file(), "the copy stays, for later inspection");
     let created = ["README.md", "artifacts/report.md", "src", "src/new.txt"].map(|path| format!("created {path}"));
     assert_eq!(changes(&lab, run), created, "and nothing of skillrun");
-    let artifacts: Vec<String> = lab.result(run).artifacts.into_iter().map(|artifact| artifact.path).collect();
-    assert_eq!(artifacts, ["artifacts/report.md"]);
-    lab.check_whole(run);
+    assert_eq!(artifacts(&lab, run), ["artifacts/report.md"]);
 }
 
 #[test]
 fn a_folder_of_the_users_is_worked_in_and_left_clean() {
     let lab = RuntimeLab::new();
     let folder = project(&lab);
-    let runtime = lab.runtime();
     let new = within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone);
-    let run = runtime.submit(new).expect("accepted");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    let (runtime, run) = lab.begin(new);
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
     assert_eq!(changes(&lab, run), CHANGED, "over the user's folder, and without the copy of the skill");
     assert_eq!(listing(&folder), ["README.md", "artifacts/", "artifacts/report.md", "src/", "src/new.txt"]);
     assert_eq!(lab.result(run).artifacts[0].path, "artifacts/report.md");
     let link = lab.data().run(run).workspace();
     assert_eq!(fs::read_link(link).expect("a link"), folder);
     assert_eq!(listing(&lab.data().workspaces()), ["lock"], "no run works there any more");
-    lab.check_whole(run);
 }
 
 #[test]
@@ -149,10 +145,8 @@ fn what_was_put_into_a_folder_is_taken_out_however_the_run_ends() {
                 }
                 _ => {}
             }
-            lab.wait_over(run);
+            lab.finish(&runtime, run);
             assert_eq!(listing(&folder), ["README.md", "src/"], "{script} {ends}");
-            assert!(runtime.wait_idle(TEST_TIMEOUT));
-            lab.check_whole(run);
         }
     }
 }
@@ -161,10 +155,8 @@ fn what_was_put_into_a_folder_is_taken_out_however_the_run_ends() {
 fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
     let lab = RuntimeLab::new();
     let folder = project(&lab);
-    let runtime = lab.runtime();
     let script = "- - say: I begin.\n  - sleep_ms: 300\n  - exit: 3\n";
-    let run =
-        runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
+    let (runtime, run) = lab.begin(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone));
     lab.wait_said(run, "I begin.");
     drop(runtime);
     assert!(folder.join(".agents/skills").is_dir(), "the engine needs it still");
@@ -172,10 +164,8 @@ fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
     let refused = runtime.submit(within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone));
     assert!(matches!(refused, Err(AcceptError::WorkspaceInUse { run: other, .. }) if other == run), "{refused:?}");
     runtime.take_up(run).expect("taken up");
-    lab.wait_over(run);
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    lab.finish(&runtime, run);
     assert_eq!(listing(&folder), ["README.md", "src/"]);
-    lab.check_whole(run);
     let next = runtime.submit(within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone)).expect("free");
     assert_eq!(lab.wait_over(next).status, Some(RunStatus::Succeeded));
 }
@@ -184,9 +174,8 @@ fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
 fn the_copy_is_taken_out_whatever_the_agent_made_of_it() {
     let lab = RuntimeLab::new();
     let folder = project(&lab);
-    let runtime = lab.runtime();
     let new = within(lab.new_run(ExecutionMode::Auto, HANGS), &folder, Sharing::Alone);
-    let run = runtime.submit(new).expect("accepted");
+    let (runtime, run) = lab.begin(new);
     lab.wait_said(run, "I begin.");
     let skills = folder.join(".agents/skills");
     let copy = fs::read_dir(&skills).expect("a folder").flatten().next().expect("a copy").path();
@@ -214,9 +203,8 @@ fn what_is_there_is_never_touched() {
     fs::write(folder.join("artifacts/old.md"), "theirs").expect("written");
     fs::write(folder.join("settings.json"), "theirs").expect("written");
     let before = listing(&folder);
-    let runtime = lab.runtime();
     let new = within(lab.new_run(ExecutionMode::Auto, HANGS), &folder, Sharing::Alone);
-    let run = runtime.submit(on(new, "settled")).expect("accepted");
+    let (runtime, run) = lab.begin(on(new, "settled"));
     lab.wait_said(run, "I begin.");
     assert_eq!(fs::read_to_string(folder.join(".x/other.json")).expect("made"), "ours");
     runtime.cancel(run, "the test").expect("canceled");
@@ -277,8 +265,7 @@ fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
         runtime.submit(within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone)).expect("accepted");
     fs::remove_dir_all(&folder).expect("removed");
     runtime.cancel(holds, "the test").expect("canceled");
-    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Failed));
     assert_eq!(lab.failure(run), Some(Code::WorkspaceFailed));
     let result = lab.result(run);
     let error = result.error.expect("an error");
@@ -286,23 +273,17 @@ fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
     assert_eq!((result.attempts, result.output), (0, None));
     assert!(!result.next_actions.is_empty());
     assert!(!folder.exists(), "nothing is made where it was");
-    lab.check_whole(run);
 }
 
 #[test]
 fn an_output_file_in_the_users_folder_is_an_artifact() {
     let lab = RuntimeLab::new();
     let folder = project(&lab);
-    let runtime = lab.runtime();
     let script = "- - output: {answer: README.md}\n    done: true\n";
-    let run =
-        runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
-    lab.wait_over(run);
-    assert!(runtime.wait_idle(TEST_TIMEOUT));
+    let (runtime, run) = lab.begin(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone));
+    lab.finish(&runtime, run);
     assert_eq!(lab.output(run), json!({ "answer": "README.md" }));
-    let artifacts: Vec<String> = lab.result(run).artifacts.into_iter().map(|artifact| artifact.path).collect();
-    assert_eq!(artifacts, ["README.md"]);
+    assert_eq!(artifacts(&lab, run), ["README.md"]);
     assert_eq!(fs::read_to_string(folder.join("README.md")).expect("there"), "mine");
     assert_eq!(listing(&folder), ["README.md", "src/"]);
-    lab.check_whole(run);
 }

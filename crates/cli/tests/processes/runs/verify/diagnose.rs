@@ -317,10 +317,9 @@ fn an_engine_that_dies_without_a_word() {
 #[test]
 fn a_question_that_waits() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
     let script =
         "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
-    let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, script));
     lab.wait_asked(run, 1);
     let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now());
     // It waits without a limit, so no owner is needed.
@@ -398,10 +397,9 @@ fn a_question_that_waits() {
 #[test]
 fn a_question_whose_time_is_up() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
     let new =
         sticky(lab.new_run(ExecutionMode::Interactive, "- - ask: {kind: open_text, prompt: Which?}\n- - end: true\n"));
-    let run = runtime.submit(new).expect("accepted");
+    let (runtime, run) = lab.begin(new);
     lab.wait_asked(run, 1);
     let later = SystemClock.now().plus_nanos(2_000 * 1_000_000_000);
     let diagnosis = look(&lab, run, RunOwner::NoProcess, later);
@@ -449,8 +447,7 @@ fn a_question_whose_time_is_up() {
 #[test]
 fn a_cancel_in_the_middle() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n"));
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
     let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now());
     assert_eq!(diagnosis.status, RunStatus::Running);
@@ -485,8 +482,7 @@ fn a_cancel_in_the_middle() {
 #[test]
 fn a_lost_host() {
     let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
+    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n"));
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
     let host = lab.events(run).into_iter().find_map(|event| {
         let Data::Control(ControlData::AttemptStarted(started)) = event.data else { return None };
@@ -529,8 +525,7 @@ fn a_lost_host() {
 fn a_run_in_the_queue() {
     let mut lab = RuntimeLab::new();
     lab.slots.total = 0;
-    let runtime = lab.runtime();
-    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
+    let (_runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, DONE));
     let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now().plus_nanos(65_000_000_000));
     assert!(diagnosis.elapsed_ms >= 65_000);
     assert_snapshot!(shown(&diagnosis), @r#"
