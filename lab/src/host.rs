@@ -497,12 +497,20 @@ impl HostLab {
     }
 }
 
+/// Whether this process may mount something in a namespace of its own; a test that may not is skipped.
+pub fn can_mount() -> bool {
+    let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    let can = may.is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("skipped: nothing can be mounted here");
+    }
+    can
+}
+
 /// Runs it in a mount namespace in which a script has mounted something. None, with the reason printed, where mounting
 /// is not allowed.
 pub fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
-    let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-    if !may.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: nothing can be mounted here");
+    if !can_mount() {
         return None;
     }
     let inner = after(script, command);

@@ -12,11 +12,12 @@ pub mod runtime;
 mod server;
 
 pub use place::{Lab, is_end, kind};
-pub use server::Server;
+pub use server::{FormPart, Server, form};
 
 use std::fmt::Display;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -61,6 +62,42 @@ pub fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     eventually(what, || is_so().then_some(()));
+}
+
+/// Waits for the end of a process.
+#[track_caller]
+pub fn wait_exit(child: &mut Child) -> ExitStatus {
+    eventually("the exit", || child.try_wait().expect("waited"))
+}
+
+/// Kills a process that the test has started, and reaps it.
+pub fn kill(child: &mut Child) {
+    child.kill().expect("killed");
+    child.wait().expect("reaped");
+}
+
+/// Numbers that look random and come again with the same seed, which is not 0.
+#[derive(Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn new() -> Self {
+        Self(RandomState::new().build_hasher().finish() | 1)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        // Xorshift.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+impl Default for Dice {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Sends a signal to a process, as another program would.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{skillrun, wait_until};
+use crate::{eventually, skillrun, wait_until};
 
 const AGENT: &str = r#"
 name = "agent"
@@ -182,6 +182,35 @@ impl Lab {
     pub fn events(&self, run: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.run_folder(run).join("events.jsonl")).unwrap_or_default();
         text.split_inclusive('\n').filter_map(|line| serde_json::from_str(line.strip_suffix('\n')?).ok()).collect()
+    }
+
+    /// What the command prints; it must succeed.
+    #[track_caller]
+    pub fn printed(&self, words: &[&str]) -> String {
+        let output = self.output(words);
+        let [printed, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        assert!(output.status.success(), "{words:?}: {printed}{said}");
+        printed
+    }
+
+    /// The id of the first run, once it has an event.
+    pub fn wait_run(&self) -> String {
+        eventually("a run", || self.runs().first().cloned())
+    }
+
+    /// Waits until a run has an event of this type.
+    pub fn wait_event(&self, run: &str, word: &str) {
+        wait_until(word, || self.events(run).iter().any(|event| kind(event) == word));
+    }
+
+    /// Waits for the last event of a run.
+    pub fn wait_end(&self, run: &str) -> Value {
+        eventually("the end of a run", || self.events(run).last().filter(|event| is_end(event)).cloned())
+    }
+
+    /// A file of the run's folder that is JSON.
+    pub fn run_json(&self, run: &str, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.run_folder(run).join(name)).expect(name)).expect("JSON")
     }
 
     /// Processes that belong to this lab.

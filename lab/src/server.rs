@@ -47,11 +47,19 @@ impl Lab {
         Server { child, client: Client { address, token: Some(token) }, link }
     }
 
+    /// A server with these skills, each with its script.
+    pub fn serving(skills: &[(&str, &str)]) -> (Self, Server) {
+        let lab = Self::new();
+        for (name, script) in skills {
+            lab.installed_skill(name, script);
+        }
+        let server = lab.serve();
+        (lab, server)
+    }
+
     /// A token of this scope.
     pub fn make_token(&self, name: &str, scope: &str) -> String {
-        let made = self.command(&["token", "create", name, "--scope", scope, "--json"]).output().expect("run");
-        let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
-        made["token"].as_str().expect("a token").to_owned()
+        self.json(&["token", "create", name, "--scope", scope, "--json"])["token"].as_str().expect("a token").to_owned()
     }
 }
 
@@ -82,6 +90,34 @@ impl Server {
             let status = view["status"].as_str().unwrap_or_default();
             matches!(status, "succeeded" | "failed" | "canceled" | "waiting_user").then_some(view)
         })
+    }
+
+    /// A run of a skill that has succeeded.
+    #[track_caller]
+    pub fn done(&self, skill: &str, more: Value) -> String {
+        let run = self.run(skill, more);
+        assert_eq!(self.wait(&run)["status"], "succeeded");
+        run
+    }
+
+    /// An interactive run of a skill that waits for its answer.
+    #[track_caller]
+    pub fn asked_run(&self, skill: &str, options: Value) -> String {
+        let run = self.run(skill, json!({ "mode": "interactive", "options": options }));
+        assert_eq!(self.wait(&run)["status"], "waiting_user");
+        run
+    }
+
+    /// Answers a question of a run, and waits for what comes next.
+    pub fn reply(&self, run: &str, interaction: u32, text: &str) -> Answer {
+        let body = json!({ "interaction_id": interaction, "text": text });
+        self.post(&format!("/v1/runs/{run}/interaction/reply?wait=60"), &body)
+    }
+
+    /// The answer of a form with these parts; those with a name of a file are files.
+    pub fn send_form(&self, path: &str, headers: &[(&str, &str)], parts: &[FormPart<'_>]) -> Answer {
+        let kind = [("Content-Type", "multipart/form-data; boundary=limit")];
+        self.asked("POST", path, &[headers, &kind].concat(), &form("limit", parts))
     }
 
     /// Asks it to stop, and waits until it has.
@@ -151,6 +187,22 @@ impl Server {
     pub fn with_token(&self, token: &str) -> Client {
         Client { address: self.client.address, token: Some(token.to_owned()) }
     }
+}
+
+/// A part of a form: its name, that of its file if it is one, and what is in it.
+pub type FormPart<'a> = (&'a str, Option<&'a str>, &'a [u8]);
+
+/// The body of a form.
+pub fn form(boundary: &str, parts: &[FormPart<'_>]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (part, file, content) in parts {
+        let file = file.map_or_else(String::new, |file| format!("; filename=\"{file}\""));
+        body.extend(format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{part}\"{file}\r\n\r\n").bytes());
+        body.extend(*content);
+        body.extend(b"\r\n");
+    }
+    body.extend(format!("--{boundary}--\r\n").bytes());
+    body
 }
 
 impl Drop for Server {

@@ -4,26 +4,13 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lab::host::{self, FIRST, HostLab, spawn, steps};
-use lab::{is_gone, signal, wait_until};
+use lab::{Dice, is_gone, signal, wait_until};
 use skillrun_collect::{Attached, attach};
 use skillrun_model::EndedBy;
 
 /// How often; `make kills` asks for more.
 fn rounds() -> u32 {
     std::env::var("SKILLRUN_CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20)
-}
-
-/// Numbers that look random and come again with the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        // Xorshift.
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
 }
 
 /// An engine that works for a while: both streams, a file, a child that writes after its parent has gone.
@@ -35,9 +22,8 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
     let undisturbed = HostLab::new();
     assert_eq!(undisturbed.run(&[], &steps(WORK)).status.code(), Some(7));
     let expected = host::read_back(&undisturbed.out(), 1);
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").subsec_nanos();
-    eprintln!("seed {seed}");
-    let mut dice = Dice(u64::from(seed) | 1);
+    let mut dice = Dice::new();
+    eprintln!("seed {}", dice.0);
     let (mut begun, mut attached) = (0, 0);
     for round in 0..rounds() {
         let lab = HostLab::new();

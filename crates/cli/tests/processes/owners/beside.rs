@@ -2,34 +2,18 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use lab::{Lab, eventually, is_end, kind};
+use lab::{Lab, is_end, kind, signal, wait_exit, wait_until};
 use serde_json::Value;
 
 const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 700\n  - output: {answer: blue}\n    done: true\n";
 const ASKS: &str =
     "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
-fn wait_exit(child: &mut Child) -> ExitStatus {
-    eventually("exit", || child.try_wait().expect("waited"))
-}
-
-fn wait_type(lab: &Lab, run: &str, word: &str) {
-    eventually(word, || lab.events(run).iter().any(|event| kind(event) == word).then_some(()));
-}
-
-fn wait_end(lab: &Lab, run: &str) -> Value {
-    eventually("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
-}
-
-fn only_run(lab: &Lab) -> String {
-    eventually("run", || lab.runs().first().cloned())
-}
-
-fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("sent");
-    assert!(sent.success());
+fn assert_no_owner_is_left(lab: &Lab) {
+    let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
@@ -37,11 +21,11 @@ fn ctrl_c_cancels_and_waits_for_the_end() {
     let lab = Lab::new();
     lab.skill("slow", SLOW);
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted"]);
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "agent.message.final");
-    interrupt(&owner);
+    let run = lab.wait_run();
+    lab.wait_event(&run, "agent.message.final");
+    signal(owner.id(), "INT");
     assert_eq!(wait_exit(&mut owner).code(), Some(130));
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.canceled");
+    assert_eq!(kind(&lab.wait_end(&run)), "run.canceled");
     lab.wait_quiet();
 }
 
@@ -50,17 +34,16 @@ fn a_second_ctrl_c_leaves_it_running_with_another_owner() {
     let lab = Lab::new();
     lab.skill("slow", "- - ignore: [SIGINT, SIGTERM]\n  - say: I begin.\n  - sleep_ms: 60000\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted"]);
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "agent.message.final");
-    interrupt(&owner);
-    eventually("cancel", || lab.events(&run).iter().any(|event| event["data"]["phase"] == "canceling").then_some(()));
-    interrupt(&owner);
+    let run = lab.wait_run();
+    lab.wait_event(&run, "agent.message.final");
+    signal(owner.id(), "INT");
+    wait_until("cancel", || lab.events(&run).iter().any(|event| event["data"]["phase"] == "canceling"));
+    signal(owner.id(), "INT");
     assert_eq!(wait_exit(&mut owner).code(), Some(130));
     // The one in the background brings the cancel to its end.
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.canceled");
+    assert_eq!(kind(&lab.wait_end(&run)), "run.canceled");
     lab.wait_quiet();
-    let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert_no_owner_is_left(&lab);
 }
 
 #[test]
@@ -70,7 +53,7 @@ fn no_wait_leaves_an_owner_in_the_background() {
     let told = lab.json(&["run", "./slow", "--engine", "scripted", "--no-wait", "--json"]);
     let run = told["run_id"].as_str().expect("an id");
     assert!(!lab.events(run).last().is_some_and(is_end), "it continues without this process");
-    assert_eq!(kind(&wait_end(&lab, run)), "run.completed");
+    assert_eq!(kind(&lab.wait_end(run)), "run.completed");
     lab.wait_quiet();
 }
 
@@ -81,8 +64,8 @@ fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
     let words =
         ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--json"];
     let mut owner = lab.start(&words);
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "interaction.requested");
+    let run = lab.wait_run();
+    lab.wait_event(&run, "interaction.requested");
     let answered = lab.json(&["reply", &run, "blue", "--json", "--key", "mine"]);
     assert_eq!(answered["answered"], true);
     assert_eq!(wait_exit(&mut owner).code(), Some(0));
@@ -94,8 +77,8 @@ fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
     let lab = Lab::new();
     lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 60000\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "agent.message.final");
+    let run = lab.wait_run();
+    lab.wait_event(&run, "agent.message.final");
     assert!(lab.output(&["cancel", &run]).status.success());
     assert_eq!(wait_exit(&mut owner).code(), Some(8));
     lab.wait_quiet();
@@ -110,15 +93,13 @@ fn an_owner_of_everything_and_a_run_beside_it() {
     let words = ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--json"];
     let timed = [&words[..], &["--no-reply-needed", "--session-timeout", "3"]].concat();
     let mut first = lab.start(&timed);
-    let asked = only_run(&lab);
-    wait_type(&lab, &asked, "interaction.requested");
-    first.kill().expect("killed");
-    first.wait().expect("waited");
+    let asked = lab.wait_run();
+    lab.wait_event(&asked, "interaction.requested");
+    lab::kill(&mut first);
     let mut everything = lab.start(&["own", "--all"]);
-    let output = lab.output(&["run", "./slow", "--engine", "scripted", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    lab.printed(&["run", "./slow", "--engine", "scripted", "--json"]);
     // No answer came, so the owner of all runs decides it in time.
-    assert_eq!(kind(&wait_end(&lab, &asked)), "run.completed");
+    assert_eq!(kind(&lab.wait_end(&asked)), "run.completed");
     assert!(wait_exit(&mut everything).success(), "nothing is left to do");
     lab.wait_quiet();
 }
@@ -129,16 +110,14 @@ fn a_run_takes_over_what_a_crash_left() {
     lab.skill("slow", SLOW);
     lab.skill("quick", "- - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "agent.message.final");
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
+    let run = lab.wait_run();
+    lab.wait_event(&run, "agent.message.final");
+    lab::kill(&mut owner);
     let output = lab.output(&["run", "./quick", "--engine", "scripted", "--json"]);
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    assert_eq!(kind(&lab.wait_end(&run)), "run.completed");
     lab.wait_quiet();
-    let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert_no_owner_is_left(&lab);
 }
 
 /// `skillrun run … | head -1` left the run `running` forever, and without an owner.
@@ -151,8 +130,8 @@ fn a_reader_who_leaves_leaves_no_run_without_an_owner() {
     let mut line = String::new();
     BufReader::new(owner.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
     wait_exit(&mut owner);
-    let run = only_run(&lab);
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    let run = lab.wait_run();
+    assert_eq!(kind(&lab.wait_end(&run)), "run.completed");
     lab.wait_quiet();
 }
 
@@ -162,11 +141,10 @@ fn living_agent_that_asks(lab: &Lab) -> (Child, String, String) {
     lab.agent("question");
     let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
     let owner = lab.start(&[&["run", "./asks"][..], &words].concat());
-    let run = only_run(lab);
-    wait_type(lab, &run, "interaction.requested");
-    let claim = lab.data().join("runs").join(&run).join(".audit/claim.2");
-    let claim: Value = serde_json::from_slice(&fs::read(claim).expect("a claim")).expect("JSON");
-    (owner, run, claim["host_pid"].to_string())
+    let run = lab.wait_run();
+    lab.wait_event(&run, "interaction.requested");
+    let host = lab.run_json(&run, ".audit/claim.2")["host_pid"].to_string();
+    (owner, run, host)
 }
 
 /// Regression: the answer was acknowledged and the run failed, because the process ended at the moment of the answer,
@@ -175,40 +153,31 @@ fn living_agent_that_asks(lab: &Lab) -> (Child, String, String) {
 fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
     let lab = Lab::new();
     let (mut owner, run, host) = living_agent_that_asks(&lab);
-    let send = |signal: &str, pid: &str| {
-        assert!(Command::new("kill").args([signal, pid]).status().expect("sent").success());
-    };
     let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).expect("a list");
     // The host learns of both at once: the exit of its process, and the input for it.
-    send("-STOP", &host);
-    children.split_whitespace().for_each(|child| send("-KILL", child));
-    let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
-    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
-    send("-CONT", &host);
-    assert_eq!(wait_exit(&mut owner).code(), Some(0), "{:#}", wait_end(&lab, &run));
+    signal(&host, "STOP");
+    children.split_whitespace().for_each(|child| signal(child, "KILL"));
+    lab.printed(&["reply", &run, "blue", "--json", "--no-wait"]);
+    signal(&host, "CONT");
+    assert_eq!(wait_exit(&mut owner).code(), Some(0), "{:#}", lab.wait_end(&run));
     let replies = lab.events(&run).iter().filter(|event| kind(event) == "interaction.replied").count();
-    assert_eq!((kind(&wait_end(&lab, &run)), replies), ("run.completed", 1));
+    assert_eq!((kind(&lab.wait_end(&run)), replies), ("run.completed", 1));
     lab.wait_quiet();
-    let verified = lab.output(&["verify", &run]);
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+    lab.printed(&["verify", &run]);
 }
 
 /// A host that is killed with an answer on its way.
 fn killed_with_an_answer(lab: &Lab, mark: bool) -> (Child, String) {
     let (owner, run, host) = living_agent_that_asks(lab);
-    let send = |signal: &str| {
-        assert!(Command::new("kill").args([signal, &host]).status().expect("sent").success());
-    };
     // It reads nothing any more, so that the answer is on its way for as long as this takes.
-    send("-STOP");
-    let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
-    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
-    wait_type(lab, &run, "interaction.replied");
+    signal(&host, "STOP");
+    lab.printed(&["reply", &run, "blue", "--json", "--no-wait"]);
+    lab.wait_event(&run, "interaction.replied");
     if mark {
         // As it would be had the host come as far as giving it.
-        fs::write(lab.data().join("runs").join(&run).join(".audit/given.2"), "").expect("written");
+        fs::write(lab.run_folder(&run).join(".audit/given.2"), "").expect("written");
     }
-    send("-KILL");
+    signal(&host, "KILL");
     (owner, run)
 }
 
@@ -217,11 +186,10 @@ fn killed_with_an_answer(lab: &Lab, mark: bool) -> (Child, String) {
 fn an_answer_that_a_killed_host_never_gave_goes_to_the_next() {
     let lab = Lab::new();
     let (mut owner, run) = killed_with_an_answer(&lab, false);
-    assert_eq!(wait_exit(&mut owner).code(), Some(0), "{:#}", wait_end(&lab, &run));
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    assert_eq!(wait_exit(&mut owner).code(), Some(0), "{:#}", lab.wait_end(&run));
+    assert_eq!(kind(&lab.wait_end(&run)), "run.completed");
     lab.wait_quiet();
-    let verified = lab.output(&["verify", &run]);
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+    lab.printed(&["verify", &run]);
 }
 
 /// With the mark it may have been given, and is not given again.
@@ -230,7 +198,7 @@ fn an_answer_a_killed_host_may_have_sent_is_not_repeated() {
     let lab = Lab::new();
     let (mut owner, run) = killed_with_an_answer(&lab, true);
     wait_exit(&mut owner);
-    let end = wait_end(&lab, &run);
+    let end = lab.wait_end(&run);
     assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &Value::from("ATTEMPT_LOST")), "{end:#}");
     lab.wait_quiet();
 }
@@ -244,16 +212,14 @@ fn an_answer_that_may_have_arrived_is_not_sent_again() {
     // It may not write to files any more, and to pipes it may.
     let limited = Command::new("prlimit").args(["--fsize=0:0", "--pid", &host]).status();
     assert!(limited.expect("prlimit").success());
-    let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
-    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+    lab.printed(&["reply", &run, "blue", "--json", "--no-wait"]);
     wait_exit(&mut owner);
-    let end = wait_end(&lab, &run);
+    let end = lab.wait_end(&run);
     lab.wait_quiet();
-    let heard =
-        fs::read_dir(lab.data().join("runs").join(&run).join("home/.sessions")).expect("sessions").map(|session| {
-            let text = fs::read_to_string(session.expect("an entry").path()).expect("a session");
-            text.matches(r#""user":"blue""#).count()
-        });
+    let heard = fs::read_dir(lab.run_folder(&run).join("home/.sessions")).expect("sessions").map(|session| {
+        let text = fs::read_to_string(session.expect("an entry").path()).expect("a session");
+        text.matches(r#""user":"blue""#).count()
+    });
     assert!(heard.sum::<usize>() <= 1, "{end:#}");
     assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &Value::from("ATTEMPT_LOST")), "{end:#}");
 }
@@ -266,11 +232,10 @@ fn a_waiting_command_exits_when_the_run_ends_elsewhere() {
     lab.skill("asks", ASKS);
     let words = ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "3600", "--json"];
     let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "interaction.requested");
-    let answered = lab.output(&["reply", &run, "blue", "--json"]);
-    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    let run = lab.wait_run();
+    lab.wait_event(&run, "interaction.requested");
+    lab.printed(&["reply", &run, "blue", "--json"]);
+    assert_eq!(kind(&lab.wait_end(&run)), "run.completed");
     assert_eq!(wait_exit(&mut owner).code(), Some(0));
     lab.wait_quiet();
 }
@@ -285,15 +250,14 @@ fn an_owner_exits_when_its_question_is_answered_elsewhere() {
     let words = ["run", "./asks", "--engine", "agent", "--mode", "interactive", "--continuation", "sticky"];
     let made = lab.json(&[&words[..], &["--no-wait", "--json"]].concat());
     let run = made["run_id"].as_str().expect("an id").to_owned();
-    let folder = lab.data().join("runs").join(&run);
-    eventually("end of the process", || folder.join(".audit/host.1.json").exists().then_some(()));
+    let folder = lab.run_folder(&run);
+    wait_until("end of the process", || folder.join(".audit/host.1.json").exists());
     // The agent can load its session, so the run waits on, and the owner has nothing of it but the time.
-    eventually("rest", || {
+    wait_until("rest", || {
         let free = Command::new("flock").arg("-n").arg(folder.join("lock")).arg("true").status().expect("flock");
-        free.success().then_some(())
+        free.success()
     });
-    let output = lab.output(&["reply", &run, "blue", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    lab.printed(&["reply", &run, "blue", "--json"]);
     lab.wait_quiet();
 }
 
@@ -305,14 +269,12 @@ fn a_question_keeps_its_deadline_across_owners() {
     let words = ["run", "./decided", "--engine", "scripted", "--mode", "interactive", "--no-reply-needed"];
     let made = lab.json(&[&words[..], &["--session-timeout", "15", "--no-wait", "--json"]].concat());
     let run = made["run_id"].as_str().expect("an id").to_owned();
-    let lock = lab.data().join("runs").join(&run).join("lock");
-    eventually("question", || {
-        let events = std::fs::read_to_string(lock.with_file_name("events.jsonl")).unwrap_or_default();
-        events.contains("\"waiting_user\"").then_some(())
-    });
+    let lock = lab.run_folder(&run).join("lock");
+    let log = lock.with_file_name("events.jsonl");
+    wait_until("a question", || fs::read_to_string(&log).is_ok_and(|events| events.contains("\"waiting_user\"")));
     // Its owner looks every ten seconds.
     let held = Command::new("flock").arg(&lock).args(["sleep", "12"]).status().expect("flock");
     assert!(held.success());
-    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    assert_eq!(kind(&lab.wait_end(&run)), "run.completed");
     lab.wait_quiet();
 }

@@ -1,11 +1,10 @@
 //! Hosts that were stopped by a signal, so that they exist and do not respond: their process can still be ended, in
 //! bounded time, and the run has one end.
 
-use std::fs;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use lab::{Lab, eventually, is_end, kind, within};
+use lab::{Lab, is_end, kind, signal, within};
 use serde_json::Value;
 
 const LONG: &str = "- - say: I begin.\n  - sleep_ms: 600000\n";
@@ -28,17 +27,11 @@ struct Stopped<'a> {
 
 impl<'a> Stopped<'a> {
     fn at(lab: &'a Lab, word: &str) -> Self {
-        let run = eventually("run", || lab.runs().first().cloned());
-        eventually(word, || lab.events(&run).iter().any(|event| kind(event) == word).then_some(()));
-        let audit = lab.data().join("runs").join(&run).join(".audit");
-        let claim: Value = serde_json::from_slice(&fs::read(audit.join("claim.1")).expect("a claim")).expect("JSON");
-        let stopped = Self { lab, run, host: claim["host_pid"].to_string() };
-        stopped.send("-STOP");
-        stopped
-    }
-
-    fn send(&self, signal: &str) {
-        Command::new("kill").args([signal, &self.host]).output().expect("sent");
+        let run = lab.wait_run();
+        lab.wait_event(&run, word);
+        let host = lab.run_json(&run, ".audit/claim.1")["host_pid"].to_string();
+        signal(&host, "STOP");
+        Self { lab, run, host }
     }
 
     /// The run ended like this, once, and no process is left.
@@ -51,14 +44,13 @@ impl<'a> Stopped<'a> {
         assert_eq!((count("attempt.started"), count("attempt.ended")), (1, 1));
         assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1);
         self.lab.wait_quiet();
-        let verified = self.lab.output(&["verify", &self.run]);
-        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+        self.lab.printed(&["verify", &self.run]);
     }
 }
 
 impl Drop for Stopped<'_> {
     fn drop(&mut self) {
-        self.send("-CONT");
+        signal(&self.host, "CONT");
     }
 }
 
@@ -69,7 +61,7 @@ fn a_cancel_ends_an_unresponsive_host() {
     lab.skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
-    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    lab.printed(&["cancel", &stopped.run]);
     assert_eq!(wait_exit(&mut owner).code(), Some(8));
     stopped.ended("run.canceled", None);
 }
@@ -92,10 +84,9 @@ fn an_unowned_unresponsive_host_can_be_canceled() {
     lab.skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
+    lab::kill(&mut owner);
     let begin = Instant::now();
-    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    lab.printed(&["cancel", &stopped.run]);
     assert!(begin.elapsed() < BOUND, "it took {:?}", begin.elapsed());
     stopped.ended("run.canceled", None);
 }
@@ -108,7 +99,7 @@ fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
     let words = ["--mode", "interactive", "--continuation", "sticky", "--json"];
     let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
     let stopped = Stopped::at(&lab, "interaction.requested");
-    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    lab.printed(&["cancel", &stopped.run]);
     assert_eq!(wait_exit(&mut owner).code(), Some(8));
     stopped.ended("run.canceled", None);
 
@@ -116,9 +107,8 @@ fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
     lab.skill("asks", ASKS);
     let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
     let stopped = Stopped::at(&lab, "interaction.requested");
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
-    assert!(lab.output(&["cancel", &stopped.run]).status.success());
+    lab::kill(&mut owner);
+    lab.printed(&["cancel", &stopped.run]);
     stopped.ended("run.canceled", None);
 }
 
@@ -129,11 +119,10 @@ fn a_host_stopped_for_a_while_continues() {
     lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 1500\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
+    lab::kill(&mut owner);
     let mut next = lab.start(&["recover", "--json"]);
     std::thread::sleep(Duration::from_millis(1800));
-    stopped.send("-CONT");
+    signal(&stopped.host, "CONT");
     assert!(wait_exit(&mut next).success());
     stopped.ended("run.completed", None);
 }

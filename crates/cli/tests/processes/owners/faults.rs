@@ -17,9 +17,8 @@ fn said(output: &Output) -> String {
 /// A run that has ended well, to be left untouched by everything else.
 fn neighbour(lab: &Lab) -> String {
     lab.skill("neighbour", DONE);
-    let output = lab.output(&["run", "./neighbour", "--engine", "scripted", "--json"]);
-    assert!(output.status.success(), "{}", said(&output));
-    let result: Value = serde_json::from_slice(&output.stdout).expect("a result");
+    let printed = lab.printed(&["run", "./neighbour", "--engine", "scripted", "--json"]);
+    let result: Value = serde_json::from_str(&printed).expect("a result");
     result["run_id"].as_str().expect("an id").to_owned()
 }
 
@@ -40,9 +39,7 @@ fn bytes_of(lab: &Lab, run: &str) -> (Vec<u8>, Vec<u8>) {
 /// Runs a shell script with the program as `$SKILLRUN` in its own mount namespace. None, with the reason printed,
 /// where mounting is not allowed.
 fn in_own_mounts(lab: &Lab, script: &str) -> Option<Output> {
-    let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-    if !may.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: nothing can be mounted here");
+    if !lab::host::can_mount() {
         return None;
     }
     let program = lab.command(&[]);
@@ -195,13 +192,12 @@ fn a_torn_last_line_is_kept_aside_and_the_run_continues() {
     let other = neighbour(&lab);
     let untouched = bytes_of(&lab, &other);
     let run = waiting(&lab);
-    let folder = lab.data().join("runs").join(&run);
+    let folder = lab.run_folder(&run);
     let events = lab.events(&run).len();
     let mut log = fs::read(folder.join("events.jsonl")).expect("a Log");
     log.extend(b"{\"protocol_version\":\"rasp/1.0\",\"run_id\":\"");
     fs::write(folder.join("events.jsonl"), log).expect("written");
-    let output = lab.output(&["reply", &run, "blue", "--json"]);
-    assert!(output.status.success(), "{}", said(&output));
+    lab.printed(&["reply", &run, "blue", "--json"]);
     let torn = fs::read_to_string(folder.join("events.torn.1")).expect("kept aside");
     assert!(torn.starts_with("{\"protocol_version\""), "{torn}");
     assert!(lab.events(&run).len() > events && lab.events(&run).last().is_some_and(is_end));
@@ -217,14 +213,12 @@ fn missing_evidence_is_reported_and_not_guessed() {
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
     let has_message = |run: &String| lab.events(run).iter().any(|event| kind(event) == "agent.message.final");
     let run = eventually("a message", || lab.runs().into_iter().find(|run| *run != other).filter(has_message));
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
+    lab::kill(&mut owner);
     lab.wait_quiet();
-    let audit = lab.data().join("runs").join(&run).join(".audit");
+    let audit = lab.run_folder(&run).join(".audit");
     fs::remove_file(audit.join("stdout.1.log")).expect("removed");
     fs::remove_file(audit.join("host.1.json")).expect("removed");
-    let output = lab.output(&["recover", "--json"]);
-    assert!(output.status.success(), "{}", said(&output));
+    lab.printed(&["recover", "--json"]);
     let events = lab.events(&run);
     let last = events.last().expect("an event");
     assert_eq!(kind(last), "run.failed", "{last:#}");
@@ -281,7 +275,7 @@ fn a_skill_that_is_deleted_while_it_runs_changes_nothing() {
 fn a_run_of_a_later_version_is_refused_and_left_alone() {
     let lab = Lab::new();
     let run = waiting(&lab);
-    let path = lab.data().join("runs").join(&run).join("run.json");
+    let path = lab.run_folder(&run).join("run.json");
     let record = fs::read_to_string(&path).expect("a record").replace("\"format\": 1", "\"format\": 2");
     fs::write(&path, &record).expect("written");
     let before = bytes_of(&lab, &run);
@@ -299,9 +293,8 @@ fn events_of_another_parser_are_kept_and_continued() {
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
     let has_message = |run: &String| lab.events(run).iter().any(|event| kind(event) == "agent.message.final");
     let run = eventually("a message", || lab.runs().into_iter().next().filter(has_message));
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
-    let path = lab.data().join("runs").join(&run).join("events.jsonl");
+    lab::kill(&mut owner);
+    let path = lab.run_folder(&run).join("events.jsonl");
     let before = fs::read_to_string(&path).expect("a Log").replace("I begin.", "I began!");
     fs::write(&path, &before).expect("written");
     let output = lab.output(&["recover", "--json"]);
@@ -314,11 +307,7 @@ fn events_of_another_parser_are_kept_and_continued() {
     assert_eq!(texts.len(), 2, "covered events are not reported again: {texts:#?}");
     assert!(fs::read_to_string(&path).expect("a Log").starts_with(&before), "nothing is rewritten");
     let verified = lab.output(&["verify", &run]);
-    assert!(
-        verified.status.success(),
-        "not comparable is not a difference: {}",
-        String::from_utf8_lossy(&verified.stdout)
-    );
+    assert!(verified.status.success(), "not comparable is not a difference: {verified:?}");
 }
 
 /// The views of a first attempt have no name of their own before the run waits or is over.
@@ -359,7 +348,7 @@ fn a_request_that_was_never_accepted_keeps_no_folder() {
     fs::create_dir_all(&notes).expect("a folder");
     // As it is left: a note, and a Log without an event.
     let id = run.replace(&run[run.len() - 4..], "ffff");
-    let folder = lab.data().join("runs").join(&id);
+    let folder = lab.run_folder(&id);
     fs::create_dir(&folder).expect("a folder");
     fs::write(folder.join("events.jsonl"), b"").expect("written");
     let work = fs::canonicalize(lab.path("work")).expect("a folder");

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use lab::{Lab, eventually, is_end, kind, runtime, within};
-use serde_json::Value;
+use lab::{Lab, eventually, kind, runtime, within};
 use skillrun_collect::HostPlan;
 use skillrun_model::{ExecutionMode, RunId};
 
@@ -71,7 +70,7 @@ fn audit(lab: &Lab, run: RunId) -> PathBuf {
 /// It succeeded with one attempt, and no process is left.
 fn assert_done(lab: &Lab, run: RunId) {
     let run = run.to_string();
-    let last = eventually("end", || lab.events(&run).last().filter(|event| is_end(event)).cloned());
+    let last = lab.wait_end(&run);
     assert_eq!(kind(&last), "run.completed", "{last:#}");
     let started = lab.events(&run).iter().filter(|event| kind(event) == "attempt.started").count();
     assert_eq!(started, 1);
@@ -97,8 +96,7 @@ fn a_host_of_the_owner_before_that_claims_late_is_used() {
     assert_eq!(answer, "\"listening\"");
     let_go_on(&lab);
     assert_done(&lab, run);
-    let claim: Value =
-        serde_json::from_slice(&fs::read(audit(&lab, run).join("claim.1")).expect("a claim")).expect("JSON");
+    let claim = lab.run_json(&run.to_string(), ".audit/claim.1");
     assert_eq!(claim["nonce"], plan.nonce, "no second host was needed");
     assert!(within(SOON, "exit", || late.try_wait().expect("waited")).success());
     drop(owner);
@@ -172,8 +170,7 @@ fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     let_go_on(&lab);
     assert_done(&lab, run);
     assert!(folder.join("events.torn.1").exists(), "the first try failed");
-    let claim: Value =
-        serde_json::from_slice(&fs::read(audit(&lab, run).join("claim.1")).expect("a claim")).expect("JSON");
+    let claim = lab.run_json(&run.to_string(), ".audit/claim.1");
     assert_eq!(claim["nonce"], plan.nonce, "no second host was needed");
     // We are its parent, and have let go of it when the first try failed.
     let host =

@@ -1,11 +1,9 @@
 //! kill -9 of skillrun at random moments, through runs of all kinds. After a restart each run reaches the same verdict as
 //! one that was left alone, no event is lost or doubled, and no process is left.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
-use lab::{Lab, TEST_TIMEOUT, is_end, kind};
+use lab::{Dice, Lab, TEST_TIMEOUT, is_end, kind};
 use serde_json::{Value, json};
 
 /// Rounds in `make test`; `make kills` asks for more.
@@ -17,7 +15,7 @@ const KILLS: u32 = 3;
 struct Kind {
     name: &'static str,
     script: &'static str,
-    words: &'static [&'static str],
+    words: &'static str,
     /// One per question.
     answers: &'static [&'static str],
 }
@@ -89,77 +87,35 @@ const TOO_LONG: &str = "
 ";
 
 const KINDS: &[Kind] = &[
-    Kind { name: "auto", script: TALK, words: &["--mode", "auto"], answers: &[] },
-    Kind { name: "fails", script: FAILS, words: &["--mode", "auto", "--profile", "claude_stream_json"], answers: &[] },
-    Kind { name: "misfits", script: MISFITS, words: &["--mode", "auto"], answers: &[] },
-    Kind { name: "asks", script: ASKS, words: &["--mode", "interactive"], answers: &["blue"] },
-    Kind {
-        name: "sticky",
-        script: ASKS_TWICE,
-        words: &["--mode", "interactive", "--continuation", "sticky"],
-        answers: &["blue", "dark"],
-    },
-    Kind {
-        name: "decided",
-        script: DECIDED,
-        words: &["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2"],
-        answers: &[],
-    },
-    Kind {
-        name: "sticky-decided",
-        script: DECIDED,
-        words: &["--mode", "interactive", "--continuation", "sticky", "--no-reply-needed", "--session-timeout", "0.2"],
-        answers: &[],
-    },
-    Kind {
-        name: "unanswered",
-        script: ASKS,
-        words: &["--mode", "interactive", "--continuation", "sticky", "--session-timeout", "0.2"],
-        answers: &[],
-    },
-    Kind { name: "hangs", script: HANGS, words: &["--mode", "auto", "--linger", "0.2"], answers: &[] },
-    Kind { name: "too-long", script: TOO_LONG, words: &["--mode", "auto", "--timeout", "0.4"], answers: &[] },
+    made("auto", TALK, "--mode auto", &[]),
+    made("fails", FAILS, "--mode auto --profile claude_stream_json", &[]),
+    made("misfits", MISFITS, "--mode auto", &[]),
+    made("asks", ASKS, "--mode interactive", &["blue"]),
+    made("sticky", ASKS_TWICE, "--mode interactive --continuation sticky", &["blue", "dark"]),
+    made("decided", DECIDED, "--mode interactive --no-reply-needed --session-timeout 0.2", &[]),
+    made(
+        "sticky-decided",
+        DECIDED,
+        "--mode interactive --continuation sticky --no-reply-needed --session-timeout 0.2",
+        &[],
+    ),
+    made("unanswered", ASKS, "--mode interactive --continuation sticky --session-timeout 0.2", &[]),
+    made("hangs", HANGS, "--mode auto --linger 0.2", &[]),
+    made("too-long", TOO_LONG, "--mode auto --timeout 0.4", &[]),
     // Agents of the Agent Client Protocol play a scenario instead of a script.
-    Kind { name: "acp-auto", script: "slow", words: &["--mode", "auto"], answers: &[] },
-    Kind {
-        name: "acp-asks",
-        script: "question",
-        words: &["--mode", "interactive", "--continuation", "sticky"],
-        answers: &["blue"],
-    },
-    Kind {
-        name: "acp-loads",
-        script: "question",
-        words: &["--mode", "interactive", "--continuation", "resumable"],
-        answers: &["blue"],
-    },
-    Kind {
-        name: "acp-permission",
-        script: "permission",
-        words: &["--mode", "interactive", "--continuation", "sticky"],
-        answers: &["yes"],
-    },
+    made("acp-auto", "slow", "--mode auto", &[]),
+    made("acp-asks", "question", "--mode interactive --continuation sticky", &["blue"]),
+    made("acp-loads", "question", "--mode interactive --continuation resumable", &["blue"]),
+    made("acp-permission", "permission", "--mode interactive --continuation sticky", &["yes"]),
 ];
+
+const fn made(name: &'static str, script: &'static str, words: &'static str, answers: &'static [&'static str]) -> Kind {
+    Kind { name, script, words, answers }
+}
 
 impl Kind {
     fn engine(&self) -> &'static str {
         if self.name.starts_with("acp-") { "agent" } else { "scripted" }
-    }
-}
-
-/// Numbers that differ from run to run; a failed round prints its own.
-struct Dice(u64);
-
-impl Dice {
-    fn new() -> Self {
-        Self(RandomState::new().build_hasher().finish() | 1)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
     }
 }
 
@@ -170,7 +126,7 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
     let skill = skill.to_str().expect("a path");
     lab.agent(kind.script);
     let mut words = vec!["run", skill, "--engine", kind.engine(), "--json"];
-    words.extend(kind.words);
+    words.extend(kind.words.split(' '));
     let begin = Instant::now();
     let mut killed = 0;
     loop {
@@ -193,8 +149,7 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
         while owner.try_wait().expect("waited").is_none() {
             if moment.is_some_and(|moment| started.elapsed() >= moment) {
                 killed += 1;
-                owner.kill().expect("killed");
-                owner.wait().expect("waited");
+                lab::kill(&mut owner);
                 break;
             }
             let found = Found::look(lab, kind);
@@ -245,7 +200,7 @@ impl Found {
             is_over: events.last().is_some_and(is_end),
             answered,
             answer: kind.answers.get(answered).copied().filter(|_| is_open),
-            has_process: kind.words.contains(&"sticky"),
+            has_process: kind.words.contains("sticky"),
         }
     }
 }

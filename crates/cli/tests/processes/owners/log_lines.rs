@@ -1,9 +1,8 @@
 //! Log lines on stderr: off unless wanted, one JSON object per line on request, and without the texts of users.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use lab::{Lab, TEST_TIMEOUT};
+use lab::{Lab, wait_exit};
 use serde_json::Value;
 
 const SCRIPT: &str = "- - output: {answer: 'the answer'}\n    done: true\n";
@@ -60,16 +59,5 @@ fn a_run_ends_though_its_log_lines_cannot_be_written() {
     let words = ["run", "./asks", "--engine", "scripted", "--mode", "auto", "--json", "--log", "trace"];
     let mut child = lab.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     drop(child.stderr.take());
-    let begin = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("a child") {
-            Some(status) => break status,
-            None if begin.elapsed() > TEST_TIMEOUT => {
-                child.kill().expect("killed");
-                panic!("the run does not end");
-            }
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    };
-    assert!(status.success(), "{status}");
+    assert!(wait_exit(&mut child).success());
 }

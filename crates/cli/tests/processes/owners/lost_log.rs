@@ -9,8 +9,7 @@ const SCRIPT: &str = "- - say: Here it is.\n  - output: {answer: done}\n    done
 fn with_run() -> (Lab, String) {
     let lab = Lab::new();
     let skill = lab.skill("plain", SCRIPT);
-    let output = lab.output(&["run", &skill.display().to_string(), "--engine", "scripted"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    lab.printed(&["run", &skill.display().to_string(), "--engine", "scripted"]);
     let run = lab.runs().pop().expect("a run");
     (lab, run)
 }
@@ -20,7 +19,7 @@ fn a_log_cut_in_its_first_event_is_damaged_until_recovery() {
     // With `--cut` nothing else happens.
     for words in [&["recover", "--json"][..], &["recover", "--json", "--cut", "RUN"]] {
         let (lab, run) = with_run();
-        let folder = lab.data().join("runs").join(&run);
+        let folder = lab.run_folder(&run);
         let events = fs::read(folder.join("events.jsonl")).expect("a Log");
         fs::write(folder.join("events.jsonl"), &events[..40]).expect("cut");
 
@@ -41,8 +40,7 @@ fn a_log_cut_in_its_first_event_is_damaged_until_recovery() {
         assert_eq!((&result["status"], &result["error"]["code"]), (&"failed".into(), &"LOG_LOST".into()), "{result}");
         assert_eq!(fs::read(folder.join("events.torn.1")).expect("kept"), &events[..40]);
         assert!(folder.join(".audit/stdout.1.log").exists(), "the evidence stays");
-        let verified = lab.output(&["verify", &run]);
-        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+        lab.printed(&["verify", &run]);
         let listed = lab.json(&["ls", "--json"]);
         assert_eq!(listed["runs"][0]["damage"], serde_json::Value::Null, "{listed}");
         assert!(!String::from_utf8_lossy(&lab.output(&["doctor"]).stdout).contains("damaged;"));
@@ -53,7 +51,7 @@ fn a_log_cut_in_its_first_event_is_damaged_until_recovery() {
 #[test]
 fn a_recovery_that_was_cut_short_is_done_again() {
     let (lab, run) = with_run();
-    let folder = lab.data().join("runs").join(&run);
+    let folder = lab.run_folder(&run);
     fs::write(folder.join("events.torn.1"), "{\"what is left").expect("written");
     fs::write(folder.join("events.jsonl"), "").expect("cut");
     let listed = lab.json(&["ls", "--json"]);

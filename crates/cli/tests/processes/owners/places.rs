@@ -41,8 +41,7 @@ fn a_copy_of_a_skill_that_was_cut_short_is_never_used() {
         let folder = work.to_str().expect("text");
         let mut owner = lab.start(&["run", "./large", "--engine", "scripted", "--workspace", folder, "--json"]);
         wait_until("a copy", || copies(work).iter().any(|copy| copy.join("SKILL.md").exists()));
-        owner.kill().expect("killed");
-        owner.wait().expect("waited");
+        lab::kill(&mut owner);
         cut += usize::from(!copies(work).iter().any(|copy| copy.join("assets/scripted.yaml").exists()));
 
         let mut next = lab.start(&["recover", "--json"]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lab::{Lab, eventually, is_end, kind};
+use lab::{Lab, eventually, is_end, kind, wait_exit, wait_until};
 use serde_json::Value;
 
 /// Each kills an owner a little later after the end of the first run.
@@ -18,10 +18,10 @@ fn second(lab: &Lab) -> Option<String> {
     lab.runs().into_iter().find(is_retry)
 }
 
-fn words<'a>(skill: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut words = vec!["run", skill, "--engine", "scripted", "--mode", "auto", "--retry-quota", "wait"];
-    words.extend(more);
-    words
+/// The words of a run of the skill `probe`.
+fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let words = ["run", "./probe", "--engine", "scripted", "--mode", "auto", "--retry-quota", "wait"];
+    [&words[..], more].concat()
 }
 
 /// Whenever the owner dies, there is exactly one run after the first, and nothing is added to that.
@@ -29,16 +29,14 @@ fn words<'a>(skill: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 fn an_owner_killed_between_two_runs_leaves_exactly_one() {
     for round in 0..ROUNDS {
         let lab = Lab::new();
-        let skill = lab.skill("probe", &no_quota("1s"));
-        let skill = skill.to_str().expect("a path");
-        let mut owner = lab.start(&words(skill, &["--retry-quota-max", "1", "--json"]));
+        lab.skill("probe", &no_quota("1s"));
+        let mut owner = lab.start(&words(&["--retry-quota-max", "1", "--json"]));
         let first = eventually("end", || {
             let runs = lab.runs();
             runs.into_iter().find(|run| lab.events(run).last().is_some_and(is_end))
         });
         std::thread::sleep(Duration::from_millis(round * 3));
-        owner.kill().expect("killed");
-        owner.wait().expect("waited");
+        lab::kill(&mut owner);
         let before = lab.events(&first);
         let recovered = lab.json(&["recover", "--json"]);
         assert_eq!(recovered["broken"], serde_json::json!({}), "round {round}");
@@ -46,7 +44,7 @@ fn an_owner_killed_between_two_runs_leaves_exactly_one() {
         assert_eq!(runs.len(), 2, "round {round}: {runs:?}");
         let again = second(&lab).expect("a retry");
         assert_eq!(before.last().map(|end| &end["data"]["retry"]["run_id"]), Some(&Value::from(again.as_str())));
-        eventually("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+        lab.wait_end(&again);
         let events = lab.events(&again);
         assert_eq!(events.last().map(kind), Some("run.failed"), "round {round}");
         assert_eq!(events[0]["data"]["retry_of"], first.as_str());
@@ -58,9 +56,8 @@ fn an_owner_killed_between_two_runs_leaves_exactly_one() {
 #[test]
 fn run_follows_the_new_run_and_says_so() {
     let lab = Lab::new();
-    let skill = lab.skill("probe", &no_quota("50ms"));
-    let skill = skill.to_str().expect("a path");
-    let output = lab.output(&words(skill, &["--retry-quota-max", "1", "--json"]));
+    lab.skill("probe", &no_quota("50ms"));
+    let output = lab.output(&words(&["--retry-quota-max", "1", "--json"]));
     let again = second(&lab).expect("a retry");
     let (told, result) = (String::from_utf8_lossy(&output.stderr), serde_json::from_slice::<Value>(&output.stdout));
     assert!(told.contains(&format!("retrying as run {again}, not before ")), "{told}");
@@ -72,9 +69,8 @@ fn run_follows_the_new_run_and_says_so() {
 #[test]
 fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     let lab = Lab::new();
-    let skill = lab.skill("probe", &no_quota("1h"));
-    let skill = skill.to_str().expect("a path");
-    let mut follower = lab.start(&words(skill, &["--json"]));
+    lab.skill("probe", &no_quota("1h"));
+    let mut follower = lab.start(&words(&["--json"]));
     let again = eventually("retry", || second(&lab));
     let text = |words: &[&str]| String::from_utf8_lossy(&lab.output(words).stdout).into_owned();
     let listed = text(&["ls"]);
@@ -85,10 +81,8 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     let shown = text(&["show", &first]);
     assert!(shown.contains("resets ") && shown.contains(&format!("skillrun show {again}")), "{shown}");
     assert!(text(&["diagnose", &first]).contains("resets at"));
-    let canceled = lab.output(&["cancel", &again]);
-    assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
-    let status = eventually("the end of the command that follows", || follower.try_wait().expect("waited"));
-    assert_eq!(status.code(), Some(8));
+    lab.printed(&["cancel", &again]);
+    assert_eq!(wait_exit(&mut follower).code(), Some(8));
     assert_eq!(lab.runs().len(), 2);
     lab.wait_quiet();
 }
@@ -97,16 +91,14 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
 #[test]
 fn recover_leaves_waiting_runs_to_one_background_owner() {
     let lab = Lab::new();
-    let skill = lab.skill("probe", &no_quota("1h"));
-    let skill = skill.to_str().expect("a path");
-    let mut owners = [lab.start(&words(skill, &["--json"])), lab.start(&words(skill, &["--json"]))];
+    lab.skill("probe", &no_quota("1h"));
+    let mut owners = [lab.start(&words(&["--json"])), lab.start(&words(&["--json"]))];
     let is_retry = |run: &String| lab.events(run).first().is_some_and(|event| event["data"]["retry_of"].is_string());
     let waiting = || lab.runs().into_iter().filter(is_retry).collect::<Vec<_>>();
     let is_queued = |run: &String| lab.events(run).iter().any(|event| kind(event) == "run.status");
-    eventually("retries", || (waiting().len() == 2 && waiting().iter().all(is_queued)).then_some(()));
+    wait_until("retries", || waiting().len() == 2 && waiting().iter().all(is_queued));
     for owner in &mut owners {
-        owner.kill().expect("killed");
-        owner.wait().expect("waited");
+        lab::kill(owner);
     }
     let recovered = lab.json(&["recover", "--json"]);
     for run in waiting() {
@@ -118,10 +110,9 @@ fn recover_leaves_waiting_runs_to_one_background_owner() {
         let entries = std::fs::read_dir(lab.data().join("owners")).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "sock")).count()
     };
-    eventually("one owner", || (sockets() == 1 && lab.processes().len() == 1).then_some(()));
+    wait_until("one owner", || sockets() == 1 && lab.processes().len() == 1);
     for run in waiting() {
-        let canceled = lab.output(&["cancel", &run]);
-        assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
+        lab.printed(&["cancel", &run]);
     }
     lab.wait_quiet();
 }
@@ -130,11 +121,10 @@ fn recover_leaves_waiting_runs_to_one_background_owner() {
 #[test]
 fn with_no_wait_a_background_owner_continues() {
     let lab = Lab::new();
-    let skill = lab.skill("probe", &no_quota("1s"));
-    let skill = skill.to_str().expect("a path");
-    assert!(lab.output(&words(skill, &["--retry-quota-max", "1", "--no-wait"])).status.success());
+    lab.skill("probe", &no_quota("1s"));
+    assert!(lab.output(&words(&["--retry-quota-max", "1", "--no-wait"])).status.success());
     let again = eventually("retry", || second(&lab));
-    eventually("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+    lab.wait_end(&again);
     assert_eq!(lab.runs().len(), 2);
     lab.wait_quiet();
 }
@@ -143,17 +133,14 @@ fn with_no_wait_a_background_owner_continues() {
 #[test]
 fn a_run_that_waits_with_two_owners_runs_once() {
     let lab = Lab::new();
-    let skill = lab.skill("probe", &no_quota("2s"));
-    let skill = skill.to_str().expect("a path");
-    let mut owner = lab.start(&words(skill, &["--retry-quota-max", "1", "--json"]));
+    lab.skill("probe", &no_quota("2s"));
+    let mut owner = lab.start(&words(&["--retry-quota-max", "1", "--json"]));
     let again = eventually("retry", || second(&lab).filter(|run| lab.events(run).len() > 1));
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
+    lab::kill(&mut owner);
     let mut owners = [lab.start(&["own", "--all"]), lab.start(&["own", "--all"]), lab.start(&["own", "--all"])];
-    eventually("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+    lab.wait_end(&again);
     for owner in &mut owners {
-        let status = eventually("exit", || owner.try_wait().expect("waited"));
-        assert!(status.success(), "{status}");
+        assert!(wait_exit(owner).success());
     }
     let events = lab.events(&again);
     let count = |word: &str| events.iter().filter(|event| kind(event) == word).count();

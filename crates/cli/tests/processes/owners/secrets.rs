@@ -3,9 +3,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use lab::{Lab, eventually, is_end};
+use lab::{Lab, eventually, is_end, signal};
 use serde_json::Value;
 
 const SECRET: &str = "sk-live-0123+456/789abc";
@@ -34,17 +33,17 @@ fn script() -> String {
     script + "  - sleep_ms: 60000\n"
 }
 
+fn is_left_out(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "log" || extension == "yaml")
+}
+
 /// Every file below a folder except the streams of the evidence and the script with the engine's output.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => files(&path, found),
-            Ok(kind)
-                if kind.is_file() && !["log", "yaml"].iter().any(|end| path.extension().is_some_and(|e| e == *end)) =>
-            {
-                found.push(path);
-            }
+            Ok(kind) if kind.is_file() && !is_left_out(&path) => found.push(path),
             Ok(_) | Err(_) => {}
         }
     }
@@ -72,12 +71,8 @@ fn killed(lab: &Lab) -> String {
         log.ends_with(b"end\",\"delta\":true}\n") && last == Some(log.len() as u64)
     };
     let run = eventually("the output", || lab.runs().into_iter().find(is_written));
-    let audit = audit(&run);
-    owner.kill().expect("killed");
-    owner.wait().expect("waited");
-    let claim: Value = serde_json::from_slice(&fs::read(audit.join("claim.1")).expect("a claim")).expect("JSON");
-    let host = claim["host_pid"].to_string();
-    assert!(Command::new("kill").args(["-KILL", &host]).status().expect("kill").success());
+    lab::kill(&mut owner);
+    signal(&lab.run_json(&run, ".audit/claim.1")["host_pid"], "KILL");
     run
 }
 
@@ -85,7 +80,7 @@ fn killed(lab: &Lab) -> String {
 fn without_the_values_nothing_is_shown_in_plain_text() {
     let lab = Lab::new();
     let run = killed(&lab);
-    let folder = lab.data().join("runs").join(&run);
+    let folder = lab.run_folder(&run);
     let recovered = lab.json(&["recover", "--json"]);
     assert_eq!(recovered["broken"], serde_json::json!({}));
     assert!(lab.events(&run).last().is_some_and(is_end));
@@ -112,7 +107,7 @@ fn without_the_values_nothing_is_shown_in_plain_text() {
 fn a_mask_that_a_power_cut_took_hides_everything() {
     let lab = Lab::new();
     let run = killed(&lab);
-    let folder = lab.data().join("runs").join(&run);
+    let folder = lab.run_folder(&run);
     // The power cut: evidence and index are on the disk, the mask and the events are not.
     let text = fs::read_to_string(folder.join("events.jsonl")).expect("a Log");
     let kept: String = text.split_inclusive('\n').take_while(|line| !line.contains("agent.")).collect();

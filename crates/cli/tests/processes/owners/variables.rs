@@ -1,11 +1,9 @@
 //! Whose variables an attempt has: those of the process that the run was made for, or the attempt does not begin.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
-use lab::{Lab, eventually, is_end, kind};
+use lab::{Lab, Server, kind, signal, wait_until};
 use serde_json::Value;
 
 /// An engine that says whose account it uses. In interactive mode it asks first.
@@ -57,13 +55,10 @@ const SERVERS: &[(&str, &str)] = &[("ACCOUNT", "server"), ("ADDRESS", "http://lo
 fn lab() -> Lab {
     let lab = Lab::new();
     lab.skill("asks", "[]\n");
-    fs::create_dir_all(lab.path("engines")).expect("a folder");
-    let program = lab.path("account.sh");
-    fs::write(&program, PROGRAM).expect("written");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
-    let engine = ENGINE.replace("PROGRAM", &program.display().to_string());
-    fs::write(lab.path("engines/account.toml"), engine).expect("written");
-    fs::write(lab.path("settings.toml"), format!("engines = {:?}\n", lab.path("engines"))).expect("written");
+    lab.write_program("account.sh", PROGRAM);
+    let engine = ENGINE.replace("PROGRAM", &lab.path("account.sh").display().to_string());
+    lab.write("engines/account.toml", &engine);
+    lab.settings(&format!("engines = {:?}\n", lab.path("engines")));
     lab
 }
 
@@ -85,53 +80,14 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A server, ready; ended when this is dropped.
-struct Server {
-    child: Child,
-    url: String,
-    token: String,
-}
-
-impl Server {
-    fn start(lab: &Lab, variables: &[(&str, &str)]) -> Self {
-        let mut command = command(lab, &["serve", "--listen", "127.0.0.1:0"], variables);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut line = |name: &str| {
-            let line = lines.next().expect("a line").expect("read");
-            line.strip_prefix(name).unwrap_or_else(|| panic!("{line:?} is not {name}")).trim().to_owned()
-        };
-        let (url, _, token) = (line("serving"), line("open"), line("token"));
-        let token = fs::read_to_string(token).expect("a token").trim().to_owned();
-        Self { child, url, token }
-    }
-
-    fn post(&self, path: &str, body: &str) -> Value {
-        let mut curl = Command::new("curl");
-        curl.args(["--silent", "--max-time", "60", "--header"]).arg(format!("Authorization: Bearer {}", self.token));
-        curl.args(["--header", "Content-Type: application/json", "--data", body]).arg(format!("{}{path}", self.url));
-        let output = curl.output().expect("curl");
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-fn end(lab: &Lab, run: &str) -> Value {
-    eventually("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
+fn serve(lab: &Lab, variables: &[(&str, &str)]) -> Server {
+    Lab::started(command(lab, &["serve", "--listen", "127.0.0.1:0"], variables))
 }
 
 fn answer(lab: &Lab, run: &str) -> String {
-    let end = end(lab, run);
+    let end = lab.wait_end(run);
     assert_eq!(kind(&end), "run.completed", "{end:#}");
-    let result = fs::read(lab.data().join("runs").join(run).join("result.json")).expect("a result");
-    let result: Value = serde_json::from_slice(&result).expect("JSON");
-    result["output"]["answer"].as_str().expect("an answer").to_owned()
+    lab.run_json(run, "result.json")["output"]["answer"].as_str().expect("an answer").to_owned()
 }
 
 /// A run that has asked its question, made with these variables.
@@ -145,7 +101,7 @@ fn asked(lab: &Lab, variables: &[(&str, &str)], more: &[&str]) -> String {
 #[test]
 fn a_server_with_another_account_does_not_get_the_run() {
     let lab = lab();
-    let server = Server::start(&lab, SERVERS);
+    let server = serve(&lab, SERVERS);
     for more in [&["--json"][..], &["--no-wait", "--json"]] {
         let words = ["run", "./asks", "--engine", "account", "--mode", "auto"];
         let done = output(&lab, &[&words[..], more].concat(), MINE);
@@ -168,7 +124,7 @@ fn a_server_with_another_account_does_not_get_the_run() {
 fn without_its_variables_an_answer_is_refused() {
     let lab = lab();
     let run = asked(&lab, MINE, &[]);
-    let log = lab.data().join("runs").join(&run).join("events.jsonl");
+    let log = lab.run_folder(&run).join("events.jsonl");
     let before = fs::read(&log).expect("a Log");
     fs::write(lab.path("more.txt"), "more").expect("written");
     for (variables, names) in [
@@ -203,15 +159,15 @@ fn a_run_resumes_with_other_variables_on_request() {
 fn a_server_answers_for_the_account_that_it_has() {
     let lab = lab();
     let run = asked(&lab, MINE, &[]);
-    let body = r#"{"interaction_id": 1, "text": "blue"}"#;
+    let body = serde_json::json!({"interaction_id": 1, "text": "blue"});
     let reply = format!("/v1/runs/{run}/interaction/reply");
-    let other = Server::start(&lab, SERVERS);
-    let refused = other.post(&reply, body);
+    let other = serve(&lab, SERVERS);
+    let refused = other.post(&reply, &body).json();
     assert_eq!((&refused["code"], &refused["status"]), (&"OTHER_VARIABLES".into(), &409.into()), "{refused:#}");
     assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains("ACCOUNT")), "{refused:#}");
     drop(other);
     // An answer from a shell that has nothing goes to the server that has the variables.
-    let same = Server::start(&lab, MINE);
+    let same = serve(&lab, MINE);
     let replied = output(&lab, &["reply", &run, "blue", "--json"], &[]);
     assert!(replied.status.success(), "{}", stderr(&replied));
     assert_eq!(answer(&lab, &run), "mine");
@@ -224,10 +180,10 @@ fn left_with_question(lab: &Lab) -> String {
     for _ in 0..10 {
         let run = asked(lab, MINE, &["--no-reply-needed", "--session-timeout", "2", "--no-wait"]);
         let has = |word: &str| lab.events(&run).iter().any(|event| kind(event) == word);
-        eventually("question", || has("interaction.requested").then_some(()));
+        wait_until("question", || has("interaction.requested"));
         let owners = fs::read_dir(lab.data().join("owners")).expect("owners").flatten();
         for owner in owners.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".sock")?.to_owned())) {
-            Command::new("kill").args(["-KILL", &owner]).stderr(Stdio::null()).status().expect("kill");
+            signal(owner, "KILL");
         }
         lab.wait_quiet();
         if !has("interaction.timeout") {
@@ -244,7 +200,7 @@ fn left_with_question(lab: &Lab) -> String {
 fn an_owner_without_the_variables_leaves_the_run_as_it_is() {
     let lab = lab();
     let run = left_with_question(&lab);
-    let log = lab.data().join("runs").join(&run).join("events.jsonl");
+    let log = lab.run_folder(&run).join("events.jsonl");
     let before = fs::read(&log).expect("a Log");
     // It stays until the deadline, and then finds that it cannot continue.
     let recovered = output(&lab, &["recover", "--json"], &[]);
