@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 const ANSWERS: &str = "- - output: {answer: \"yes\"}\n    done: true\n";
 
 fn lab() -> (Lab, Server) {
-    let lab = Lab::new();
-    lab.installed_skill("answers", ANSWERS);
-    let server = lab.serve();
-    (lab, server)
+    Lab::serving(&[("answers", ANSWERS)])
 }
 
 fn is_problem(server: &Server, path: &str, status: u16, field: &str) {

@@ -19,17 +19,14 @@ mod tokens;
 use std::io::Write;
 use std::net::TcpStream;
 
-use lab::{Lab, Server};
+use lab::{FormPart, Lab, Server};
 use testkit::http::Answer;
 
 const SCRIPT: &str = "- - say: Here it is.\n  - output: {answer: done}\n    done: true\n";
 
 /// A server with one skill, `plain`.
 fn plain() -> (Lab, Server) {
-    let lab = Lab::new();
-    lab.installed_skill("plain", SCRIPT);
-    let server = lab.serve();
-    (lab, server)
+    Lab::serving(&[("plain", SCRIPT)])
 }
 
 #[track_caller]
@@ -49,16 +46,8 @@ fn pour(stream: &mut TcpStream, piece: &[u8], most: usize) -> usize {
 }
 
 /// A form of these parts; those with a name are files.
-fn form(parts: &[(&str, Option<&str>, &[u8])]) -> Vec<u8> {
-    let mut body = Vec::new();
-    for (part, file, content) in parts {
-        let file = file.map_or_else(String::new, |file| format!("; filename=\"{file}\""));
-        body.extend(format!("--B\r\nContent-Disposition: form-data; name=\"{part}\"{file}\r\n\r\n").bytes());
-        body.extend(*content);
-        body.extend(b"\r\n");
-    }
-    body.extend(b"--B--\r\n");
-    body
+fn form(parts: &[FormPart<'_>]) -> Vec<u8> {
+    lab::form("B", parts)
 }
 
 const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=B");

@@ -15,7 +15,7 @@ mod quota;
 use std::io::Write;
 use std::path::Path;
 
-use lab::{Lab, Server, kind};
+use lab::kind;
 use testkit::http::Answer;
 
 const DONE: &str = "- - say: I begin.\n  - output: {answer: done}\n    done: true\n";
@@ -26,30 +26,6 @@ const ASKS: &str = "\
   - output: {answer: '{{reply}}'}
     done: true
 ";
-
-/// What the program printed, where it ended well.
-fn printed(lab: &Lab, words: &[&str]) -> String {
-    let output = lab.command(words).output().expect("ran");
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-/// A part of a form: its name, that of its file if it is one, and what is in it.
-type Part<'a> = (&'a str, Option<&'a str>, &'a [u8]);
-
-fn send_form(server: &Server, path: &str, headers: &[(&str, &str)], parts: &[Part<'_>]) -> Answer {
-    let mut body = Vec::new();
-    for (name, file, bytes) in parts {
-        let file = file.map(|file| format!("; filename=\"{file}\"")).unwrap_or_default();
-        let head = format!("--limit\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(bytes);
-        body.extend_from_slice(b"\r\n");
-    }
-    body.extend_from_slice(b"--limit--\r\n");
-    let kind = [("Content-Type", "multipart/form-data; boundary=limit")];
-    server.client.request("POST", path, &[headers, &kind].concat(), &body).expect("an answer")
-}
 
 /// The folder of a skill, packed.
 fn zipped(folder: &Path) -> Vec<u8> {

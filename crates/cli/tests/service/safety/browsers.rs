@@ -18,30 +18,12 @@ fn a_server_that_is_called_by_a_name_of_others_does_not_answer() {
         let head = format!("{line} HTTP/1.1\r\n{hosts}Authorization: Bearer {token}\r\nConnection: close\r\n\r\n");
         server.send(head.as_bytes()).expect("an answer")
     };
-    for host in [
-        "evil.example.org",
-        "evil.example.org:PORT",
-        "127.0.0.1.evil.example.org",
-        "127.0.0.1.evil.example.org:PORT",
-        "localhost.evil.example.org",
-        "evil.localhost:PORT",
-        "localhost.:PORT",
-        "user@127.0.0.1:PORT",
-        "127.0.0.1:PORT@evil.example.org",
-        "evil.example.org@127.0.0.1:PORT",
-        "evil.example.org#@127.0.0.1:PORT",
-        "127.0.0.1:PORT/evil",
-        "127.0.0.1:PORT, evil.example.org",
-        "127.0.0.1:PORT:80",
-        "0.0.0.0:PORT",
-        "[::]:PORT",
-        "[::ffff:10.0.0.1]:PORT",
-        "127.1:PORT",
-        "2130706433:PORT",
-        "0x7f.0.0.1:PORT",
-        "0177.0.0.1:PORT",
-        "",
-    ] {
+    let hosts = "evil.example.org evil.example.org:PORT 127.0.0.1.evil.example.org 127.0.0.1.evil.example.org:PORT \
+        localhost.evil.example.org evil.localhost:PORT localhost.:PORT user@127.0.0.1:PORT \
+        127.0.0.1:PORT@evil.example.org evil.example.org@127.0.0.1:PORT evil.example.org#@127.0.0.1:PORT \
+        127.0.0.1:PORT/evil 127.0.0.1:PORT:80 0.0.0.0:PORT [::]:PORT [::ffff:10.0.0.1]:PORT 127.1:PORT \
+        2130706433:PORT 0x7f.0.0.1:PORT 0177.0.0.1:PORT";
+    for host in hosts.split(' ').chain(["127.0.0.1:PORT, evil.example.org", ""]) {
         let host = host.replace("PORT", &port.to_string());
         for path in ["/v1/runs", "/healthz", "/", "/openapi.json"] {
             let answer = ask(&format!("GET {path}"), std::slice::from_ref(&host));
@@ -168,8 +150,7 @@ fn session(server: &Server, link: &str) -> String {
 }
 
 fn new_link(lab: &Lab) -> String {
-    let printed = lab.command(&["open"]).output().expect("run");
-    String::from_utf8(printed.stdout).expect("text").trim().to_owned()
+    lab.printed(&["open"]).trim().to_owned()
 }
 
 #[test]
@@ -226,8 +207,7 @@ fn a_browser_that_logs_out_is_refused_everywhere() {
     let (lab, server) = plain();
     let [one, other] = [server.link.clone(), new_link(&lab)].map(|link| session(&server, &link));
     let (of_one, of_other) = (server.with_token(&one), server.with_token(&other));
-    let run = server.run("plain", json!({}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let run = server.done("plain", json!({}));
     let bundle = link(&of_one, &format!("/v1/runs/{run}/bundle"));
     assert_eq!(server.as_told("GET", &bundle, &[], b"").status, 200);
     let mut stream = of_one.events("/v1/stream", &[]).expect("an answer").stream();
@@ -259,8 +239,7 @@ fn link(client: &testkit::http::Client, path: &str) -> String {
 #[test]
 fn a_link_for_a_download_is_good_for_one_file() {
     let (lab, server) = plain();
-    let run = server.run("plain", json!({}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let run = server.done("plain", json!({}));
     let reader = server.with_token(&lab.make_token("reader", "read"));
     let path = format!("/v1/runs/{run}/raw?attempt=1&stream=stdout");
     let url = link(&reader, &path);
@@ -292,8 +271,7 @@ fn a_link_for_a_download_is_good_for_one_file() {
     }
     refused(&server.as_told("POST", "/v1/downloads", &[JSON], b"{\"path\":\"/v1/runs\"}"), 401, "UNAUTHORIZED");
     // It ends with the token it was made with.
-    let revoked = lab.command(&["token", "revoke", "reader"]).output().expect("run");
-    assert!(revoked.status.success());
+    lab.printed(&["token", "revoke", "reader"]);
     refused(&plainly("GET", &url, &[]), 401, "UNAUTHORIZED");
     server.is_well();
 }

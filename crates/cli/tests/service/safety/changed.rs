@@ -12,11 +12,8 @@ const SCRIPT: &str = "- - write: {path: artifacts/page.html, content: inside}\n 
 const CANARY: &str = "nobody may read this";
 
 fn with_run() -> (Lab, Server, String) {
-    let lab = Lab::new();
-    lab.installed_skill("plain", SCRIPT);
-    let server = lab.serve();
-    let run = server.run("plain", json!({}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let (lab, server) = Lab::serving(&[("plain", SCRIPT)]);
+    let run = server.done("plain", json!({}));
     (lab, server, run)
 }
 
@@ -48,8 +45,7 @@ fn a_changed_artifact_is_not_served_beside_its_old_hash() {
         let (packed, manifest) = bundled(&server, &run);
         assert_eq!(packed, "");
         assert!(manifest.contains("it has changed since the run made it"), "{manifest}");
-        let told = lab.command(&["result", &run]).output().expect("run");
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        let told = lab.printed(&["result", &run]);
         assert!(told.contains("it has changed since the run made it"), "{told}");
     }
     fs::write(&page, "inside").expect("written");
@@ -89,8 +85,7 @@ fn a_damaged_result_is_made_again() {
         fs::write(&path, damaged).expect("written");
         assert_eq!(bundled(&server, &run).0, "inside");
         fs::write(&path, damaged).expect("written");
-        let told = lab.command(&["result", &run, "--json"]).output().expect("run");
-        assert!(told.status.success(), "{told:?}");
+        lab.printed(&["result", &run, "--json"]);
         assert_eq!(fs::read(&path).expect("a result"), whole);
     }
     server.is_well();

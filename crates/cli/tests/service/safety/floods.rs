@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lab::{Lab, Server, wait_until};
 use serde_json::json;
-use testkit::http::{Answer, answer};
+use testkit::http::{Answer, Client, answer};
 
 use super::{FORM, JSON, SCRIPT, plain, pour, refused};
 
@@ -30,6 +30,16 @@ fn poured(server: &Server, begin: &str, piece: &[u8], most: usize) -> (usize, io
     stream.write_all(begin.as_bytes()).expect("sent");
     let sent = pour(&mut stream, piece, most);
     (sent, answer(stream))
+}
+
+/// Connections that are kept open, each after the text of its number was sent.
+fn hold(client: &Client, count: usize, text: impl Fn(usize) -> String) -> Vec<TcpStream> {
+    let open = |number: usize| {
+        let mut stream = client.connect().expect("connected");
+        stream.write_all(text(number).as_bytes()).expect("sent");
+        stream
+    };
+    (0..count).map(open).collect()
 }
 
 #[test]
@@ -152,15 +162,8 @@ fn unfinished_requests_delay_no_other_client() {
         server.client.head("POST", "/v1/runs", &[FORM, ("Content-Length", "100")]) + "--B\r\n",
         server.client.head("POST", "/v1/runs", &[JSON, ("Transfer-Encoding", "chunked")]) + "5\r\nab",
     ];
-    let open: Vec<TcpStream> = (0..60)
-        .map(|number| {
-            let mut stream = server.client.connect().expect("connected");
-            stream.write_all(half[number % half.len()].as_bytes()).expect("sent");
-            stream
-        })
-        .collect();
-    let run = server.run("plain", json!({}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let open = hold(&server.client, 60, |number| half[number % half.len()].clone());
+    server.done("plain", json!({}));
     server.is_well();
     drop(open);
 }
@@ -205,19 +208,15 @@ fn half_sent_requests_lock_no_client_out() {
         ),
         format!("GET /v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer wrong\r\n\r\n"),
     ];
-    let attack = |number: usize| {
-        let mut stream = server.client.connect().expect("connected");
-        stream.write_all(halves[number % halves.len()].as_bytes()).expect("sent");
-        stream
-    };
-    let mut held: Vec<TcpStream> = (0..3 * PLACES).map(attack).collect();
+    let half = |number: usize| halves[number % halves.len()].clone();
+    let mut held = hold(&server.client, 3 * PLACES, half);
     serves(&server, &[server.token()]);
     // The attack continues, and clients that were cut off reconnect.
-    held.extend((0..PLACES).map(attack));
+    held.extend(hold(&server.client, PLACES, half));
     serves(&server, &[server.token()]);
     // A connection that never says who it is does not keep its place for long, though no other needs it.
     drop(held);
-    let mut silent = attack(1);
+    let mut silent = hold(&server.client, 1, |_| half(1)).remove(0);
     let begin = Instant::now();
     silent.set_read_timeout(Some(SOON)).expect("set");
     let left = io::Read::read_to_end(&mut silent, &mut Vec::new());
@@ -231,17 +230,15 @@ fn streams_of_one_token_lock_no_client_out() {
     let reader = server.with_token(&token);
     // Each keeps its connection, also where the server has said that there are too many.
     let mut refused = 0;
-    let held: Vec<TcpStream> = (0..2 * PLACES)
-        .map(|_| {
-            let mut stream = reader.connect().expect("connected");
-            stream.write_all(reader.head("GET", "/v1/stream", &[]).as_bytes()).expect("sent");
-            let mut begin = [0; 12];
-            stream.set_read_timeout(Some(SOON)).expect("set");
-            io::Read::read_exact(&mut stream, &mut begin).expect("the beginning of an answer");
-            refused += usize::from(&begin == b"HTTP/1.1 429");
-            stream
-        })
-        .collect();
+    let mut held = Vec::new();
+    for _ in 0..2 * PLACES {
+        let mut stream = hold(&reader, 1, |_| reader.head("GET", "/v1/stream", &[])).remove(0);
+        let mut begin = [0; 12];
+        stream.set_read_timeout(Some(SOON)).expect("set");
+        io::Read::read_exact(&mut stream, &mut begin).expect("the beginning of an answer");
+        refused += usize::from(&begin == b"HTTP/1.1 429");
+        held.push(stream);
+    }
     assert!(refused >= PLACES, "one token has {} of {PLACES} places", 2 * PLACES - refused);
     serves(&server, &[&token, server.token()]);
     serves(&server, &[&token, server.token()]);
@@ -259,14 +256,7 @@ fn long_waiting_requests_lock_no_client_out() {
     let run = server.run("slow", json!({}));
     let readers: Vec<_> = ["one", "two", "three"].map(|name| server.with_token(&lab.make_token(name, "read"))).into();
     let path = format!("/v1/runs/{run}?wait=600");
-    let held: Vec<TcpStream> = (0..3 * PLACES)
-        .map(|number| {
-            let reader = &readers[number % readers.len()];
-            let mut stream = reader.connect().expect("connected");
-            stream.write_all(reader.head("GET", &path, &[]).as_bytes()).expect("sent");
-            stream
-        })
-        .collect();
+    let held = hold(&server.client, 3 * PLACES, |number| readers[number % readers.len()].head("GET", &path, &[]));
     serves(&server, &[server.token()]);
     let canceled = server.post(&format!("/v1/runs/{run}/cancel"), &json!({}));
     assert!(matches!(canceled.status, 200 | 202), "{}", canceled.text());
@@ -290,13 +280,7 @@ fn half_sent_requests_use_up_no_descriptors() {
         .current_dir(lab.path("tmp"))
         .stdin(Stdio::null());
     let server = Lab::started(limited);
-    let held: Vec<TcpStream> = (0..600)
-        .map(|_| {
-            let mut stream = server.client.connect().expect("connected");
-            stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
-            stream
-        })
-        .collect();
+    let held = hold(&server.client, 600, |_| "GET /healthz HTTP/1.1\r\n".to_owned());
     serves(&server, &[server.token()]);
     drop(held);
     server.is_well();
@@ -306,14 +290,11 @@ fn half_sent_requests_use_up_no_descriptors() {
 #[test]
 fn a_server_full_of_idle_connections_answers() {
     let (_lab, server) = crowded();
-    let idle: Vec<TcpStream> = (0..2 * PLACES)
-        .map(|_| {
-            let mut stream = server.client.connect().expect("connected");
-            stream.write_all(server.client.head("GET", "/v1/runs", &[]).as_bytes()).expect("sent");
-            stream.peek(&mut [0]).expect("an answer");
-            stream
-        })
-        .collect();
+    let mut idle = Vec::new();
+    for _ in 0..2 * PLACES {
+        idle.extend(hold(&server.client, 1, |_| server.client.head("GET", "/v1/runs", &[])));
+        idle[idle.len() - 1].peek(&mut [0]).expect("an answer");
+    }
     serves(&server, &[server.token()]);
     drop(idle);
     server.is_well();

@@ -16,37 +16,19 @@ const CANARY: &str = "nobody may read this";
 
 /// A server with a run that named one artifact, and a file outside that must not be readable.
 fn with_run() -> (Lab, Server, String, PathBuf) {
-    let lab = Lab::new();
-    lab.installed_skill("plain", SCRIPT);
-    let server = lab.serve();
-    let run = server.run("plain", json!({}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let (lab, server) = Lab::serving(&[("plain", SCRIPT)]);
+    let run = server.done("plain", json!({}));
     let canary = lab.path("canary.txt");
     fs::write(&canary, CANARY).expect("written");
     (lab, server, run, canary)
 }
 
 fn ups() -> Vec<String> {
-    let spelled = [
-        "..",
-        "%2e%2e",
-        "%2E%2E",
-        ".%2e",
-        "%252e%252e",
-        "..%5c",
-        "..\\",
-        "%c0%ae%c0%ae",
-        "%e0%80%ae%e0%80%ae",
-        "..%00",
-        ".%00.",
-        "..;",
-        "....",
-        "%uff0e%uff0e",
-        "．．",
-    ];
+    let spelled = ".. %2e%2e %2E%2E .%2e %252e%252e ..%5c ..\\ %c0%ae%c0%ae %e0%80%ae%e0%80%ae ..%00 .%00. ..; .... \
+        %uff0e%uff0e ．．";
     let slashes = ["/", "%2f", "%252f", "\\", "%5c", "%c0%af", "//", "/./"];
     let mut all = Vec::new();
-    for up in spelled {
+    for up in spelled.split(' ') {
         for slash in slashes {
             all.push(format!("{up}{slash}"));
         }
@@ -138,12 +120,8 @@ fn a_link_in_the_workspace_is_not_followed() {
     let page = artifacts.join("page.html");
     let refuses = |what: &str| {
         let answer = server.get(&format!("/v1/runs/{run}/artifacts/artifacts/page.html"));
-        assert_eq!(
-            (answer.status, answer.json()["code"].as_str()),
-            (404, Some("NOT_FOUND")),
-            "{what}: {}",
-            answer.text()
-        );
+        let code = answer.json()["code"].clone();
+        assert_eq!((answer.status, code), (404, json!("NOT_FOUND")), "{what}: {}", answer.text());
         for kind in ["bundle", "bundle?full=true"] {
             let answer = server.get(&format!("/v1/runs/{run}/{kind}"));
             assert!(answer.status != 200 || !unzipped(answer.body).contains(CANARY), "{what} {kind}");

@@ -2,23 +2,18 @@
 
 use std::fs;
 
-use lab::{Lab, eventually};
+use lab::{Lab, wait_until};
 use serde_json::json;
 
-use super::{ASKS, LONG, send_form};
+use super::{ASKS, LONG};
 
 #[test]
 fn an_answer_counts_once_and_a_late_one_gets_the_state() {
-    let lab = Lab::new();
-    lab.installed_skill("asks", ASKS);
-    let server = lab.serve();
-    let run = server.run("asks", json!({"mode": "interactive"}));
-    assert_eq!(server.wait(&run)["status"], "waiting_user");
+    let (lab, server) = Lab::serving(&[("asks", ASKS)]);
+    let run = server.asked_run("asks", json!({}));
     let open = server.get("/v1/interactions").json();
-    assert_eq!(
-        (&open["interactions"][0]["run_id"], open["interactions"].as_array().map(Vec::len)),
-        (&json!(run), Some(1))
-    );
+    let open = open["interactions"].as_array().expect("a list");
+    assert_eq!((&open[0]["run_id"], open.len()), (&json!(run), 1));
     let question = server.get(&format!("/v1/runs/{run}/interaction"));
     assert_eq!((question.status, &question.json()["interaction_id"]), (200, &json!(1)));
     let reply = |interaction: u32, text: &str, key: Option<&str>| {
@@ -46,19 +41,14 @@ fn an_answer_counts_once_and_a_late_one_gets_the_state() {
 /// A client that used the names of contract R5.12 found neither.
 #[test]
 fn the_status_counts_automatic_decisions() {
-    let lab = Lab::new();
-    lab.installed_skill("asks", ASKS);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("asks", ASKS)]);
     let decides = json!({"interactive_require_user_reply": false, "session_timeout_sec": 0.2});
     let run = server.run("asks", json!({"mode": "interactive", "options": decides}));
-    let is_over = || server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded";
-    eventually("end", || is_over().then_some(()));
+    lab.wait_end(&run);
     let decision = lab.events(&run).into_iter().find(|event| super::kind(event) == "interaction.auto_decision");
     let decision = decision.expect("a decision");
-    assert_eq!(
-        (&decision["data"]["source"], &decision["data"]["reason"]),
-        (&json!("auto_decide_timeout"), &json!("user_no_reply"))
-    );
+    let (source, reason) = (&decision["data"]["source"], &decision["data"]["reason"]);
+    assert_eq!((source, reason), (&json!("auto_decide_timeout"), &json!("user_no_reply")));
     let listed = server.get("/v1/runs").json()["runs"][0].clone();
     for view in [server.get(&format!("/v1/runs/{run}")).json(), listed] {
         assert_eq!((&view["auto_decision_count"], &view["auto_decisions"]), (&json!(1), &json!(1)), "{view}");
@@ -78,14 +68,10 @@ fn the_status_counts_automatic_decisions() {
 /// The source documents call it `sticky_process`.
 #[test]
 fn a_sticky_process_may_be_called_so() {
-    let lab = Lab::new();
-    lab.installed_skill("asks", ASKS);
-    let server = lab.serve();
-    let run = server.run("asks", json!({"mode": "interactive", "options": {"continuation": "sticky_process"}}));
-    assert_eq!(server.wait(&run)["status"], "waiting_user");
+    let (lab, server) = Lab::serving(&[("asks", ASKS)]);
+    let run = server.asked_run("asks", json!({"continuation": "sticky_process"}));
     assert_eq!(lab.events(&run)[0]["data"]["continuation"], "sticky", "and is written as ever");
-    let heard = server
-        .post(&format!("/v1/runs/{run}/interaction/reply?wait=60"), &json!({"interaction_id": 1, "text": "blue"}));
+    let heard = server.reply(&run, 1, "blue");
     assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
 }
 
@@ -103,10 +89,7 @@ fn the_same_answer_again_has_no_second_effect() {
     let body = json!({"interaction_id": 1, "text": "one", "idempotency_key": "k"});
     let path = format!("/v1/runs/{run}/interaction/reply");
     assert_eq!(server.post(&path, &body).status, 200);
-    eventually("question", || {
-        let view = server.wait(&run);
-        (view["interaction"]["interaction_id"] == 2).then_some(())
-    });
+    wait_until("a question", || server.wait(&run)["interaction"]["interaction_id"] == 2);
     assert_eq!(server.post(&path, &body).status, 200, "it was already received");
     let view = server.wait(&run);
     assert_eq!((&view["status"], &view["interaction"]["interaction_id"]), (&json!("waiting_user"), &json!(2)));
@@ -117,9 +100,7 @@ fn the_same_answer_again_has_no_second_effect() {
 
 #[test]
 fn files_come_with_an_answer() {
-    let lab = Lab::new();
-    lab.installed_skill("asks", ASKS);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("asks", ASKS)]);
     let run = server.run("asks", json!({"mode": "interactive"}));
     server.wait(&run);
     let request = json!({"interaction_id": 1, "text": "as in the picture"}).to_string();
@@ -129,9 +110,9 @@ fn files_come_with_an_answer() {
         ("files", Some("a.png"), b"\x89PNG".as_slice()),
         ("files", Some("b.txt"), b"b"),
     ];
-    let unknown = send_form(&server, &path, &[], &[parts[0], ("file", Some("a.png"), b"x")]);
+    let unknown = server.send_form(&path, &[], &[parts[0], ("file", Some("a.png"), b"x")]);
     assert_eq!(unknown.status, 400, "{}", unknown.text());
-    let heard = send_form(&server, &path, &[], &parts);
+    let heard = server.send_form(&path, &[], &parts);
     assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
     let events = lab.events(&run);
     let replied = events.iter().find(|event| super::kind(event) == "interaction.replied").expect("an answer");
@@ -143,13 +124,9 @@ fn files_come_with_an_answer() {
 
 #[test]
 fn a_run_is_canceled_once() {
-    let lab = Lab::new();
-    lab.installed_skill("long", LONG);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("long", LONG)]);
     let run = server.run("long", json!({}));
-    eventually("message", || {
-        lab.events(&run).iter().any(|event| super::kind(event) == "agent.message.final").then_some(())
-    });
+    lab.wait_event(&run, "agent.message.final");
     let path = format!("/v1/runs/{run}/cancel?wait=60");
     let canceled = server.post(&path, &json!({}));
     assert_eq!((canceled.status, &canceled.json()["status"]), (200, &json!("canceled")), "{}", canceled.text());

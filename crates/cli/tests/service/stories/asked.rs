@@ -6,7 +6,7 @@ use lab::{Lab, Server};
 use serde_json::{Value, json};
 use testkit::paths;
 
-use super::{DONE, id, send_form};
+use super::{DONE, id};
 
 fn asked(server: &Server, run: &str) -> Value {
     let answer = server.get(&format!("/v1/runs/{run}/request"));
@@ -31,15 +31,13 @@ fn a_request_is_shown_as_it_was_accepted() {
     });
     let request = request.to_string();
     let parts = [("request", None, request.as_bytes()), ("files.table", Some("a-b.csv"), &b"12345"[..])];
-    let first = id(&send_form(&server, "/v1/runs?wait=60", &[], &parts));
+    let first = id(&server.send_form("/v1/runs?wait=60", &[], &parts));
     let told = asked(&server, &first);
     assert_eq!(told["run_id"], json!(first));
     assert_eq!((&told["skill"]["name"], &told["skill"]["version"]), (&json!("done"), &json!("1.2.3")));
     assert_eq!(told["skill"]["hash"], server.get("/v1/skills/done").json()["hash"]);
-    assert_eq!(
-        (&told["engine"]["name"], &told["mode"], &told["model"]),
-        (&json!("scripted"), &json!("interactive"), &json!("large"))
-    );
+    let words = [&told["engine"]["name"], &told["mode"], &told["model"]];
+    assert_eq!(words, ["scripted", "interactive", "large"]);
     assert_eq!(told["input"], json!({"a": 1, "deep": {"list": [true, null, "x"]}}));
     assert_eq!(told["parameter"], json!({"p": "q"}));
     assert_eq!(told["files"], json!([{"slot": "table", "name": "a-b.csv", "size": 5}]));
@@ -68,9 +66,7 @@ fn no_secret_comes_out_of_a_request() {
     let lab = Lab::new();
     lab.settings("engines = \"engines\"\nredact = ['\"password\": ?\"[^\"]*\"', 'card \\d+']\n");
     let engine = fs::read_to_string(paths::workspace().join("crates/engine/engines/scripted.toml")).expect("an engine");
-    fs::create_dir(lab.path("engines")).expect("a folder");
-    let engine = format!("{engine}secret = [\"OF_ENGINE\"]\n");
-    fs::write(lab.path("engines/scripted.toml"), engine).expect("written");
+    lab.write("engines/scripted.toml", &format!("{engine}secret = [\"OF_ENGINE\"]\n"));
     lab.installed_skill("done", DONE);
     let mut command = lab.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("HUSH", SECRET).env("OF_ENGINE", "the-engine-s-own");

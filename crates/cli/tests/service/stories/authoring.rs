@@ -5,13 +5,11 @@ use std::fs;
 use lab::Lab;
 use serde_json::json;
 
-use super::{DONE, send_form, zipped};
+use super::{DONE, zipped};
 
 #[test]
 fn the_patched_text_is_what_the_agent_of_a_run_reads() {
-    let lab = Lab::new();
-    lab.installed_skill("done", DONE);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("done", DONE)]);
     for mode in ["auto", "interactive"] {
         let told = server.get(&format!("/v1/skills/done/patched?mode={mode}&engine=scripted"));
         assert_eq!(told.status, 200, "{}", told.text());
@@ -70,7 +68,7 @@ fn a_skill_is_looked_at_and_not_kept() {
     lab.installed_skill("validate", DONE);
     let server = lab.serve();
     let before = server.get("/v1/skills").json();
-    let check = |zip: &[u8]| send_form(&server, "/v1/validate", &[], &[("skill", Some("a.zip"), zip)]);
+    let check = |zip: &[u8]| server.send_form("/v1/validate", &[], &[("skill", Some("a.zip"), zip)]);
 
     let told = check(&good);
     assert_eq!(told.status, 200, "{}", told.text());
@@ -90,13 +88,13 @@ fn a_skill_is_looked_at_and_not_kept() {
 
     let broken = check(b"PK no zip");
     assert_eq!((broken.status, &broken.json()["code"]), (422, &json!("SKILL_INVALID")), "{}", broken.text());
-    let none = send_form(&server, "/v1/validate", &[], &[]);
+    let none = server.send_form("/v1/validate", &[], &[]);
     assert_eq!((none.status, &none.json()["errors"][0]["field"]), (400, &json!("skill")), "{}", none.text());
     assert_eq!(server.get("/v1/skills").json(), before);
     let left = fs::read_dir(lab.data().join("uploads")).map(Iterator::count).unwrap_or_default();
     assert_eq!(left, 0, "nothing is kept");
 
-    let installed = send_form(&server, "/v1/skills", &[], &[("skill", Some("a.zip"), &good)]);
+    let installed = server.send_form("/v1/skills", &[], &[("skill", Some("a.zip"), &good)]);
     assert_eq!(installed.status, 201, "{}", installed.text());
     assert_eq!(check(&good).json()["is_installed"], true);
     assert_eq!(server.get("/v1/skills/validate").json()["name"], "validate");

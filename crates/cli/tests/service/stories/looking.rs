@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lab::{Lab, Server};
+use lab::{Lab, Server, wait_until};
 use serde_json::{Value, json};
 
 use super::{ASKS, DONE};
@@ -17,11 +17,8 @@ fn listed(server: &Server, query: &str) -> Vec<String> {
 
 #[test]
 fn lists_have_filters_and_pages() {
-    let lab = Lab::new();
-    lab.installed_skill("done", DONE);
-    lab.installed_skill("asks", ASKS);
-    lab.installed_skill("fails", "- - fail: the model is not there\n");
-    let server = lab.serve();
+    let (_lab, server) =
+        Lab::serving(&[("done", DONE), ("asks", ASKS), ("fails", "- - fail: the model is not there\n")]);
     let mut made = Vec::new();
     for (skill, more) in
         [("done", json!({})), ("asks", json!({"mode": "interactive"})), ("fails", json!({})), ("done", json!({}))]
@@ -121,9 +118,7 @@ fn bytes_and_recordings_are_those_of_the_evidence() {
 /// The head that a client noted shows it later whether the run is still the same.
 #[test]
 fn answers_carry_the_head_of_the_log_and_a_run_can_be_verified() {
-    let lab = Lab::new();
-    lab.installed_skill("done", DONE);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("done", DONE)]);
     let run = server.run("done", json!({}));
     server.wait(&run);
     let path = format!("/v1/runs/{run}");
@@ -132,13 +127,7 @@ fn answers_carry_the_head_of_the_log_and_a_run_can_be_verified() {
     assert_eq!(head["seq"], json!(lab.events(&run).len()));
     let noted = format!("{path}/verification?head={}:{}", head["seq"], head["hash"].as_str().expect("a hash"));
     // Views are written after the last event.
-    let good = || server.get(&noted).json()["is_good"] == true;
-    for _ in 0..200 {
-        if good() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_until("the views", || server.get(&noted).json()["is_good"] == true);
     let found = server.get(&noted).json();
     assert_eq!((&found["is_good"], &found["first_break"]), (&json!(true), &Value::Null), "{found}");
     assert_eq!(found["log_head"], head);

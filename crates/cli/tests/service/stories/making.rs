@@ -3,10 +3,10 @@
 use std::fs;
 use std::thread;
 
-use lab::{Lab, Server, eventually};
+use lab::{Lab, Server, wait_until};
 use serde_json::{Value, json};
 
-use super::{ASKS, DONE, LONG, id, send_form, zipped};
+use super::{ASKS, DONE, LONG, id, zipped};
 
 fn post_with_key(server: &Server, key: &str, body: &Value) -> testkit::http::Answer {
     let headers = [("Content-Type", "application/json"), ("Idempotency-Key", key)];
@@ -19,11 +19,7 @@ fn count(server: &Server) -> usize {
 
 #[test]
 fn a_run_can_be_waited_for() {
-    let lab = Lab::new();
-    lab.installed_skill("done", DONE);
-    lab.installed_skill("asks", ASKS);
-    lab.installed_skill("long", LONG);
-    let server = lab.serve();
+    let (_lab, server) = Lab::serving(&[("done", DONE), ("asks", ASKS), ("long", LONG)]);
     let body = |skill: &str, mode: &str| json!({"skill": skill, "engine": "scripted", "mode": mode});
     let made = server.post("/v1/runs?wait=60", &body("done", "auto"));
     let view = made.json();
@@ -43,9 +39,7 @@ fn a_run_can_be_waited_for() {
 
 #[test]
 fn one_key_makes_one_run() {
-    let lab = Lab::new();
-    lab.installed_skill("done", DONE);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("done", DONE)]);
     let body = json!({"skill": "done", "engine": "scripted", "input": {"n": 1}});
     let at_once: Vec<_> = thread::scope(|scope| {
         let ask = || scope.spawn(|| post_with_key(&server, "order-66", &body));
@@ -93,23 +87,19 @@ fn a_skill_and_files_come_with_the_request() {
         ("files.table", Some("../../table.csv"), &table[..]),
     ];
     let key = [("Idempotency-Key", "a-form")];
-    let made = send_form(&server, "/v1/runs?wait=60", &key, &parts);
+    let made = server.send_form("/v1/runs?wait=60", &key, &parts);
     let view = made.json();
-    assert_eq!(
-        (made.status, &view["status"], &view["skill"]),
-        (200, &json!("succeeded"), &json!("sent")),
-        "{}",
-        made.text()
-    );
+    let expected = (200, &json!("succeeded"), &json!("sent"));
+    assert_eq!((made.status, &view["status"], &view["skill"]), expected, "{}", made.text());
     let run = id(&made);
     let kept = fs::read(lab.run_folder(&run).join("inputs/1-table.csv")).expect("kept, and not elsewhere");
     assert_eq!(kept, table);
-    assert_eq!(id(&send_form(&server, "/v1/runs", &key, &parts)), run, "the same form again");
+    assert_eq!(id(&server.send_form("/v1/runs", &key, &parts)), run, "the same form again");
     let changed = [parts[0], parts[1], ("files.table", Some("table.csv"), b"other")];
-    assert_eq!(send_form(&server, "/v1/runs", &key, &changed).status, 422, "other bytes");
-    let refused = send_form(&server, "/v1/runs", &[], &[parts[0], ("skill", Some("x.zip"), b"PK no zip")]);
+    assert_eq!(server.send_form("/v1/runs", &key, &changed).status, 422, "other bytes");
+    let refused = server.send_form("/v1/runs", &[], &[parts[0], ("skill", Some("x.zip"), b"PK no zip")]);
     assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("SKILL_INVALID")), "{}", refused.text());
-    let refused = send_form(&server, "/v1/runs", &[], &[parts[0], parts[1], ("filse.table", Some("x"), b"x")]);
+    let refused = server.send_form("/v1/runs", &[], &[parts[0], parts[1], ("filse.table", Some("x"), b"x")]);
     assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (400, &json!("filse.table")));
     assert_eq!(count(&server), 1);
     let left = fs::read_dir(lab.data().join("uploads")).map(Iterator::count).unwrap_or_default();
@@ -123,15 +113,13 @@ fn a_full_queue_says_when_to_come_again() {
     lab.installed_skill("long", LONG);
     let server = lab.serve();
     let running = server.run("long", json!({}));
-    eventually("start", || (server.get(&format!("/v1/runs/{running}")).json()["status"] == "running").then_some(()));
+    wait_until("the start", || server.get(&format!("/v1/runs/{running}")).json()["status"] == "running");
     let queued = server.run("long", json!({}));
     let refused = server.post("/v1/runs", &json!({"skill": "long", "engine": "scripted"}));
     let problem = refused.json();
     assert_eq!((refused.status, &problem["code"]), (429, &json!("QUEUE_FULL")), "{}", refused.text());
-    assert_eq!(
-        (&problem["retryable"], refused.header("content-type")),
-        (&json!(true), Some("application/problem+json"))
-    );
+    assert_eq!(problem["retryable"], true);
+    assert_eq!(refused.header("content-type"), Some("application/problem+json"));
     assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok_and(|s| s > 0)));
     assert_eq!(count(&server), 2, "nothing is left of what was refused");
     for run in [queued, running] {
@@ -143,9 +131,7 @@ fn a_full_queue_says_when_to_come_again() {
 
 #[test]
 fn a_run_is_tried_again_as_another_one() {
-    let lab = Lab::new();
-    lab.installed_skill("done", DONE);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("done", DONE)]);
     let first = server.run("done", json!({"input": {"a": 1, "b": 2}}));
     server.wait(&first);
     let log = lab.events(&first);
@@ -153,8 +139,7 @@ fn a_run_is_tried_again_as_another_one() {
     assert_eq!((again.status, &again.json()["status"]), (200, &json!("succeeded")), "{}", again.text());
     let second = id(&again);
     assert_ne!(second, first);
-    let record = fs::read_to_string(lab.run_folder(&second).join("run.json")).expect("a record");
-    let record: Value = serde_json::from_str(&record).expect("JSON");
+    let record = lab.run_json(&second, "run.json");
     assert_eq!(record["retry_of"], json!(first), "{record}");
     assert_eq!(record["request"]["input"], json!({"a": 1, "b": 3}), "{record}");
     assert_eq!(lab.events(&first), log, "nothing is added to a run that is over");

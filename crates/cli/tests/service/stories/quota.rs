@@ -7,9 +7,7 @@ const NO_QUOTA: &str = "- - fail: 'Rate limit reached for the model. Please try 
 
 #[test]
 fn a_run_that_waits_for_quota_survives_a_restart() {
-    let lab = Lab::new();
-    lab.installed_skill("probe", NO_QUOTA);
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("probe", NO_QUOTA)]);
     let run = server.run("probe", json!({ "options": { "retry": { "quota": "wait", "quota_max": 2 } } }));
     let view = server.wait(&run);
     assert_eq!(

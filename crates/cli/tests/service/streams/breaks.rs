@@ -1,11 +1,9 @@
 //! Connections that end after every event, servers that stop and come again, servers that are killed.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::thread;
 use std::time::Duration;
 
-use lab::{Lab, Server, eventually};
+use lab::{Dice, Lab, Server, wait_until};
 use serde_json::json;
 use testkit::http::Client;
 
@@ -41,14 +39,12 @@ fn restarted(lab: &Lab, server: Server) -> Server {
 }
 
 fn wait_events(lab: &Lab, run: &str, count: usize) {
-    eventually("event", || (lab.events(run).len() >= count).then_some(()));
+    wait_until("event", || lab.events(run).len() >= count);
 }
 
 #[test]
 fn clients_that_leave_after_every_event_get_each_once() {
-    let lab = Lab::new();
-    lab.installed_skill("slow", &slow_talk(15));
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("slow", &slow_talk(15))]);
     let run = server.run("slow", json!({"mode": "interactive"}));
     thread::scope(|scope| {
         let followers = followers(scope, &server.client, &run, Service::Stays);
@@ -82,22 +78,11 @@ fn followers_survive_a_restart_of_the_server() {
     assert_eq!(server.wait(&run)["status"], "succeeded");
 }
 
-/// Numbers that follow from the seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
-
 #[test]
 fn followers_survive_a_kill_of_the_server() {
     let given = std::env::var("SKILLRUN_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-    eprintln!("SKILLRUN_SEED={seed}");
-    let mut random = Random(seed);
+    let mut dice = given.map_or_else(Dice::new, Dice);
+    eprintln!("SKILLRUN_SEED={}", dice.0);
     let lab = Lab::new();
     lab.installed_skill("slow", &slow_talk(40));
     let mut server = lab.serve();
@@ -109,7 +94,7 @@ fn followers_survive_a_kill_of_the_server() {
             if round == 3 {
                 answer(&server, &run);
             }
-            thread::sleep(Duration::from_millis(random.below(200)));
+            thread::sleep(Duration::from_millis(dice.below(200)));
             eprintln!("killed with {} events", lab.events(&run).len());
             server.kill();
             server = lab.serve_at(&client.address.to_string(), &[]);
@@ -118,6 +103,5 @@ fn followers_survive_a_kill_of_the_server() {
         server
     });
     assert_eq!(server.wait(&run)["status"], "succeeded");
-    let verified = lab.command(&["verify", &run]).output().expect("ran");
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+    lab.printed(&["verify", &run]);
 }

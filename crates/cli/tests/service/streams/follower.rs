@@ -5,7 +5,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{Lab, Server, TEST_TIMEOUT, eventually};
+use lab::{Lab, Server, TEST_TIMEOUT, wait_until};
 use serde_json::{Value, json};
 use testkit::http::{Client, Event, Opened};
 
@@ -175,7 +175,7 @@ pub(super) fn view(lab: &Lab, run: &str) {
         let last = text.strip_suffix('\n').and_then(|text| text.lines().last());
         last.is_some_and(|line| serde_json::from_str(line).is_ok_and(|event| is_end(&event)))
     };
-    eventually("view", || fs::read_to_string(&path).is_ok_and(|text| ends(&text)).then_some(()));
+    wait_until("view", || fs::read_to_string(&path).is_ok_and(|text| ends(&text)));
 }
 
 /// Two turns with a question between them, in which something happens every 20 ms.

@@ -66,9 +66,7 @@ fn pages_and_streams_and_files_agree() {
 
 #[test]
 fn a_part_by_number_or_by_time_is_that_part() {
-    let lab = Lab::new();
-    lab.installed_skill("talk", &slow_talk(ACTS).replace("sleep_ms: 20", "sleep_ms: 1"));
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("talk", &slow_talk(ACTS).replace("sleep_ms: 20", "sleep_ms: 1"))]);
     let run = server.run("talk", json!({"mode": "interactive"}));
     answer(&server, &run);
     assert_eq!(server.wait(&run)["status"], "succeeded");

@@ -5,7 +5,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{Lab, Server, TEST_TIMEOUT, eventually};
+use lab::{Lab, Server, TEST_TIMEOUT, wait_until};
 use serde_json::{Value, json};
 use testkit::http::{Client, Event};
 
@@ -70,12 +70,6 @@ impl Watcher {
     }
 }
 
-fn printed(lab: &Lab, words: &[&str]) -> String {
-    let output = lab.command(words).output().expect("ran");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text").trim().to_owned()
-}
-
 #[test]
 fn who_follows_all_changes_ends_with_the_list() {
     let lab = Lab::new();
@@ -85,7 +79,7 @@ fn who_follows_all_changes_ends_with_the_list() {
     // It is another process's, and stays so: it waits for an answer there.
     let words =
         ["run", "asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--no-wait"];
-    let other = printed(&lab, &words);
+    let other = lab.printed(&words).trim().to_owned();
     let server = lab.serve();
     let client = server.client.clone();
     let expected = Mutex::new(None);
@@ -94,7 +88,7 @@ fn who_follows_all_changes_ends_with_the_list() {
         let mut runs = vec![server.run("quick", json!({})), server.run("fails", json!({}))];
         runs.push(server.run("asks", json!({"mode": "interactive"})));
         // Beside the server, which takes it.
-        runs.push(printed(&lab, &["run", "quick", "--engine", "scripted", "--no-wait"]));
+        runs.push(lab.printed(&["run", "quick", "--engine", "scripted", "--no-wait"]).trim().to_owned());
         server.wait(&runs[0]);
         server.stop();
         let server = lab.serve_at(&client.address.to_string(), &[]);
@@ -104,8 +98,8 @@ fn who_follows_all_changes_ends_with_the_list() {
         assert_eq!(canceled.status, 200, "{}", canceled.text());
         // Only the other process writes to this one.
         assert_eq!(server.wait(&other)["status"], "waiting_user");
-        printed(&lab, &["reply", &other, "blue", "--no-wait"]);
-        eventually("end", || (server.wait(&other)["status"] == "succeeded").then_some(()));
+        lab.printed(&["reply", &other, "blue", "--no-wait"]);
+        wait_until("end", || server.wait(&other)["status"] == "succeeded");
         runs.iter().for_each(|run| drop(server.wait(run)));
         let mut list = listed(&server);
         assert_eq!(list.len(), runs.len());
@@ -113,10 +107,9 @@ fn who_follows_all_changes_ends_with_the_list() {
         list.retain(|_, status| status != "canceled");
         assert_eq!(list.len(), runs.len() - 1, "{list:?}");
         // A run that has just ended may still have an owner, and stays then; the command reports it.
-        eventually("removal", || {
-            let gc = lab.command(&["gc"]).output().expect("ran");
-            eprint!("{}", String::from_utf8_lossy(&gc.stderr));
-            (listed(&server) == list).then_some(())
+        wait_until("the removal", || {
+            eprint!("{}", String::from_utf8_lossy(&lab.output(&["gc"]).stderr));
+            listed(&server) == list
         });
         *expected.lock().expect("whole") = Some(list);
         let watcher = watcher.join().expect("it gets to the end");
@@ -126,9 +119,7 @@ fn who_follows_all_changes_ends_with_the_list() {
 
 #[test]
 fn a_cursor_of_another_server_gets_the_list() {
-    let lab = Lab::new();
-    lab.installed_skill("quick", QUICK);
-    let server = lab.serve();
+    let (_lab, server) = Lab::serving(&[("quick", QUICK)]);
     let run = server.run("quick", json!({}));
     server.wait(&run);
     for cursor in ["", "x", "1-1", "0123456789abcdef-1", "0-99999999999999999999"] {
@@ -144,9 +135,7 @@ fn a_cursor_of_another_server_gets_the_list() {
 fn many_who_follow_all_runs_share_the_work() {
     const FOLLOWERS: usize = 80;
     const RUNS: usize = 12;
-    let lab = Lab::new();
-    lab.installed_skill("quick", QUICK);
-    let server = lab.serve();
+    let (_lab, server) = Lab::serving(&[("quick", QUICK)]);
     let client = &server.client;
     let at_rest = server.threads();
     let begun = Barrier::new(FOLLOWERS + 1);
@@ -168,9 +157,9 @@ fn many_who_follow_all_runs_share_the_work() {
         let mut most = 0;
         let is_over = |run: &String| {
             most = most.max(server.threads());
-            eventually("end", || {
+            wait_until("the end", || {
                 most = most.max(server.threads());
-                (server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded").then_some(())
+                server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded"
             });
         };
         runs.iter().for_each(is_over);

@@ -59,9 +59,7 @@ fn of_event(event: &Value) -> Value {
 
 #[test]
 fn an_outline_has_the_same_events_as_the_history() {
-    let lab = Lab::new();
-    lab.installed_skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
-    let server = lab.serve();
+    let (_lab, server) = Lab::serving(&[("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""))]);
     let run = server.run("talk", json!({"mode": "interactive"}));
     answer(&server, &run);
     assert_eq!(server.wait(&run)["status"], "succeeded");
@@ -91,11 +89,8 @@ fn an_outline_has_the_same_events_as_the_history() {
 
 #[test]
 fn beyond_the_end_is_empty_and_a_wrong_question_is_a_problem() {
-    let lab = Lab::new();
-    lab.installed_skill("talk", "- - output: {answer: blue}\n    done: true\n");
-    let server = lab.serve();
-    let run = server.run("talk", json!({"mode": "auto"}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let (_lab, server) = Lab::serving(&[("talk", "- - output: {answer: blue}\n    done: true\n")]);
+    let run = server.done("talk", json!({"mode": "auto"}));
     let empty = outline(&server, &run, "from_seq=1000000");
     assert_eq!((events_of(&empty), &empty["first_seq"]), (Vec::new(), &json!(1_000_000)));
     assert_eq!(empty["last_seq"], outline(&server, &run, "")["ts"].as_array().expect("a column").len());

@@ -91,9 +91,7 @@ fn without_comments(body: &[u8]) -> String {
 
 #[test]
 fn slow_and_stuck_readers_delay_no_other_reader() {
-    let lab = Lab::new();
-    lab.installed_skill("much", &script());
-    let server = lab.serve();
+    let (lab, server) = Lab::serving(&[("much", &script())]);
     let before = server.memory();
     let run = server.run("much", json!({"input": {"text": "x".repeat(TEXT)}}));
     let client = &server.client;

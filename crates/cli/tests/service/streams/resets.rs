@@ -23,8 +23,7 @@ const SCRIPT: &str = "\
 /// A run that is over, with its view.
 fn finished(lab: &Lab, server: &Server) -> String {
     lab.installed_skill("plain", SCRIPT);
-    let run = server.run("plain", json!({}));
-    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let run = server.done("plain", json!({}));
     Follower::new(Protocol::Events, &run).follow(&server.client, usize::MAX, Service::Stays);
     view(lab, &run);
     run
@@ -57,11 +56,8 @@ fn an_invalid_cursor_gets_a_reset_and_all_events() {
         }
         for cursor in ["x", "-1", "1.0", "1.2.3"] {
             let answer = refused(&server, &format!("{}?cursor={cursor}", protocol.path(&run)));
-            assert_eq!(
-                (answer.status, &answer.json()["errors"][0]["field"]),
-                (400, &json!("query.cursor")),
-                "{cursor}"
-            );
+            let field = &answer.json()["errors"][0]["field"];
+            assert_eq!((answer.status, field), (400, &json!("query.cursor")), "{cursor}");
         }
         let mut follower = Follower::from(protocol, &run, "0");
         follower.take(&server.client, Tells::Cursor, usize::MAX).expect("read");
@@ -94,8 +90,7 @@ fn after_lost_events_only_old_cursors_are_reset() {
     let at = lines.iter().position(|line| line.contains("agent.message.final")).expect("a message");
     let damaged = [&lines[..at], &["{\"what\": \"is this\"}\n"], &lines[at + 1..]].concat().concat();
     fs::write(&log, damaged).expect("written");
-    let mended = lab.command(&["recover", "--cut", &run]).output().expect("ran");
-    assert!(mended.status.success(), "{}", String::from_utf8_lossy(&mended.stderr));
+    lab.printed(&["recover", "--cut", &run]);
     let server = lab.serve_at(&address, &[]);
     server.wait(&run);
     let after = lab.events(&run);
@@ -131,8 +126,8 @@ fn removed_and_unknown_runs_are_distinguished() {
         assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("RUN_NOT_FOUND")), "{path}");
     }
     lab.settings("[retention]\nsucceeded_count = 0\n");
-    let removed = lab.command(&["gc"]).output().expect("ran");
-    assert!(removed.status.success() && !lab.run_folder(&run).join("run.json").exists(), "it is gone");
+    lab.printed(&["gc"]);
+    assert!(!lab.run_folder(&run).join("run.json").exists(), "it is gone");
     for path in paths(&run) {
         let answer = refused(&server, &path);
         assert_eq!((answer.status, &answer.json()["code"]), (410, &json!("RUN_REMOVED")), "{path}");
