@@ -17,8 +17,9 @@ use skillrun_skill::{Skill, SkillCopy, validate};
 
 use crate::drive::{Input, fuzz};
 use crate::mutate::{self, Bytes, Material};
+use crate::seeds;
 use crate::tree::{self, Thing, assert_sentence};
-use crate::{seeds, words};
+use crate::words::{self, list};
 
 #[derive(Debug, Clone)]
 enum Made {
@@ -41,20 +42,9 @@ fn trees() -> impl Strategy<Value = Tree> {
     let mut texts = seeds::files("examples", "SKILL.md");
     texts.extend(seeds::files("examples", "runner.json"));
     let material = Material::new(texts, words::YAML);
-    let target = select(vec![
-        "SKILL.md",
-        "..",
-        "../outside.txt",
-        "/etc/passwd",
-        "loop",
-        ".",
-        "nowhere",
-        "a",
-        "../../../../../../etc",
-        "assets/../../outside.txt",
-        "/dev/zero",
-        "/proc/self/fd",
-    ]);
+    let targets = "SKILL.md .. ../outside.txt /etc/passwd loop . nowhere a ../../../../../../etc \
+        assets/../../outside.txt /dev/zero /proc/self/fd";
+    let target = select(list(targets));
     let made = prop_oneof![
         5 => mutate::bytes(&material).prop_map(Made::File),
         3 => target.prop_map(|target| Made::Link(target.to_owned())),

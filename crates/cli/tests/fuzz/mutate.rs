@@ -52,17 +52,19 @@ pub(crate) enum Change {
 #[derive(Clone)]
 pub(crate) struct Material {
     pub(crate) seeds: Arc<Vec<Vec<u8>>>,
-    pub(crate) words: &'static [&'static [u8]],
+    pub(crate) words: Arc<Vec<Vec<u8>>>,
 }
 
 impl Material {
-    pub(crate) fn new(seeds: Vec<Vec<u8>>, words: &'static [&'static [u8]]) -> Self {
+    /// `words` is one of the lists of [`crate::words`].
+    pub(crate) fn new(seeds: Vec<Vec<u8>>, words: &str) -> Self {
+        let words = crate::words::bytes(words);
         assert!(!seeds.is_empty() && !words.is_empty(), "changes need something to begin with");
-        Self { seeds: Arc::new(seeds), words }
+        Self { seeds: Arc::new(seeds), words: Arc::new(words) }
     }
 
-    fn word(&self, at: &Index) -> &'static [u8] {
-        self.words[at.index(self.words.len())]
+    fn word(&self, at: &Index) -> &[u8] {
+        &self.words[at.index(self.words.len())]
     }
 }
 
@@ -101,8 +103,8 @@ pub(crate) fn bytes(material: &Material) -> impl Strategy<Value = Bytes> + use<>
 }
 
 fn soup(material: &Material) -> impl Strategy<Value = Bytes> + use<> {
-    let words = material.words;
-    let word = any::<Index>().prop_map(move |at| at.get(words).to_vec());
+    let words = material.words.clone();
+    let word = any::<Index>().prop_map(move |at| at.get(&words).clone());
     let bit = prop_oneof![6 => word, 1 => vec(any::<u8>(), 1..4), 1 => Just(b"\n".to_vec())];
     vec(bit, 0..60).prop_map(|bits| Bytes(bits.concat()))
 }

@@ -17,35 +17,13 @@ use skillrun_skill::{PromptValues, SchemaRole, Skill};
 
 use crate::drive::fuzz;
 use crate::mutate::{self, Bytes, Material};
+use crate::seeds;
 use crate::tree::assert_sentence;
-use crate::{seeds, words};
+use crate::words::{self, list};
 
-const KEYS: &[&str] = &[
-    "id",
-    "version",
-    "description",
-    "execution_modes",
-    "engines",
-    "unsupported_engines",
-    "max_attempt",
-    "require_marker",
-    "schemas",
-    "entrypoint",
-    "prompts",
-    "common",
-    "codex",
-    "runtime_options",
-    "default_decision_policy",
-    "artifacts",
-    "pattern",
-    "role",
-    "type",
-    "required",
-    "input",
-    "parameter",
-    "output",
-    "x",
-];
+const KEYS: &str = "id version description execution_modes engines unsupported_engines max_attempt require_marker \
+    schemas entrypoint prompts common codex runtime_options default_decision_policy artifacts pattern role type \
+    required input parameter output x";
 
 const TEXTS: &[&str] = &[
     "",
@@ -83,7 +61,7 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(5, 60, 8, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(Value::from),
-            vec((select(KEYS), inner), 0..8).prop_map(|fields| {
+            vec((select(list(KEYS)), inner), 0..8).prop_map(|fields| {
                 fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
             }),
         ]
@@ -112,7 +90,7 @@ fn nearly() -> impl Strategy<Value = Value> {
         (Just("schemas"), schemas),
         (Just("default_decision_policy"), text()),
         (Just("artifacts"), vec(rule, 0..3).prop_map(Value::from)),
-        (select(KEYS), value()),
+        (select(list(KEYS)), value()),
     ];
     vec(field, 0..6)
         .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into())

@@ -14,8 +14,9 @@ use skillrun_skill::Schema;
 
 use crate::drive::{Input, fuzz};
 use crate::mutate::{self, Bytes, Material};
+use crate::seeds;
 use crate::tree::assert_sentence;
-use crate::{seeds, words};
+use crate::words::{self, list};
 
 #[derive(Debug, Clone)]
 struct Judged {
@@ -44,53 +45,24 @@ const PATTERNS: &[&str] = &[
     "",
 ];
 
-const REFS: &[&str] = &[
-    "#",
-    "#/$defs/a",
-    "#/$defs/b",
-    "#/$defs/c",
-    "#/properties/a",
-    "#a",
-    "#b",
-    "x",
-    "x#/$defs/a",
-    "urn:x#a",
-    "http://127.0.0.1:9/s.json",
-    "file:///etc/passwd",
-    "#/%24defs/a",
-    "#/$defs/nothing",
-    "https://json-schema.org/draft/2020-12/schema",
-    "http://json-schema.org/draft-07/schema#",
-    "",
-    "//",
-    "%",
-];
+/// And the empty one.
+const REFS: &str = "# #/$defs/a #/$defs/b #/$defs/c #/properties/a #a #b x x#/$defs/a urn:x#a \
+    http://127.0.0.1:9/s.json file:///etc/passwd #/%24defs/a #/$defs/nothing \
+    https://json-schema.org/draft/2020-12/schema http://json-schema.org/draft-07/schema# // %";
 
 const MANY: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
-const ONE: &[&str] = &[
-    "not",
-    "if",
-    "then",
-    "else",
-    "items",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "contains",
-    "propertyNames",
-    "additionalItems",
-    "contentSchema",
-];
+const ONE: &str = "not if then else items additionalProperties unevaluatedProperties unevaluatedItems contains \
+    propertyNames additionalItems contentSchema";
 const NAMED: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 const NAMES: &[&str] = &["a", "b", "c", "^(a+)+$", "", "$ref"];
 
 fn leaf() -> impl Strategy<Value = Value> {
     let field = prop_oneof![
         (Just("type"), select(vec![json!("object"), json!("string"), json!(["array", "null"]), json!("x"), json!(3)])),
-        (select(vec!["$ref", "$dynamicRef", "$recursiveRef"]), select(REFS).prop_map(Value::from)),
+        (select(vec!["$ref", "$dynamicRef", "$recursiveRef"]), select(refs()).prop_map(Value::from)),
         (
             select(vec!["$id", "$anchor", "$dynamicAnchor", "$schema", "id"]),
-            select(REFS).prop_map(|text| text.trim_start_matches('#').into())
+            select(refs()).prop_map(|text| text.trim_start_matches('#').into())
         ),
         (Just("pattern"), select(PATTERNS).prop_map(Value::from)),
         (
@@ -109,6 +81,10 @@ fn leaf() -> impl Strategy<Value = Value> {
     prop_oneof![6 => vec(field, 0..4).prop_map(object), 1 => any::<bool>().prop_map(Value::from)]
 }
 
+fn refs() -> Vec<&'static str> {
+    list(REFS).into_iter().chain([""]).collect()
+}
+
 fn object(fields: Vec<(&'static str, Value)>) -> Value {
     fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
 }
@@ -118,7 +94,7 @@ fn schema() -> impl Strategy<Value = Value> {
         let named = vec((select(NAMES), inner.clone()), 0..4).prop_map(object);
         let field = prop_oneof![
             2 => (select(MANY), vec(inner.clone(), 0..4).prop_map(Value::from)),
-            2 => (select(ONE), inner.clone()),
+            2 => (select(list(ONE)), inner.clone()),
             3 => (select(NAMED), named),
         ];
         (vec(field, 0..4), leaf()).prop_map(|(fields, leaf)| {

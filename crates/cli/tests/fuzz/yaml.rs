@@ -15,8 +15,9 @@ use skillrun_trial::cases;
 use crate::drive::fuzz;
 use crate::mutate::{self, Bytes, Material};
 use crate::process::{assert_ended, skillrun};
+use crate::seeds;
 use crate::tree::assert_sentence;
-use crate::{seeds, words};
+use crate::words::{self, list};
 
 /// Mappings and lists with anchors and aliases among them, in both styles.
 fn structured() -> impl Strategy<Value = String> {
@@ -44,38 +45,9 @@ fn structured() -> impl Strategy<Value = String> {
         "|\n      a\n      b",
     ])
     .prop_map(str::to_owned);
-    let key = select(vec![
-        "name",
-        "description",
-        "metadata",
-        "ask_user",
-        "kind",
-        "prompt",
-        "options",
-        "value",
-        "label",
-        "default",
-        "say",
-        "think",
-        "ask",
-        "tool",
-        "output",
-        "done",
-        "turns",
-        "session",
-        "expect",
-        "status",
-        "replies",
-        "to",
-        "text",
-        "input",
-        "files",
-        "mode",
-        "<<",
-        "? [a]",
-        "1",
-        "a",
-    ]);
+    let keys = "name description metadata ask_user kind prompt options value label default say think ask tool output \
+        done turns session expect status replies to text input files mode << 1 a";
+    let key = select(list(keys).into_iter().chain(["? [a]"]).collect::<Vec<_>>());
     let flow = scalar.prop_recursive(8, 80, 6, move |inner| {
         prop_oneof![
             vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(", "))),
