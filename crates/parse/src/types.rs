@@ -118,51 +118,33 @@ type Raw<'a> = Option<&'a RawValue>;
 
 /// Members that determine a type, in any of the formats.
 #[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Typed<'a> {
-    #[serde(borrow, rename = "type", alias = "item_type")]
+    #[serde(rename = "type", alias = "item_type")]
     kind: Raw<'a>,
-    #[serde(borrow)]
     subtype: Raw<'a>,
-    #[serde(borrow)]
     role: Raw<'a>,
-    #[serde(borrow)]
     status: Raw<'a>,
-    #[serde(borrow)]
     severity: Raw<'a>,
-    #[serde(borrow)]
     item: Raw<'a>,
-    #[serde(borrow)]
     part: Raw<'a>,
-    #[serde(borrow)]
     message: Raw<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     event: Raw<'a>,
-    #[serde(borrow)]
     request: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Called<'a> {
-    #[serde(borrow)]
     method: Raw<'a>,
-    #[serde(borrow)]
     params: Raw<'a>,
-    #[serde(borrow)]
     update: Raw<'a>,
-    #[serde(borrow)]
     session_update: Raw<'a>,
-    #[serde(borrow)]
     result: Raw<'a>,
-    #[serde(borrow)]
     error: Raw<'a>,
-    #[serde(borrow)]
     protocol_version: Raw<'a>,
-    #[serde(borrow)]
     stop_reason: Raw<'a>,
-    #[serde(borrow)]
     session_id: Raw<'a>,
 }
 

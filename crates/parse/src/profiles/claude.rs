@@ -19,14 +19,11 @@ pub(crate) struct ClaudeDialect;
 const SYNTHETIC: &str = "<synthetic>";
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct ApiRetry<'a> {
-    #[serde(borrow)]
     attempt: Option<&'a RawValue>,
-    #[serde(borrow)]
     max_retries: Option<&'a RawValue>,
-    #[serde(borrow)]
     error_status: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

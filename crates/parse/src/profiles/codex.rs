@@ -19,59 +19,42 @@ use crate::record::{End, MessageKey, RecordKind};
 pub(crate) struct Codex;
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Event<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Str<'a>,
-    #[serde(borrow)]
     thread_id: Option<Str<'a>>,
-    #[serde(borrow)]
     item: Option<Item<'a>>,
-    #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<Message<'a>>,
-    #[serde(borrow)]
     message: Option<Str<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     message: Option<Str<'a>>,
-    #[serde(borrow)]
     reason: Option<Str<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Item<'a> {
-    #[serde(borrow)]
     id: Option<Str<'a>>,
-    #[serde(rename = "type", alias = "item_type", borrow)]
+    #[serde(rename = "type", alias = "item_type")]
     kind: Str<'a>,
-    #[serde(borrow)]
     text: Option<Str<'a>>,
-    #[serde(borrow)]
     message: Option<Str<'a>>,
-    #[serde(borrow)]
     command: Option<Str<'a>>,
-    #[serde(borrow)]
     aggregated_output: Option<Str<'a>>,
     exit_code: Option<i64>,
-    #[serde(borrow)]
     status: Option<Str<'a>>,
-    #[serde(borrow)]
     server: Option<Str<'a>>,
-    #[serde(borrow)]
     tool: Option<Str<'a>>,
-    #[serde(borrow)]
     query: Option<Str<'a>>,
-    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     changes: Option<&'a RawValue>,
-    #[serde(borrow)]
     result: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

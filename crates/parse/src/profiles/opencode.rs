@@ -41,46 +41,37 @@ struct Turn {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Event<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Str<'a>,
-    #[serde(rename = "sessionID", borrow)]
+    #[serde(rename = "sessionID")]
     session_id: Option<Str<'a>>,
-    #[serde(borrow)]
     part: Option<Part<'a>>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Part<'a> {
-    #[serde(borrow)]
     id: Option<Str<'a>>,
-    #[serde(rename = "messageID", borrow)]
+    #[serde(rename = "messageID")]
     message_id: Option<Str<'a>>,
-    #[serde(rename = "callID", borrow)]
+    #[serde(rename = "callID")]
     call_id: Option<Str<'a>>,
-    #[serde(borrow)]
     text: Option<Str<'a>>,
-    #[serde(borrow)]
     tool: Option<Str<'a>>,
-    #[serde(borrow)]
     state: Option<State<'a>>,
-    #[serde(borrow)]
     reason: Option<Str<'a>>,
-    #[serde(borrow)]
     tokens: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct State<'a> {
-    #[serde(borrow)]
     status: Option<Str<'a>>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow)]
     output: Option<Str<'a>>,
-    #[serde(borrow)]
     error: Option<Str<'a>>,
 }
 

@@ -23,16 +23,15 @@ struct SystemRetry<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct RetryData<'a> {
     #[serde(rename = "preserveText")]
     preserve_text: Option<bool>,
-    #[serde(borrow)]
     reason: Option<&'a RawValue>,
-    #[serde(borrow)]
     attempt: Option<&'a RawValue>,
-    #[serde(rename = "maxRetries", borrow)]
+    #[serde(rename = "maxRetries")]
     max_retries: Option<&'a RawValue>,
-    #[serde(rename = "delayMs", borrow)]
+    #[serde(rename = "delayMs")]
     delay_ms: Option<&'a RawValue>,
 }
 

@@ -36,10 +36,9 @@ enum Asked {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct AgentInfo<'a> {
-    #[serde(borrow)]
     name: Option<&'a RawValue>,
-    #[serde(borrow)]
     version: Option<&'a RawValue>,
 }
 

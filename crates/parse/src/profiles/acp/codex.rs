@@ -23,11 +23,9 @@ pub(super) struct Codex {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct CodexMeta<'a> {
-    #[serde(borrow)]
     thread_status: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

@@ -37,12 +37,10 @@ pub(super) struct ErrorReport {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Failure<'a> {
-    #[serde(borrow)]
     code: Option<&'a RawValue>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
-    #[serde(borrow)]
     data: Option<&'a RawValue>,
 }
 

@@ -56,11 +56,9 @@ pub enum Unusable {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Opened<'a> {
-    #[serde(borrow)]
     session_id: Option<&'a RawValue>,
-    #[serde(borrow)]
     modes: Option<&'a RawValue>,
 }
 

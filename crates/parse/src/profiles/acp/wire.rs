@@ -14,18 +14,15 @@ type Raw<'a> = Option<&'a RawValue>;
 
 /// A request, a notification or an answer.
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
     /// None when it is null.
-    #[serde(borrow)]
     pub(super) id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) method: Raw<'a>,
-    #[serde(borrow)]
     pub(super) params: Raw<'a>,
     /// A response may be empty: null is a response too.
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present")]
     pub(super) result: Raw<'a>,
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
 }
 
@@ -65,110 +62,80 @@ impl<'a> Id<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct UpdateParams<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) update: Raw<'a>,
 }
 
 /// Members of all kinds of updates; also of the call for which a permission is requested.
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Update<'a> {
-    #[serde(borrow)]
     pub(super) session_update: Raw<'a>,
-    #[serde(borrow)]
     pub(super) message_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
-    #[serde(borrow)]
     pub(super) tool_call_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) name: Raw<'a>,
-    #[serde(borrow)]
     pub(super) title: Raw<'a>,
-    #[serde(borrow)]
     pub(super) description: Raw<'a>,
-    #[serde(borrow)]
     pub(super) kind: Raw<'a>,
-    #[serde(borrow)]
     pub(super) status: Raw<'a>,
-    #[serde(borrow)]
     pub(super) raw_input: Raw<'a>,
-    #[serde(borrow)]
     pub(super) raw_output: Raw<'a>,
-    #[serde(borrow, rename = "_meta")]
+    #[serde(rename = "_meta")]
     pub(super) meta: Raw<'a>,
 }
 
 /// A block of content, or one of a tool call, which contains such a block.
 #[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Content<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Raw<'a>,
-    #[serde(borrow)]
     pub(super) text: Raw<'a>,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Meta<'a> {
-    #[serde(borrow)]
     pub(super) codex: Raw<'a>,
-    #[serde(borrow, rename = "claudeCode")]
+    #[serde(rename = "claudeCode")]
     pub(super) claude: Raw<'a>,
-    #[serde(borrow)]
     pub(super) quota: Raw<'a>,
-    #[serde(borrow)]
     pub(super) terminal_output_delta: Raw<'a>,
 }
 
 /// The response to one of our requests: its members show which.
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Answer<'a> {
-    #[serde(borrow)]
     pub(super) protocol_version: Raw<'a>,
-    #[serde(borrow)]
     pub(super) agent_info: Raw<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) stop_reason: Raw<'a>,
-    #[serde(borrow)]
     pub(super) usage: Raw<'a>,
-    #[serde(borrow, rename = "_meta")]
+    #[serde(rename = "_meta")]
     pub(super) meta: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct QuestionParams<'a> {
-    #[serde(borrow)]
     pub(super) tool_call: Raw<'a>,
-    #[serde(borrow)]
     pub(super) options: Raw<'a>,
-    #[serde(borrow)]
     pub(super) message: Raw<'a>,
-    #[serde(borrow)]
     pub(super) mode: Raw<'a>,
-    #[serde(borrow)]
     pub(super) url: Raw<'a>,
-    #[serde(borrow)]
     pub(super) requested_schema: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct QuestionOption<'a> {
-    #[serde(borrow)]
     pub(super) option_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) name: Raw<'a>,
-    #[serde(borrow)]
     pub(super) kind: Raw<'a>,
 }
 

@@ -14,14 +14,11 @@ use crate::profiles::gemini::stream::whole_message;
 use crate::record::{End, RecordKind};
 
 #[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Document<'a> {
-    #[serde(borrow)]
     session_id: Str<'a>,
-    #[serde(borrow)]
     response: Option<Str<'a>>,
-    #[serde(borrow)]
     stats: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

@@ -23,33 +23,22 @@ const API_ERROR: &str = "[API Error";
 const LIMITS: &[&str] = &["Loop detected", "Maximum session turns exceeded", "Reached max session turns"];
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Event<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Str<'a>,
-    #[serde(borrow)]
     session_id: Option<Str<'a>>,
-    #[serde(borrow)]
     role: Option<Str<'a>>,
-    #[serde(borrow)]
     content: Option<Str<'a>>,
     delta: Option<bool>,
-    #[serde(borrow)]
     tool_name: Option<Str<'a>>,
-    #[serde(borrow)]
     tool_id: Option<Str<'a>>,
-    #[serde(borrow)]
     parameters: Option<&'a RawValue>,
-    #[serde(borrow)]
     status: Option<Str<'a>>,
-    #[serde(borrow)]
     output: Option<Str<'a>>,
-    #[serde(borrow)]
     severity: Option<Str<'a>>,
-    #[serde(borrow)]
     message: Option<Str<'a>>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
-    #[serde(borrow)]
     stats: Option<&'a RawValue>,
 }
 

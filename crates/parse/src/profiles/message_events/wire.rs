@@ -35,23 +35,19 @@ impl<'a> Head<'a> {
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct System<'a> {
-    #[serde(borrow)]
     pub(super) subtype: Str<'a>,
-    #[serde(borrow)]
     pub(super) status: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Assistant<'a> {
-    #[serde(borrow)]
     pub(super) message: Message<'a>,
     pub(super) is_api_error_message: Option<bool>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) api_error_status: Option<&'a RawValue>,
 }
 
@@ -71,63 +67,52 @@ pub(super) struct RateLimitInfo {
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct User<'a> {
-    #[serde(borrow)]
     pub(super) message: Message<'a>,
     #[serde(rename = "isSynthetic")]
     pub(super) is_synthetic: Option<bool>,
-    #[serde(borrow)]
     pub(super) refused_message_id: Option<Str<'a>>,
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
-    #[serde(borrow)]
     pub(super) id: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) model: Option<Str<'a>>,
     /// A text, or an array of blocks.
-    #[serde(borrow)]
     pub(super) content: &'a RawValue,
 }
 
 /// A block of any kind.
 #[derive(Default, serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     pub(super) kind: Str<'a>,
-    #[serde(borrow)]
     pub(super) text: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) thinking: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) id: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) name: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) tool_use_id: Option<Str<'a>>,
     pub(super) is_error: Option<bool>,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct StreamEvent<'a> {
-    #[serde(borrow)]
     pub(super) event: Streamed<'a>,
-    #[serde(borrow)]
     pub(super) api_message_id: Option<Str<'a>>,
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Streamed<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     pub(super) kind: Str<'a>,
-    #[serde(borrow)]
     pub(super) message: Option<StreamedMessage<'a>>,
-    #[serde(borrow)]
     pub(super) delta: Option<StreamedDelta<'a>>,
 }
 
@@ -147,20 +132,17 @@ pub(super) struct StreamedDelta<'a> {
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct ControlRequest<'a> {
-    #[serde(borrow)]
     pub(super) request_id: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) request: Requested<'a>,
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Requested<'a> {
-    #[serde(borrow)]
     pub(super) subtype: Str<'a>,
-    #[serde(borrow)]
     pub(super) tool_name: Option<Str<'a>>,
-    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
 }
 
@@ -171,25 +153,17 @@ pub(super) struct ControlCancel<'a> {
 }
 
 #[derive(serde::Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct ResultEvent<'a> {
-    #[serde(borrow)]
     pub(super) subtype: Option<Str<'a>>,
     pub(super) is_error: Option<bool>,
-    #[serde(borrow)]
     pub(super) api_error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) api_error_status: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) stop_reason: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) errors: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) total_cost_usd: Option<&'a RawValue>,
 }
 
