@@ -3,42 +3,29 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use skillrun_model::word_enum;
 
 use super::sessions::SessionId;
 use super::token::TokenName;
 
-/// Each scope includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// Read everything.
-    Read,
-    /// Start runs, answer and cancel them.
-    Run,
-    /// Also install and remove skills.
-    Admin,
+word_enum! {
+    /// Each scope includes those before it.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub Scope {
+        /// Read everything.
+        Read = "read",
+        /// Start runs, answer and cancel them.
+        Run = "run",
+        /// Also install and remove skills.
+        Admin = "admin",
+    }
 }
 
 impl Scope {
-    pub const ALL: &'static [Self] = &[Self::Read, Self::Run, Self::Admin];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Run => "run",
-            Self::Admin => "admin",
-        }
-    }
-
     /// Whether it is enough for something that needs `needed`.
     pub fn allows(self, needed: Self) -> bool {
         self >= needed
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 pub use skillrun_model::status::{Permission, Posture};
-use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring};
+use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring, word_enum};
 use skillrun_plan::Rung;
 
 use crate::template::{ArgvPart, Placeholder, Template};
@@ -153,22 +153,15 @@ pub struct PromptWays {
     pub limit: usize,
 }
 
-/// A protocol that carries prompts and sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// See [`crate::acp`].
-    Acp,
+word_enum! {
+    /// A protocol that carries prompts and sessions.
+    pub Protocol {
+        /// See [`crate::acp`].
+        Acp = "acp",
+    }
 }
 
 impl Protocol {
-    pub const ALL: &'static [Self] = &[Self::Acp];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Acp => "acp",
-        }
-    }
-
     /// How its output is read.
     pub fn profile(self) -> ProfileId {
         match self {
@@ -208,21 +201,11 @@ pub struct PermissionRule {
     pub calls: Calls,
 }
 
-/// The answer to every question before a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Calls {
-    Allow,
-    Deny,
-}
-
-impl Calls {
-    pub const ALL: &'static [Self] = &[Self::Allow, Self::Deny];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-        }
+word_enum! {
+    /// The answer to every question before a call.
+    pub Calls {
+        Allow = "allow",
+        Deny = "deny",
     }
 }
 
@@ -252,21 +235,11 @@ pub struct FileTemplate {
     pub text: Template,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileBase {
-    /// Only where the run has a HOME of its own.
-    Home,
-    Workspace,
-}
-
-impl FileBase {
-    pub const ALL: &'static [Self] = &[Self::Home, Self::Workspace];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Home => "home",
-            Self::Workspace => "workspace",
-        }
+word_enum! {
+    pub FileBase {
+        /// Only where the run has a HOME of its own.
+        Home = "home",
+        Workspace = "workspace",
     }
 }
 
@@ -324,47 +297,27 @@ pub struct LoginFile {
     pub keep: KeepLogin,
 }
 
-/// When files and folders of the user's login are taken along.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TakeLogin {
-    /// Where no variable is a login: an engine does not get what it does not need.
-    #[default]
-    WithoutVariable,
-    /// With a variable too; for engines that support many services.
-    Always,
-}
-
-impl TakeLogin {
-    pub const ALL: &'static [Self] = &[Self::WithoutVariable, Self::Always];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::WithoutVariable => "without_variable",
-            Self::Always => "always",
-        }
+word_enum! {
+    /// When files and folders of the user's login are taken along.
+    #[derive(Default)]
+    pub TakeLogin {
+        /// Where no variable is a login: an engine does not get what it does not need.
+        #[default]
+        WithoutVariable = "without_variable",
+        /// With a variable too; for engines that support many services.
+        Always = "always",
     }
 }
 
-/// How a file of the user's login gets into the HOME of a run, and what happens to changes of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeepLogin {
-    /// Linked; for engines that write into the file.
-    Link,
-    /// Copied, and copied back when the engine has refreshed it.
-    CopyBack,
-    /// Copied, and changes are dropped.
-    Copy,
-}
-
-impl KeepLogin {
-    pub const ALL: &'static [Self] = &[Self::Link, Self::CopyBack, Self::Copy];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Link => "link",
-            Self::CopyBack => "copy_back",
-            Self::Copy => "copy",
-        }
+word_enum! {
+    /// How a file of the user's login gets into the HOME of a run, and what happens to changes of it.
+    pub KeepLogin {
+        /// Linked; for engines that write into the file.
+        Link = "link",
+        /// Copied, and copied back when the engine has refreshed it.
+        CopyBack = "copy_back",
+        /// Copied, and changes are dropped.
+        Copy = "copy",
     }
 }
 

@@ -6,61 +6,49 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// Everything a template can ask for.
-macro_rules! placeholders {
-    ($($(#[$meta:meta])* $variant:ident = $name:literal,)+) => {
-        /// What stands between the braces.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Placeholder { $($(#[$meta])* $variant,)+ }
+use skillrun_model::word_enum;
 
-        impl Placeholder {
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-        }
-    };
-}
-
-placeholders! {
-    /// Only in the words of `[prompt]`.
-    Prompt = "prompt",
-    /// Only in the words of `[prompt]`.
-    PromptFile = "prompt_file",
-    /// The words of `[prompt]`.
-    PromptFlags = "prompt_flags",
-    /// The flags of the permission.
-    PermissionFlags = "permission_flags",
-    /// The flags of `[network]`.
-    NetworkFlags = "network_flags",
-    /// The text of the permission.
-    Permission = "permission",
-    /// Only in `[resume]`.
-    SessionId = "session_id",
-    Model = "model",
-    Effort = "effort",
-    Workspace = "workspace",
-    /// The HOME of the engine.
-    Home = "home",
-    /// The HOME of the user; only where an executable is looked for.
-    UserHome = "user_home",
-    SkillDir = "skill_dir",
-    OutputSchema = "output_schema",
-    Script = "script",
-    Profile = "profile",
-    /// `sticky` for a process that is kept for later turns, else without a value.
-    Sticky = "sticky",
-    Mode = "mode",
-    Attempt = "attempt",
-    /// Another address for the model's server, where the user has set one.
-    Gateway = "gateway",
-    /// The text of `[gateway]`, or nothing.
-    GatewayText = "gateway_text",
-    /// The text of the login that was found.
-    Login = "login",
-    /// The address of a scripted model; only in `[probe]`.
-    Server = "server",
+word_enum! {
+    /// What stands between the braces: everything a template can ask for.
+    pub Placeholder {
+        /// Only in the words of `[prompt]`.
+        Prompt = "prompt",
+        /// Only in the words of `[prompt]`.
+        PromptFile = "prompt_file",
+        /// The words of `[prompt]`.
+        PromptFlags = "prompt_flags",
+        /// The flags of the permission.
+        PermissionFlags = "permission_flags",
+        /// The flags of `[network]`.
+        NetworkFlags = "network_flags",
+        /// The text of the permission.
+        Permission = "permission",
+        /// Only in `[resume]`.
+        SessionId = "session_id",
+        Model = "model",
+        Effort = "effort",
+        Workspace = "workspace",
+        /// The HOME of the engine.
+        Home = "home",
+        /// The HOME of the user; only where an executable is looked for.
+        UserHome = "user_home",
+        SkillDir = "skill_dir",
+        OutputSchema = "output_schema",
+        Script = "script",
+        Profile = "profile",
+        /// `sticky` for a process that is kept for later turns, else without a value.
+        Sticky = "sticky",
+        Mode = "mode",
+        Attempt = "attempt",
+        /// Another address for the model's server, where the user has set one.
+        Gateway = "gateway",
+        /// The text of `[gateway]`, or nothing.
+        GatewayText = "gateway_text",
+        /// The text of the login that was found.
+        Login = "login",
+        /// The address of a scripted model; only in `[probe]`.
+        Server = "server",
+    }
 }
 
 impl Placeholder {

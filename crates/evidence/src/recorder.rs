@@ -106,14 +106,6 @@ struct RedactLine<'a> {
     to: u64,
 }
 
-fn word(stream: Stream) -> &'static str {
-    match stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
-        Stream::Pty => "pty",
-    }
-}
-
 impl Log {
     fn new(file: File) -> Self {
         Self { file, len: 0, hasher: blake3::Hasher::new() }
@@ -259,7 +251,7 @@ impl Recorder {
 
     /// Hides a range from all readers, from the next announcement on.
     pub fn hide(&mut self, stream: Stream, range: Range<u64>) -> io::Result<()> {
-        self.redact.add(&RedactLine { stream: word(stream), from: range.start, to: range.end })
+        self.redact.add(&RedactLine { stream: stream.source().as_str(), from: range.start, to: range.end })
     }
 
     /// Hides a range of what was written to the process.
@@ -294,7 +286,7 @@ impl Recorder {
                     let (from, to) = (log.announced, log.clear);
                     log.announced = to;
                     let (i, batch, masks) = (self.next_record, self.batches, self.redact.count);
-                    let line = BytesLine { i, t_ns, stream: word(stream), from, to, batch, masks };
+                    let line = BytesLine { i, t_ns, stream: stream.source().as_str(), from, to, batch, masks };
                     self.next_record += 1;
                     self.chunks.add(&line)?;
                 }
@@ -312,7 +304,7 @@ impl Recorder {
         }
         log.clear = log.log.len;
         let announced = self.announce(t_ns);
-        self.chunks.add(&EofLine { i: self.next_record, t_ns, eof: word(stream) })?;
+        self.chunks.add(&EofLine { i: self.next_record, t_ns, eof: stream.source().as_str() })?;
         self.next_record += 1;
         announced?;
         self.write_lines()

@@ -1,7 +1,6 @@
 //! Every code that the program can report. Each has a page in `codes/NAME.md`, which `skillrun explain NAME` prints; a
 //! code without a page does not compile.
 
-use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -11,17 +10,13 @@ use crate::status::wire_enum;
 
 macro_rules! codes {
     ($($(#[$meta:meta])* $variant:ident = $wire:literal,)+) => {
-        /// A code: why a turn ended, what went wrong, or what was observed.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-        pub enum Code { $($(#[$meta])* #[serde(rename = $wire)] $variant,)+ }
+        $crate::word_enum! {
+            /// A code: why a turn ended, what went wrong, or what was observed.
+            #[derive(Serialize, Deserialize, JsonSchema)]
+            pub Code { $($(#[$meta])* #[serde(rename = $wire)] $variant = $wire,)+ }
+        }
 
         impl Code {
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $wire,)+ }
-            }
-
             /// The page that explains this code, Markdown.
             pub fn page(self) -> &'static str {
                 match self { $(Self::$variant => include_str!(concat!("../codes/", $wire, ".md")),)+ }
@@ -143,12 +138,6 @@ impl Code {
     /// The first sentence of the page, for a terminal.
     pub fn summary(self) -> &'static str {
         self.page().lines().find(|l| !l.is_empty() && !l.starts_with('#')).unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -3,17 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-macro_rules! wire_enum {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $wire:literal,)+ }) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// An enum with a word for each variant: the list of its variants, and the word of one.
+#[macro_export]
+macro_rules! word_enum {
+    ($(#[$meta:meta])* $vis:vis $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         $(#[$meta])*
-        pub enum $name { $($(#[$vmeta])* #[serde(rename = $wire)] $variant,)+ }
+        $vis enum $name { $($(#[$vmeta])* $variant,)+ }
 
         impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            $vis const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $wire,)+ }
+            $vis const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
             }
         }
 
@@ -21,6 +23,17 @@ macro_rules! wire_enum {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
+        }
+    };
+}
+
+/// A [`word_enum`] whose words are on the wire.
+macro_rules! wire_enum {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $wire:literal,)+ }) => {
+        $crate::word_enum! {
+            #[derive(Serialize, Deserialize, JsonSchema)]
+            $(#[$meta])*
+            pub $name { $($(#[$vmeta])* #[serde(rename = $wire)] $variant = $wire,)+ }
         }
 
         impl std::str::FromStr for $name {

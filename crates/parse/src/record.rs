@@ -6,7 +6,7 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
-use skillrun_model::{Code, ProfileId, Stream};
+use skillrun_model::{Code, ProfileId, Stream, word_enum};
 
 use crate::buffer::Text;
 use crate::reset::Reset;
@@ -145,14 +145,30 @@ pub struct CallOption {
     pub kind: CallOptionKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallOptionKind {
-    AllowOnce,
-    AllowAlways,
-    RejectOnce,
-    RejectAlways,
-    /// Of an unknown kind.
-    Other,
+word_enum! {
+    /// What an option of a permission request does.
+    pub CallOptionKind {
+        AllowOnce = "allow_once",
+        AllowAlways = "allow_always",
+        RejectOnce = "reject_once",
+        RejectAlways = "reject_always",
+        /// A kind that this version does not know; picked by its name alone.
+        Other = "other",
+    }
+}
+
+impl CallOptionKind {
+    pub fn of(word: &str) -> Self {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == word).unwrap_or(Self::Other)
+    }
+
+    pub fn rejects(self) -> bool {
+        matches!(self, Self::RejectOnce | Self::RejectAlways)
+    }
+
+    pub fn allows(self) -> bool {
+        matches!(self, Self::AllowOnce | Self::AllowAlways)
+    }
 }
 
 /// Name of a message.

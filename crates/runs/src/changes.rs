@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillrun_evidence::OsText;
-use skillrun_model::AttemptNumber;
+use skillrun_model::{AttemptNumber, word_enum};
 
 use crate::artifacts::open_plain;
 use crate::data_folder::RunFolder;
@@ -74,34 +74,21 @@ pub struct FileVersion {
     pub error: Option<String>,
 }
 
-/// The kind of a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FileKind {
-    File,
-    Folder,
-    Symlink,
-    Pipe,
-    Socket,
-    CharDevice,
-    BlockDevice,
-    /// The kind could not be determined, or has no name here.
-    #[serde(other)]
-    Unknown,
-}
-
-impl FileKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Folder => "folder",
-            Self::Symlink => "symlink",
-            Self::Pipe => "pipe",
-            Self::Socket => "socket",
-            Self::CharDevice => "char_device",
-            Self::BlockDevice => "block_device",
-            Self::Unknown => "unknown",
-        }
+word_enum! {
+    /// The kind of a path.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub FileKind {
+        File = "file",
+        Folder = "folder",
+        Symlink = "symlink",
+        Pipe = "pipe",
+        Socket = "socket",
+        CharDevice = "char_device",
+        BlockDevice = "block_device",
+        /// The kind could not be determined, or has no name here.
+        #[serde(other)]
+        Unknown = "unknown",
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_model::codes::ErrorCategory;
-use skillrun_model::{Code, RunStatus};
+use skillrun_model::{Code, RunStatus, word_enum};
 use skillrun_runs::result::RunResult;
 use skillrun_skill::Schema;
 
@@ -25,27 +25,20 @@ pub struct Check {
     pub problem: Option<String>,
 }
 
-/// What the skill's schema says to the output of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Validity {
-    Valid,
-    Invalid,
-    /// There is a schema, and nothing that could fit it.
-    Missing,
-    NoSchema,
+word_enum! {
+    /// What the skill's schema says to the output of a run.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub Validity {
+        Valid = "valid",
+        Invalid = "invalid",
+        /// There is a schema, and nothing that could fit it.
+        Missing = "missing",
+        NoSchema = "no schema",
+    }
 }
 
 impl Validity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Missing => "missing",
-            Self::NoSchema => "no schema",
-        }
-    }
-
     /// Of the result of a run.
     pub fn of(result: Option<&RunResult>, schema: Option<&Schema>) -> Self {
         let Some(schema) = schema else { return Self::NoSchema };

@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use skillrun_model::{Code, RunId, RunStatus};
+use skillrun_model::{Code, RunId, RunStatus, word_enum};
 
 use crate::judge::Validity;
 use crate::trials::{Trial, TrialEnd, TrialPlan, Verdict};
@@ -73,27 +73,17 @@ pub struct Row {
     pub runs: Vec<OneRun>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RowVerdict {
-    Passed,
-    Failed,
-    /// It passed at one time and not at another.
-    Flaky,
-    /// It could not be run.
-    Error,
-    Interrupted,
-}
-
-impl RowVerdict {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Flaky => "flaky",
-            Self::Error => "error",
-            Self::Interrupted => "interrupted",
-        }
+word_enum! {
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub RowVerdict {
+        Passed = "passed",
+        Failed = "failed",
+        /// It passed at one time and not at another.
+        Flaky = "flaky",
+        /// It could not be run.
+        Error = "error",
+        Interrupted = "interrupted",
     }
 }
 

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use skillrun_model::word_enum;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) scenario: Scenario,
@@ -10,45 +12,32 @@ pub(super) struct Words {
     pub(super) state: PathBuf,
 }
 
-macro_rules! scenarios {
-    ($($variant:ident = $word:literal,)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Scenario { $($variant,)+ }
-
-        impl Scenario {
-            pub(super) const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            pub(super) fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)+ }
-            }
-        }
-    };
-}
-
-scenarios! {
-    Auto = "auto",
-    Question = "question",
-    Later = "later",
-    Leaves = "leaves",
-    Permission = "permission",
-    Permissions = "permissions",
-    Elicitation = "elicitation",
-    Files = "files",
-    Slow = "slow",
-    Hang = "hang",
-    Deaf = "deaf",
-    Quota = "quota",
-    Auth = "auth",
-    Note = "note",
-    Limit = "limit",
-    Noise = "noise",
-    Exits = "exits",
-    Forgets = "forgets",
-    Refuses = "refuses",
-    Resumes = "resumes",
-    Afterwards = "afterwards",
-    Nameless = "nameless",
-    Moody = "moody",
+word_enum! {
+    pub(super) Scenario {
+        Auto = "auto",
+        Question = "question",
+        Later = "later",
+        Leaves = "leaves",
+        Permission = "permission",
+        Permissions = "permissions",
+        Elicitation = "elicitation",
+        Files = "files",
+        Slow = "slow",
+        Hang = "hang",
+        Deaf = "deaf",
+        Quota = "quota",
+        Auth = "auth",
+        Note = "note",
+        Limit = "limit",
+        Noise = "noise",
+        Exits = "exits",
+        Forgets = "forgets",
+        Refuses = "refuses",
+        Resumes = "resumes",
+        Afterwards = "afterwards",
+        Nameless = "nameless",
+        Moody = "moody",
+    }
 }
 
 /// How a scenario takes up sessions of other processes.
@@ -63,56 +52,20 @@ pub(super) enum Loading {
 
 impl Scenario {
     pub(super) fn loading(self) -> Loading {
-        match self {
-            Self::Forgets => Loading::Never,
-            Self::Refuses => Loading::Refuses,
-            Self::Resumes => Loading::LoadOrResume,
-            Self::Auto
-            | Self::Question
-            | Self::Later
-            | Self::Leaves
-            | Self::Permission
-            | Self::Permissions
-            | Self::Elicitation
-            | Self::Files
-            | Self::Slow
-            | Self::Hang
-            | Self::Deaf
-            | Self::Quota
-            | Self::Auth
-            | Self::Note
-            | Self::Limit
-            | Self::Noise
-            | Self::Exits
-            | Self::Afterwards
-            | Self::Nameless
-            | Self::Moody => Loading::Load,
+        if self == Self::Forgets {
+            Loading::Never
+        } else if self == Self::Refuses {
+            Loading::Refuses
+        } else if self == Self::Resumes {
+            Loading::LoadOrResume
+        } else {
+            Loading::Load
         }
     }
 
     /// Exits a moment after a turn.
     pub(super) fn leaves(self) -> bool {
-        match self {
-            Self::Leaves | Self::Forgets | Self::Refuses | Self::Resumes | Self::Afterwards => true,
-            Self::Auto
-            | Self::Question
-            | Self::Later
-            | Self::Permission
-            | Self::Permissions
-            | Self::Elicitation
-            | Self::Files
-            | Self::Slow
-            | Self::Hang
-            | Self::Deaf
-            | Self::Quota
-            | Self::Auth
-            | Self::Note
-            | Self::Limit
-            | Self::Noise
-            | Self::Exits
-            | Self::Nameless
-            | Self::Moody => false,
-        }
+        matches!(self, Self::Leaves | Self::Forgets | Self::Refuses | Self::Resumes | Self::Afterwards)
     }
 }
 

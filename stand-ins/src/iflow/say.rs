@@ -3,32 +3,17 @@
 use std::str::FromStr;
 
 use serde_json::json;
+use skillrun_model::word_enum;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scenario {
-    Auto,
-    Fenced,
-    Interactive,
-    Drift,
-    NoInfo,
-    Error,
-    Quota,
-}
-
-impl Scenario {
-    const ALL: &[Self] =
-        &[Self::Auto, Self::Fenced, Self::Interactive, Self::Drift, Self::NoInfo, Self::Error, Self::Quota];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Fenced => "fenced",
-            Self::Interactive => "interactive",
-            Self::Drift => "drift",
-            Self::NoInfo => "noinfo",
-            Self::Error => "error",
-            Self::Quota => "quota",
-        }
+word_enum! {
+    pub(super) Scenario {
+        Auto = "auto",
+        Fenced = "fenced",
+        Interactive = "interactive",
+        Drift = "drift",
+        NoInfo = "noinfo",
+        Error = "error",
+        Quota = "quota",
     }
 }
 

@@ -11,56 +11,10 @@ use agent_client_protocol_schema::v1::{
 };
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+pub use skillrun_parse::record::CallOptionKind as OptionKind;
 
 use super::lines;
 use crate::input::Word;
-
-/// What an option of a permission request does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OptionKind {
-    AllowOnce,
-    AllowAlways,
-    RejectOnce,
-    RejectAlways,
-    /// A kind that this version does not know; picked by its name alone.
-    Other,
-}
-
-impl OptionKind {
-    pub fn of(word: &str) -> Self {
-        match word {
-            "allow_once" => Self::AllowOnce,
-            "allow_always" => Self::AllowAlways,
-            "reject_once" => Self::RejectOnce,
-            "reject_always" => Self::RejectAlways,
-            _ => Self::Other,
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AllowOnce => "allow_once",
-            Self::AllowAlways => "allow_always",
-            Self::RejectOnce => "reject_once",
-            Self::RejectAlways => "reject_always",
-            Self::Other => "other",
-        }
-    }
-
-    pub fn rejects(self) -> bool {
-        match self {
-            Self::RejectOnce | Self::RejectAlways => true,
-            Self::AllowOnce | Self::AllowAlways | Self::Other => false,
-        }
-    }
-
-    fn allows(self) -> bool {
-        match self {
-            Self::AllowOnce | Self::AllowAlways => true,
-            Self::RejectOnce | Self::RejectAlways | Self::Other => false,
-        }
-    }
-}
 
 /// One option, as the agent wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,26 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use skillrun_model::word_enum;
 use skillrun_plan::environment::{TAG, TEMPORARY};
 
 use super::argv::{Place, template};
 use crate::descriptor::{Environment, Executable, FileBase, FileTemplate, InstalledProgram, Network, SkillFolders};
 use crate::keys::{KeyResult, Section, Value};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Installed,
-    Own,
-}
-
-impl Kind {
-    const ALL: &'static [Self] = &[Self::Installed, Self::Own];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Installed => "installed",
-            Self::Own => "self",
-        }
+word_enum! {
+    Kind {
+        Installed = "installed",
+        Own = "self",
     }
 }
 

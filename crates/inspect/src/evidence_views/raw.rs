@@ -21,7 +21,7 @@ use std::path::Path;
 
 use skillrun_evidence::mask::Mask;
 use skillrun_evidence::{EvidenceError, HostRecord, PatternError, Patterns, names};
-use skillrun_model::{AttemptNumber, Stream};
+use skillrun_model::{AttemptNumber, Stream, word_enum};
 use skillrun_runs::artifacts::Root;
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::record::RunRecord;
@@ -48,15 +48,16 @@ pub const AHEAD: u64 = 128 << 10;
 /// Block size for reading back to the beginning of a line.
 const BACK: u64 = 64 << 10;
 
-/// A file of an attempt that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RawKind {
-    Stdout,
-    Stderr,
-    /// The terminal's recording.
-    Pty,
-    /// What was written to the process.
-    Stdin,
+word_enum! {
+    /// A file of an attempt that can be read.
+    pub RawKind {
+        Stdout = "stdout",
+        Stderr = "stderr",
+        /// The terminal's recording.
+        Pty = "pty",
+        /// What was written to the process.
+        Stdin = "stdin",
+    }
 }
 
 /// Why a stream cannot be read.
@@ -77,15 +78,6 @@ pub enum RawError {
 }
 
 impl RawKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-            Self::Pty => "pty",
-            Self::Stdin => "stdin",
-        }
-    }
-
     fn file_name(self, attempt: AttemptNumber) -> String {
         match self {
             Self::Stdout => names::log(Stream::Stdout, attempt),

@@ -14,30 +14,21 @@ use std::collections::VecDeque;
 
 use memchr::{memchr, memmem, memrchr};
 use serde_json::{Map, Value};
+use skillrun_model::word_enum;
 
 /// Uppercase only. Other spellings are reported as malformed.
 pub const DONE_KEY: &str = "__SKILL_DONE__";
 
-/// How an object is placed in its message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MarkerForm {
-    /// Only whitespace around it.
-    WholeMessage,
-    /// The only content of a code fence.
-    Fenced,
-    /// On lines that contain nothing else.
-    OwnLine,
-    InProse,
-}
-
-impl MarkerForm {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::WholeMessage => "whole_message",
-            Self::Fenced => "fenced",
-            Self::OwnLine => "own_line",
-            Self::InProse => "in_prose",
-        }
+word_enum! {
+    /// How an object is placed in its message.
+    pub MarkerForm {
+        /// Only whitespace around it.
+        WholeMessage = "whole_message",
+        /// The only content of a code fence.
+        Fenced = "fenced",
+        /// On lines that contain nothing else.
+        OwnLine = "own_line",
+        InProse = "in_prose",
     }
 }
 

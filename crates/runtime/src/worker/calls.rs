@@ -14,7 +14,7 @@ use skillrun_model::interaction::{
 };
 use skillrun_model::{ExecutionMode, InteractionId, RunStatus};
 use skillrun_parse::ansi;
-use skillrun_parse::record::{Asks, CallOption, CallOptionKind, CallQuestion};
+use skillrun_parse::record::{Asks, CallOption, CallQuestion};
 
 use super::Worker;
 use super::host::Host;
@@ -147,7 +147,7 @@ fn options(call: &CallQuestion) -> Vec<AskOption> {
             vec![option("allow", "Allow", false), option("deny", "Deny", true)]
         }
         Asks::Permission => {
-            let rejects = |one: &CallOption| kind(one.kind).rejects();
+            let rejects = |one: &CallOption| one.kind.rejects();
             let default = call.options.iter().position(rejects);
             let offered = call.options.iter().enumerate();
             offered.map(|(at, one)| option(&one.id, &one.name, Some(at) == default)).collect()
@@ -161,7 +161,7 @@ pub(super) fn context(call: &CallQuestion) -> Value {
     let more = match &call.asks {
         Asks::Permission if call.options.is_empty() => return context,
         Asks::Permission => {
-            let option = |one: &CallOption| json!({ "id": one.id, "name": one.name, "kind": kind(one.kind).as_str() });
+            let option = |one: &CallOption| json!({ "id": one.id, "name": one.name, "kind": one.kind.as_str() });
             json!({ "options": call.options.iter().map(option).collect::<Vec<_>>() })
         }
         Asks::Elicitation { message, schema } => json!({ "message": message, "schema": schema }),
@@ -183,14 +183,4 @@ pub(super) fn asked_in(context: &Value) -> Option<ExpectedAnswer<'_>> {
 fn choice(option: &Value) -> Option<Choice<'_>> {
     let text = |key: &str| option.get(key)?.as_str();
     Some(Choice { id: text("id")?, name: text("name")?, kind: OptionKind::of(text("kind")?) })
-}
-
-fn kind(kind: CallOptionKind) -> OptionKind {
-    match kind {
-        CallOptionKind::AllowOnce => OptionKind::AllowOnce,
-        CallOptionKind::AllowAlways => OptionKind::AllowAlways,
-        CallOptionKind::RejectOnce => OptionKind::RejectOnce,
-        CallOptionKind::RejectAlways => OptionKind::RejectAlways,
-        CallOptionKind::Other => OptionKind::Other,
-    }
 }

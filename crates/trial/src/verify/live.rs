@@ -13,7 +13,7 @@ use skillrun_log::{Cursor, EventLog, Limits, LogError};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::status::Continuation;
-use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_model::{Code, ExecutionMode, RunId, RunStatus, word_enum};
 use skillrun_runtime::Runtime;
 use skillrun_simulate::model::{Scenario, Server};
 
@@ -28,19 +28,17 @@ use crate::lab::{Lab, LabError, ToolWatch, Tried};
 const AT_ONCE_MIN: usize = 2;
 const AT_ONCE_MAX: usize = 4;
 
-/// What is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Situation {
-    Auto,
-    Interactive,
-    Denied,
-    Cancel,
+word_enum! {
+    /// What is tried, that which takes longest first.
+    pub Situation {
+        Interactive = "interactive, resumed",
+        Auto = "auto",
+        Cancel = "cancel in a tool call",
+        Denied = "refused login (401)",
+    }
 }
 
 impl Situation {
-    /// Those that take longest first.
-    pub const ALL: &'static [Self] = &[Self::Interactive, Self::Auto, Self::Cancel, Self::Denied];
-
     pub fn scenario(self) -> Scenario {
         match self {
             Self::Auto => Scenario::Auto,
@@ -54,15 +52,6 @@ impl Situation {
         match self {
             Self::Interactive => ExecutionMode::Interactive,
             Self::Auto | Self::Denied | Self::Cancel => ExecutionMode::Auto,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Interactive => "interactive, resumed",
-            Self::Denied => "refused login (401)",
-            Self::Cancel => "cancel in a tool call",
         }
     }
 
@@ -104,11 +93,11 @@ pub fn probe(lab: Lab<'_>, server: &Server, budget: Duration, stop: &Stop) -> Pr
         let ran = into_inner(ran);
         match (situation.left_out(lab.descriptor), ran) {
             (Some(why), _) => {
-                probed.lines.push(CheckLine::new(situation.name(), Mark::NotTried(why.to_owned()), None));
+                probed.lines.push(CheckLine::new(situation.as_str(), Mark::NotTried(why.to_owned()), None));
             }
             (None, Some(ran)) => probed.add(lab, *situation, ran, budget),
             (None, None) => {
-                probed.lines.push(CheckLine::new(situation.name(), Mark::Fails(too_long(budget)), None));
+                probed.lines.push(CheckLine::new(situation.as_str(), Mark::Fails(too_long(budget)), None));
             }
         }
     }
@@ -148,13 +137,13 @@ impl Probed {
         let mut line = |name: &str, mark: Mark| self.lines.push(CheckLine::new(name, mark, took));
         let tried = match ran.tried {
             Ok(tried) => tried,
-            Err(error) => return line(situation.name(), Mark::Fails(error.to_string())),
+            Err(error) => return line(situation.as_str(), Mark::Fails(error.to_string())),
         };
         let problem = match tried.ended.because {
             Because::Stopped => Some(too_long(budget)),
             Because::Itself | Because::Canceled => problem(situation, &tried.ended),
         };
-        line(situation.name(), problem.map_or(Mark::Works, Mark::Fails));
+        line(situation.as_str(), problem.map_or(Mark::Works, Mark::Fails));
         if situation == Situation::Auto {
             let is_told = has_tool_calls(&tried.runtime, tried.ended.run);
             let silent = || Mark::Fails("the model asked for a tool, and no event reports it".to_owned());

@@ -7,43 +7,24 @@ mod messages;
 mod open_ai;
 mod responses;
 
-use std::fmt;
-
 use serde_json::Value;
+use skillrun_model::word_enum;
 
 use super::asked::Asked;
 use super::plan::{Failure, Plan};
 use super::tape::Tape;
 
-/// An API that models are asked through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
-    /// OpenAI Responses.
-    Responses,
-    /// OpenAI Chat Completions.
-    Chat,
-    /// Anthropic Messages.
-    Messages,
-    /// Gemini `generateContent`.
-    Gemini,
-}
-
-impl Wire {
-    pub const ALL: &'static [Self] = &[Self::Responses, Self::Chat, Self::Messages, Self::Gemini];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Responses => "responses",
-            Self::Chat => "chat",
-            Self::Messages => "messages",
-            Self::Gemini => "gemini",
-        }
-    }
-}
-
-impl fmt::Display for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+word_enum! {
+    /// An API that models are asked through.
+    pub Wire {
+        /// OpenAI Responses.
+        Responses = "responses",
+        /// OpenAI Chat Completions.
+        Chat = "chat",
+        /// Anthropic Messages.
+        Messages = "messages",
+        /// Gemini `generateContent`.
+        Gemini = "gemini",
     }
 }
 
