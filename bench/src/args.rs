@@ -1,9 +1,8 @@
 //! The command line as plain data.
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, today};
 
 pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
@@ -116,6 +115,15 @@ pub(crate) enum Scale {
     Quick,
 }
 
+impl Scale {
+    pub(crate) fn pick<T>(self, full: T, quick: T) -> T {
+        match self {
+            Self::Full => full,
+            Self::Quick => quick,
+        }
+    }
+}
+
 const GIB: u64 = 1024 * 1024 * 1024;
 
 impl Args {
@@ -174,9 +182,6 @@ impl Args {
     }
 
     pub(crate) fn date(&self) -> String {
-        self.date.clone().unwrap_or_else(|| {
-            let today = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
-            today.map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
-        })
+        self.date.clone().unwrap_or_else(today)
     }
 }

@@ -97,18 +97,18 @@ fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let more = captured.saturating_sub(bare);
     let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
     eprintln!("capture: true {} more", ms(more));
-    table.beside(
+    table.measured(
         "`true` in an empty workspace, median of 41",
         &ms(captured),
         &ms(bare),
         &format!("{} more", ms(more)),
         "at most 15 ms more",
     );
-    table.beside("of that, writing a small index, a record and its name to disk", &ms(synced), "–", "–", "–");
+    table.measured("of that, writing a small index, a record and its name to disk", &ms(synced), "–", "–", "–");
     // Far above 20 µs the disk is busy with files that another process removed, and the figures say little about
     // skillrun.
     let name = "for comparison, creating an empty file; a capture creates about twenty";
-    table.beside(name, &format!("{:.0} µs", made.as_secs_f64() * 1e6), "–", "–", "–");
+    table.measured(name, &format!("{:.0} µs", made.as_secs_f64() * 1e6), "–", "–", "–");
     if more > START_TARGET {
         table.missed(format!("capture: `true` costs {} more", ms(more)));
     }
@@ -164,14 +164,14 @@ fn floods(program: &Program, table: &mut Table) -> Result<(), Problem> {
         let rate = |time: Duration| FLOOD as f64 / 1e6 / time.as_secs_f64();
         let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
         eprintln!("capture: {name} {:.0} MB/s, host {}", rate(best), mb(memory.own));
-        table.beside(
+        table.measured(
             &format!("500 MB through {name}, best of 3"),
             &format!("{:.0} MB/s", rate(best)),
             &format!("{:.0} MB/s", rate(bare)),
             &format!("{:.2} of it", rate(best) / rate(bare)),
             &format!("at least {target:.0} MB/s"),
         );
-        table.beside(
+        table.measured(
             &format!("the host's memory during that ({name})"),
             &mb(memory.own),
             "–",
@@ -260,7 +260,7 @@ fn snapshots(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let s = |time: Duration| format!("{:.2} s", time.as_secs_f64());
     eprintln!("capture: snapshots {} and {}", s(first), s(second));
     for (name, time, target) in [("first", first, FIRST_TARGET), ("second, unchanged", second, SECOND_TARGET)] {
-        table.beside(
+        table.measured(
             &format!("snapshot of 20,000 files, 200 MB, {name}, best of 3"),
             &s(time),
             &s(bare),

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use skillrun_model::word_enum;
 use testkit::scratch::Recording;
 use testkit::streams::shapes::write_repeated;
 use testkit::streams::turns::write_turns;
@@ -28,30 +29,18 @@ const SIZE: u64 = 1_000_000;
 /// Tolerated growth.
 const TOLERANCE: f64 = 0.05;
 
-#[derive(Debug, Clone, Copy)]
-enum Input {
-    Parse,
-    Translate,
-    Settle,
-    Noise,
-    Append,
-    Fold,
+word_enum! {
+    Input {
+        Parse = "parse",
+        Translate = "translate",
+        Settle = "settle",
+        Noise = "noise",
+        Append = "append",
+        Fold = "fold",
+    }
 }
 
 impl Input {
-    const ALL: [Self; 6] = [Self::Parse, Self::Translate, Self::Settle, Self::Noise, Self::Append, Self::Fold];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Parse => "parse",
-            Self::Translate => "translate",
-            Self::Settle => "settle",
-            Self::Noise => "noise",
-            Self::Append => "append",
-            Self::Fold => "fold",
-        }
-    }
-
     fn about(self) -> &'static str {
         match self {
             Self::Parse => "parse, 1 MB of ordinary work",
@@ -78,7 +67,7 @@ fn answer() -> String {
 
 pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let accepted = fs::read_to_string(ACCEPTED).unwrap_or_default();
-    for input in Input::ALL {
+    for &input in Input::ALL {
         let count = count(program, input)?;
         let known = accepted_of(&accepted, input);
         let shown = |count: u64| format!("{:.1}", millions(count));
@@ -103,9 +92,9 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
 pub(crate) fn check(program: &Program) -> Result<(), Problem> {
     let accepted = fs::read_to_string(ACCEPTED).map_err(|error| Problem(format!("{ACCEPTED}: {error}")))?;
     let mut missed = Vec::new();
-    for input in Input::ALL {
+    for &input in Input::ALL {
         let known =
-            accepted_of(&accepted, input).ok_or_else(|| Problem(format!("{ACCEPTED} has no {}", input.name())))?;
+            accepted_of(&accepted, input).ok_or_else(|| Problem(format!("{ACCEPTED} has no {}", input.as_str())))?;
         missed.extend(grown(input, count(program, input)?, known));
     }
     if missed.is_empty() { Ok(()) } else { Err(Problem(missed.join("; "))) }
@@ -113,19 +102,19 @@ pub(crate) fn check(program: &Program) -> Result<(), Problem> {
 
 pub(crate) fn accept(program: &Program) -> Result<(), Problem> {
     let mut text = HEAD.to_owned();
-    for input in Input::ALL {
-        text.push_str(&format!("{} {}\n", input.name(), count(program, input)?));
+    for &input in Input::ALL {
+        text.push_str(&format!("{} {}\n", input.as_str(), count(program, input)?));
     }
     Ok(fs::write(Path::new(ACCEPTED), text)?)
 }
 
 fn accepted_of(accepted: &str, input: Input) -> Option<u64> {
-    accepted.lines().find_map(|line| line.strip_prefix(input.name())?.strip_prefix(' ')?.trim().parse().ok())
+    accepted.lines().find_map(|line| line.strip_prefix(input.as_str())?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 fn grown(input: Input, count: u64, known: u64) -> Option<String> {
     let growth = count as f64 / known as f64 - 1.0;
-    (growth > TOLERANCE).then(|| format!("instructions: {} grew by {:.1} %", input.name(), growth * 100.0))
+    (growth > TOLERANCE).then(|| format!("instructions: {} grew by {:.1} %", input.as_str(), growth * 100.0))
 }
 
 fn millions(count: u64) -> f64 {
@@ -163,7 +152,7 @@ fn count(program: &Program, input: Input) -> Result<u64, Problem> {
             logged(&["fold".as_ref(), &runs, &recording.path("catalog.sqlite")])?.saturating_sub(empty)
         }
     };
-    eprintln!("instructions: {} {:.1} million", input.name(), millions(count));
+    eprintln!("instructions: {} {:.1} million", input.as_str(), millions(count));
     Ok(count)
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use skillrun_model::word_enum;
 use testkit::parallel;
 use testkit::scratch::Recording;
 use testkit::streams::{Profile, Shape};
@@ -16,28 +17,19 @@ const ROUNDS: usize = 3;
 /// A quadratic would be 16.
 const TARGET: f64 = 6.0;
 
-/// How a shape is put before the program.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    /// Stdout is lines of it.
-    Lines,
-    /// Stdout is one line of it, just short enough to be read as a line.
-    Line,
-    /// It is the text of the one message.
-    Message,
+word_enum! {
+    /// How a shape is put before the program.
+    Form {
+        /// Stdout is lines of it.
+        Lines = "lines",
+        /// Stdout is one line of it, just short enough to be read as a line.
+        Line = "one line",
+        /// It is the text of the one message.
+        Message = "message",
+    }
 }
 
 impl Form {
-    const ALL: [Self; 3] = [Self::Lines, Self::Line, Self::Message];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Lines => "lines",
-            Self::Line => "one line",
-            Self::Message => "message",
-        }
-    }
-
     fn sizes(self) -> (u64, u64) {
         match self {
             Self::Lines | Self::Line => (2 * MIB, 8 * MIB),
@@ -64,7 +56,7 @@ struct Growth {
 pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Problem> {
     for shape in Shape::ALL {
         let mut cells = vec![shape.name().to_owned()];
-        for form in Form::ALL {
+        for &form in Form::ALL {
             let grown = parallel::each(&Profile::ALL, |profile| growth(program, form, shape, *profile))
                 .into_iter()
                 .collect::<Result<Vec<_>, _>>()?;
@@ -100,7 +92,7 @@ fn growth_in(program: &Program, form: Form, shape: Shape, profile: Profile, roun
 
 /// The profile that grows most, and what was missed.
 fn report(form: Form, shape: Shape, grown: &[Growth], table: &mut Table) -> String {
-    let name = format!("{}, {}", form.name(), shape.name());
+    let name = format!("{}, {}", form.as_str(), shape.name());
     for growth in grown.iter().filter(|growth| growth.ratio >= TARGET) {
         table.missed(format!("growth: {name}: {} took {:.1} times as long", growth.profile.name(), growth.ratio));
     }

@@ -22,7 +22,6 @@ mod load;
 mod log_work;
 mod memory;
 mod page;
-mod problem;
 mod program;
 mod runs;
 mod service;
@@ -39,9 +38,9 @@ use std::time::Instant;
 
 use args::{Args, Task};
 use page::{Page, Stamp};
-use problem::Problem;
 use program::Program;
 use table::Table;
+use testkit::problem::{self, Problem};
 
 fn main() -> ExitCode {
     match run() {

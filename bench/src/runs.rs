@@ -119,7 +119,7 @@ fn one(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let more = run.saturating_sub(bare);
     eprintln!("runs: one {} more", ms(more));
     let name = "`skillrun run` until it exits, engine `echo`, median of 31";
-    table.run(name, &ms(run), &ms(bare), &format!("{} more", ms(more)), "at most 30 ms more");
+    table.measured(name, &ms(run), &ms(bare), &format!("{} more", ms(more)), "at most 30 ms more");
     if more > RUN_TARGET {
         table.missed(format!("runs: one costs {} more", ms(more)));
     }
@@ -151,7 +151,7 @@ fn together(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let more = used.saturating_sub(engines);
     eprintln!("runs: 200 together {} CPU each more, {:.1} s", ms(more), took.as_secs_f64());
     let name = format!("200 runs together, processor time of each; {:.1} s in total", took.as_secs_f64());
-    table.run(&name, &ms(used), &ms(engines), &format!("{} more", ms(more)), "at most 25 ms more");
+    table.measured(&name, &ms(used), &ms(engines), &format!("{} more", ms(more)), "at most 25 ms more");
     if more > CPU_TARGET {
         table.missed(format!("runs: of 200 together each uses {} more processor time", ms(more)));
     }
@@ -239,9 +239,9 @@ fn waiting(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
     let megabytes = format!("{:.1} MB", memory as f64 / 1e6);
     eprintln!("runs: 10,000 waiting: {}, then {}, {megabytes}", seconds(first), seconds(second));
-    table.run("10,000 waiting runs, start with only their Logs", &seconds(first), "–", "–", "under 2 s");
-    table.run("the same, second start", &seconds(second), "–", "–", "under 2 s");
-    table.run("memory of their owner", &megabytes, "–", "–", "under 100 MB");
+    table.measured("10,000 waiting runs, start with only their Logs", &seconds(first), "–", "–", "under 2 s");
+    table.measured("the same, second start", &seconds(second), "–", "–", "under 2 s");
+    table.measured("memory of their owner", &megabytes, "–", "–", "under 100 MB");
     if first.max(second) > START_TARGET {
         table.missed(format!("runs: 10,000 waiting take {} to start", seconds(first.max(second))));
     }

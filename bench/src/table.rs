@@ -27,11 +27,6 @@ impl Table {
         self.part = Some(part);
     }
 
-    fn add(&mut self, part: Part, cells: &[&str]) {
-        eprintln!("{}: {}", part.name(), cells.join(" | "));
-        self.rows.push(Row { part, cells: cells.iter().map(|cell| (*cell).to_owned()).collect() });
-    }
-
     /// A row with other columns than measured, floor, compared and target.
     pub(crate) fn row(&mut self, part: Part, cells: Vec<String>) {
         self.rows.push(Row { part, cells });
@@ -50,29 +45,13 @@ impl Table {
         self.row(part, cells);
     }
 
-    /// What recording costs: measured, the bare command, how they compare, target.
-    pub(crate) fn beside(&mut self, name: &str, measured: &str, bare: &str, compared: &str, target: &str) {
-        self.add(Part::Capture, &[name, measured, bare, compared, target]);
-    }
-
-    /// What running a skill costs, in the same columns.
-    pub(crate) fn run(&mut self, name: &str, measured: &str, bare: &str, compared: &str, target: &str) {
-        self.add(Part::Runs, &[name, measured, bare, compared, target]);
-    }
-
-    /// What the service does: measured, the least that is possible here, how they compare, target.
-    pub(crate) fn service(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
-        self.add(Part::Service, &[name, measured, floor, compared, target]);
-    }
-
-    /// What happens under load, in the same columns.
-    pub(crate) fn load(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
-        self.add(Part::Load, &[name, measured, floor, compared, target]);
-    }
-
-    /// What the web page costs, in the same columns.
-    pub(crate) fn web(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
-        self.add(Part::Page, &[name, measured, floor, compared, target]);
+    /// A row of the part that is being measured: measured, the least that is possible here or the bare command, how they
+    /// compare, target.
+    pub(crate) fn measured(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
+        let Some(part) = self.part else { return };
+        let cells = [name, measured, floor, compared, target];
+        eprintln!("{}: {}", part.name(), cells.join(" | "));
+        self.row(part, cells.map(str::to_owned).to_vec());
     }
 
     /// A target that was missed.

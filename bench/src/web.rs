@@ -24,7 +24,7 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     };
     let events = number("events")?;
     let (paint, longest, floor) = (number("paint_ms")?, number("longest_paint_ms")?, number("floor_paint_ms")?);
-    table.web(
+    table.measured(
         &format!("from an empty page to verdict and conversation, {events} events, median and longest of 5"),
         &format!("{paint:.0} ms, {longest:.0} ms"),
         &format!("{floor:.0} ms"),
@@ -35,7 +35,7 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
         table.missed(format!("page: {events} events take {paint:.0} ms to appear"));
     }
     let elements = number("elements")?;
-    table.web("maximum number of elements", &format!("{elements}"), "–", "–", "a few thousand");
+    table.measured("maximum number of elements", &format!("{elements}"), "–", "–", "a few thousand");
     if elements >= ELEMENTS_TARGET {
         table.missed(format!("page: {elements} elements"));
     }
@@ -43,7 +43,7 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
         [("conversation", "chat_step_ms"), ("list of events", "list_step_ms"), ("bytes", "bytes_step_ms")]
     {
         let step = number(name)?;
-        table.web(
+        table.measured(
             &format!("script for one step of scrolling, {what}"),
             &format!("{step:.2} ms"),
             "–",
@@ -57,7 +57,7 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     let before = number("heap_mb")?;
     for (what, name) in [("going to and fro ten times", "heap_wandered_mb"), ("ten reloads", "heap_after_mb")] {
         let after = number(name)?;
-        table.web(
+        table.measured(
             &format!("heap after {what}"),
             &format!("{after:.1} MB"),
             &format!("{before:.1} MB before"),

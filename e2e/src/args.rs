@@ -1,7 +1,6 @@
 //! The command line as plain data.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use crate::engines::Group;
@@ -124,16 +123,10 @@ fn list(text: &str) -> Vec<String> {
 }
 
 fn scenario(name: &str) -> Result<Scenario, Problem> {
-    Scenario::ALL.iter().copied().find(|scenario| scenario.name() == name).ok_or_else(|| {
-        let names: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
+    Scenario::ALL.iter().copied().find(|scenario| scenario.as_str() == name).ok_or_else(|| {
+        let names: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.as_str()).collect();
         Problem(format!("there is no scenario {name}; there are {}", names.join(", ")))
     })
-}
-
-/// Today, in the format of the table.
-pub(crate) fn today() -> String {
-    let today = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
-    today.map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

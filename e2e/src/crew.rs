@@ -74,7 +74,7 @@ impl Crew<'_> {
             Cell::Passed(_) | Cell::Skipped(_) => String::new(),
         };
         let width = self.all.to_string().len();
-        eprintln!("[{done:width$}/{}] {} {} {}{why}", self.all, engine.name, scenario.name(), cell.text());
+        eprintln!("[{done:width$}/{}] {} {} {}{why}", self.all, engine.name, scenario.as_str(), cell.text());
     }
 
     fn try_one(&self, engine: &Engine, scenario: Scenario) -> Cell {
@@ -89,7 +89,7 @@ impl Crew<'_> {
         let begin = Instant::now();
         let usual = begin + scenario.bound();
         let deadline = Deadline::new(lab.end.map_or(usual, |end| usual.min(end)), &lab.stop);
-        let place = match Place::make(&lab.scratch, &engine.name, scenario.name()) {
+        let place = match Place::make(&lab.scratch, &engine.name, scenario.as_str()) {
             Ok(place) => place,
             Err(error) => return Cell::Failed(error.into(), lab.scratch.clone()),
         };

@@ -104,7 +104,7 @@ fn run() -> Result<ExitCode, Problem> {
         print(&format!("\n{}", table.markdown()))?;
         // A missing part would look as if it had never been tested.
         if args.page == Page::Written && group.is_whole(&args.engines) && !stop.is_wanted() {
-            page::write(&testkit::paths::workspace().join("docs/engines.md"), &table, &args::today())?;
+            page::write(&testkit::paths::workspace().join("docs/engines.md"), &table, &testkit::problem::today())?;
         }
     }
     print("\n")?;

@@ -47,7 +47,7 @@ fn section(table: &Table<'_>, date: &str) -> String {
         Group::Agents => table.scenarios.iter().copied().filter(|one| !one.is_for(Group::Clis)).collect(),
     };
     for scenario in is_new(table.group) {
-        let _ = writeln!(text, "{}", wrapped(&format!("- *{}*: {}.", scenario.name(), scenario.meaning()), "  "));
+        let _ = writeln!(text, "{}", wrapped(&format!("- *{}*: {}.", scenario.as_str(), scenario.meaning()), "  "));
     }
     text
 }

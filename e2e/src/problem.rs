@@ -1,22 +1,6 @@
 //! Why nothing could be tried, and why a trial failed.
 
-use std::fmt;
-
-/// Nothing could be tried.
-#[derive(Debug)]
-pub(crate) struct Problem(pub(crate) String);
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<std::io::Error> for Problem {
-    fn from(error: std::io::Error) -> Self {
-        Self(error.to_string())
-    }
-}
+pub(crate) use testkit::problem::Problem;
 
 /// Something was tried and is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]

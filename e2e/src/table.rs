@@ -70,7 +70,7 @@ impl<'a> Table<'a> {
             let cells = one.cells.iter().map(|(_, cell)| cell.text());
             [one.engine.clone(), one.version.clone()].into_iter().chain(cells).collect::<Vec<_>>()
         };
-        let names = self.scenarios.iter().map(|scenario| scenario.name().to_owned());
+        let names = self.scenarios.iter().map(|scenario| scenario.as_str().to_owned());
         let first = [String::new(), "version".to_owned()].into_iter().chain(names).collect();
         let columns: Vec<Vec<String>> = std::iter::once(first).chain(self.columns.iter().map(column)).collect();
         let width = |cells: &Vec<String>| cells.iter().map(|cell| cell.chars().count()).max().unwrap_or_default();
@@ -96,7 +96,7 @@ pub(crate) fn failures(tried: &[Tried]) -> Vec<String> {
     for one in tried {
         for (scenario, cell) in &one.cells {
             if let Cell::Failed(miss, folder) = cell {
-                lines.push(format!("{} {}: {} (see {})", one.engine, scenario.name(), miss.why, folder.display()));
+                lines.push(format!("{} {}: {} (see {})", one.engine, scenario.as_str(), miss.why, folder.display()));
             }
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn left_out(tried: &[Tried], skip: Skip) -> Vec<String> {
     for one in tried {
         let is_left = |cell: &Cell| matches!(cell, Cell::Skipped(why) if *why == skip);
         let names: Vec<_> =
-            one.cells.iter().filter(|(_, cell)| is_left(cell)).map(|(scenario, _)| scenario.name()).collect();
+            one.cells.iter().filter(|(_, cell)| is_left(cell)).map(|(scenario, _)| scenario.as_str()).collect();
         if !names.is_empty() {
             lines.push(format!("{} ({})", one.engine, names.join(", ")));
         }

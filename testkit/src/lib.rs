@@ -6,11 +6,13 @@
 //! - [`streams`]: made-up output of engines, of any size: ordinary work, and text that is made to hurt.
 //! - [`scratch`]: a folder of evidence that goes away by itself.
 //! - [`measure`]: what a program costs, in time and memory.
+//! - [`problem`]: what the programs `bench` and `e2e` report when they cannot do their work.
 
 pub mod http;
 pub mod measure;
 pub mod parallel;
 pub mod paths;
+pub mod problem;
 pub mod recorded;
 pub mod scratch;
 pub mod streams;

@@ -60,22 +60,22 @@ fn many(program: &Program, count: usize, bare: Bare, table: &mut Table) -> Resul
     let s = |time: Duration| format!("{:.2} s", time.as_secs_f64());
 
     let all = format!("all {count}");
-    table.load(&format!("{count} runs at once: ended correctly"), &format!("{right} of {count}"), "–", "–", &all);
+    table.measured(&format!("{count} runs at once: ended correctly"), &format!("{right} of {count}"), "–", "–", &all);
     if right != count {
         table.missed(format!("load: only {right} of {count} runs at once ended correctly"));
     }
     let name = format!("{count} runs at once: from the first request until all are alive");
-    table.load(&name, &s(alive), &s(bare.alive), &times(alive, bare.alive, "bare processes"), "–");
+    table.measured(&name, &s(alive), &s(bare.alive), &times(alive, bare.alive, "bare processes"), "–");
     let name = format!("{count} runs at once: from the moment they may continue to the last end");
-    table.load(&name, &s(ended), &s(bare.ended), &times(ended, bare.ended, "bare processes"), "–");
+    table.measured(&name, &s(ended), &s(bare.ended), &times(ended, bare.ended, "bare processes"), "–");
     let name = format!("{count} runs at once: processor time of each: server; host and engine");
     let compared = times(cpu + hosts_cpu, bare.cpu, "the bare process");
-    table.load(&name, &format!("{}; {}", ms(cpu), ms(hosts_cpu)), &ms(bare.cpu), &compared, "–");
+    table.measured(&name, &format!("{}; {}", ms(cpu), ms(hosts_cpu)), &ms(bare.cpu), &compared, "–");
     let name = format!("{count} runs at once: memory of the server above idle");
-    table.load(&name, &mb(held), "–", &format!("{} KiB each", held / count.max(1) as u64 / 1024), "–");
+    table.measured(&name, &mb(held), "–", &format!("{} KiB each", held / count.max(1) as u64 / 1024), "–");
     let name = format!("{count} runs at once: own memory of a host, compared with its engine");
     let compared = format!("{:.1} times", host as f64 / bare.memory.max(1) as f64);
-    table.load(&name, &mb(host), &mb(bare.memory), &compared, "–");
+    table.measured(&name, &mb(host), &mb(bare.memory), &compared, "–");
     server.stop().map(drop)
 }
 

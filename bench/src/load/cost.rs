@@ -30,7 +30,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
             format!("processor time for an event, run of {} lines, {name}: server; host and engine", sizes.lines);
         let measured = format!("{}; {}", us(used.server), us(used.host));
         let compared = jq.map_or_else(|| "–".to_owned(), |jq| times(used.server, jq, "`jq`"));
-        table.load(&name, &measured, &floor, &compared, "–");
+        table.measured(&name, &measured, &floor, &compared, "–");
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ fn runs(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Proble
         sizes.small_runs,
         took.as_secs_f64()
     );
-    table.load(
+    table.measured(
         &name,
         &format!("{}; {}", ms(used), ms(hosts)),
         &ms(bare),

@@ -35,7 +35,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
             per(kept.views)
         );
         let all = kept.evidence + kept.chunks + kept.log + kept.index + kept.views;
-        table.load(&name, &format!("{:.2}", per(all)), "1", &parts, "–");
+        table.measured(&name, &format!("{:.2}", per(all)), "1", &parts, "–");
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -17,7 +17,6 @@ use super::reader::{self, Heard};
 use super::sizes::Sizes;
 use crate::problem::Problem;
 use crate::program::Program;
-use crate::service::children::Kept;
 use crate::service::crowd::{Crowd, Member};
 use crate::service::place::{Engine, Place, SERVER_TIMEOUT, Server, succeeded};
 use crate::service::spread::{Spread, mb, ms};
@@ -59,7 +58,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let told = server.get(&format!("/v1/runs/{run}/chat/history?limit=1"))?["last_seq"].as_u64().unwrap_or_default();
     report(sizes, &flooded, events, told, relayed, table);
     let name = "flood: peak memory of the server above idle";
-    table.load(name, &mb(peak), "–", "–", "under 64 MB");
+    table.measured(name, &mb(peak), "–", "–", "under 64 MB");
     if peak >= MEMORY_TARGET {
         table.missed(format!("load: the server grows by {} in a flood", mb(peak)));
     }
@@ -74,12 +73,12 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let busy = &flooded.others;
     let name = format!("flood: `/healthz` during it, p50, p99, longest of {}; floor: before", busy.answers.len());
     let compared = more(&busy.answers, &quiet.answers);
-    table.load(&name, &three(&busy.answers), &three(&quiet.answers), &compared, "p99 under 50 ms");
+    table.measured(&name, &three(&busy.answers), &three(&quiet.answers), &compared, "p99 under 50 ms");
     if busy.answers.p99() >= ANSWER_TARGET {
         table.missed(format!("load: `/healthz` takes {} in a flood (p99)", ms(busy.answers.p99())));
     }
     let name = format!("flood: a small run during it, p50, p99, longest of {}; floor: before", busy.runs.len());
-    table.load(&name, &three(&busy.runs), &three(&quiet.runs), &more(&busy.runs, &quiet.runs), "–");
+    table.measured(&name, &three(&busy.runs), &three(&quiet.runs), &more(&busy.runs, &quiet.runs), "–");
     server.stop().map(drop)
 }
 
@@ -92,16 +91,16 @@ fn report(sizes: Sizes, flooded: &Flooded, events: u64, told: u64, relayed: Dura
         ("the reader that joins in the middle", flooded.late, events),
     ] {
         let got = format!("{} of {all}, {} out of order", heard.events, heard.jumps);
-        table.load(&format!("flood of {lines} lines: {name} received"), &got, "–", "–", "all, in order");
+        table.measured(&format!("flood of {lines} lines: {name} received"), &got, "–", "–", "all, in order");
         if !heard.is_all_of(all) || all < lines {
             table.missed(format!("load: in a flood of {lines} lines {name} received {got}"));
         }
     }
     let name = format!("flood of {lines} lines: until the last reader had the last event; floor: a bare relay");
     let rate = format!("{}, {:.0} lines/s", s(flooded.took), lines as f64 / flooded.took.as_secs_f64());
-    table.load(&name, &rate, &s(relayed), &times(flooded.took, relayed, "the relay"), "–");
+    table.measured(&name, &rate, &s(relayed), &times(flooded.took, relayed, "the relay"), "–");
     let name = "flood: of that, processor time of the server";
-    table.load(
+    table.measured(
         name,
         &s(flooded.cpu),
         "–",
@@ -209,14 +208,7 @@ fn relayed(lines: u64) -> Result<Duration, Problem> {
     let relay = || {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("relay").arg(READERS.to_string()).arg("held").arg(&gate_path).arg(lines.to_string());
-        let mut relay = Kept::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
-        let mut address = String::new();
-        if let Some(stdout) = relay.stdout.take() {
-            BufReader::new(stdout).read_line(&mut address)?;
-        }
-        let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
-        let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", READERS)?;
-        crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+        let (_relay, mut crowd) = Crowd::at_relay(&mut command, READERS)?;
         let begin = Instant::now();
         gate.open();
         crowd.read_until(LONG, |crowd| crowd.all(Member::is_done))?;

@@ -41,7 +41,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         pages.trim()
     );
     let small = format!("{} with small pipes", theirs.small);
-    table.load(&name, &format!("{} of {count}", theirs.right), "–", &small, &all);
+    table.measured(&name, &format!("{} of {count}", theirs.right), "–", &small, &all);
     if theirs.right != count {
         table.missed(format!("load: only {} of {count} runs of an ordinary user ended correctly", theirs.right));
     }
@@ -49,7 +49,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         let rate = rate(hosts.bytes, hosts.ended);
         let name = format!("{count} hosts of {name}: bytes per second until the last end; floor: pipes into `cat`");
         let compared = format!("{:.2} of it", rate / floor);
-        table.load(&name, &format!("{rate:.0} MB/s"), &format!("{floor:.0} MB/s"), &compared, "–");
+        table.measured(&name, &format!("{rate:.0} MB/s"), &format!("{floor:.0} MB/s"), &compared, "–");
     }
     Ok(())
 }

@@ -2,9 +2,8 @@
 //! window come to the reader as soon as the first ones did. Through one run, and through ten; beside it a bare relay.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread::{self, sleep};
 use std::time::Duration;
 
@@ -14,7 +13,6 @@ use super::sizes::Sizes;
 use super::usage::{Look, Shares};
 use crate::problem::Problem;
 use crate::program::Program;
-use crate::service::children::Kept;
 use crate::service::crowd::{Crowd, Member};
 use crate::service::place::{Engine, Place, SERVER_TIMEOUT, succeeded};
 use crate::service::spread::{Spread, ms};
@@ -43,20 +41,20 @@ fn report(runs: u64, found: &Edge, relayed: &Edge, table: &mut Table) {
         (Some(_) | None, _) => "–".to_owned(),
     };
     let name = format!("lines per second through {through}: highest sustained rate; floor: a bare relay of one run");
-    table.load(&name, &rate(&found.kept), &rate(&relayed.kept), &compared, "–");
+    table.measured(&name, &rate(&found.kept), &rate(&relayed.kept), &compared, "–");
     if let Some(step) = &found.kept {
         let name = format!("lines per second through {through}: delay at that rate, first and last third");
-        table.load(&name, &format!("{}, {}", ms(step.lag.first), ms(step.lag.last)), "–", "–", "–");
+        table.measured(&name, &format!("{}, {}", ms(step.lag.first), ms(step.lag.last)), "–", "–", "–");
     }
     let name = format!("lines per second through {through}: first rate not sustained; delay, first and last third");
     let measured = found.lost.as_ref().map_or_else(
         || "–".to_owned(),
         |step| format!("{}/s; {}, {}", step.rate, ms(step.lag.first), ms(step.lag.last)),
     );
-    table.load(&name, &measured, &rate(&relayed.lost), "–", "–");
+    table.measured(&name, &measured, &rate(&relayed.lost), "–", "–");
     if let Some(shares) = found.lost.as_ref().and_then(|step| step.shares) {
         let name = format!("lines per second through {through}: limiting factor; shares of one processor at that rate");
-        table.load(&name, shares.limit().words(), "–", &shares.words(), "–");
+        table.measured(&name, shares.limit().words(), "–", &shares.words(), "–");
     }
 }
 
@@ -172,14 +170,7 @@ fn relayed_in(folder: &Path, rate: u64, window: Duration) -> Result<Step, Proble
     let lines = lines_in(rate, window);
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["relay", "1", "paced"]).arg(&gate_path).arg(rate.to_string()).arg(lines.to_string());
-    let mut relay = Kept::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
-    let mut address = String::new();
-    if let Some(stdout) = relay.stdout.take() {
-        BufReader::new(stdout).read_line(&mut address)?;
-    }
-    let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
-    let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", 1)?;
-    crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+    let (_relay, mut crowd) = Crowd::at_relay(&mut command, 1)?;
     gate.open();
     crowd.read_until(window + LONG, |crowd| crowd.all(Member::is_done))?;
     Ok(Step { rate, lag: whole(&crowd, lines)?, shares: None })

@@ -68,19 +68,19 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let ended = begin.elapsed();
 
     let name = format!("server killed with {count} living hosts: from its start to `/readyz`; floor: no runs");
-    table.load(&name, &ms(ready), &ms(floor), &format!("{} more", ms(ready.saturating_sub(floor))), "under 1 s");
+    table.measured(&name, &ms(ready), &ms(floor), &format!("{} more", ms(ready.saturating_sub(floor))), "under 1 s");
     if ready >= READY_TARGET {
         table.missed(format!("load: with {count} living hosts a server takes {} to become ready", ms(ready)));
     }
     let name = format!("server killed with {count} living hosts: from its start until all are followed again");
     let again = count - waiting.len();
-    table.load(&name, &ms(followed), "250 ms between two lines", &format!("{again} of {count}"), "all, under 10 s");
+    table.measured(&name, &ms(followed), "250 ms between two lines", &format!("{again} of {count}"), "all, under 10 s");
     if followed >= FOLLOWED_TARGET || again != count {
         table.missed(format!("load: of {count} living hosts {again} are followed again after {}", ms(followed)));
     }
     let name = format!("server killed with {count} living hosts: ended correctly");
     let compared = format!("{alive} alive before, {} to the last end", ms(ended));
-    table.load(&name, &format!("{right} of {count}"), "–", &compared, &format!("all {count}"));
+    table.measured(&name, &format!("{right} of {count}"), "–", &compared, &format!("all {count}"));
     if right != count {
         table.missed(format!("load: only {right} of {count} runs end correctly after their server was killed"));
     }

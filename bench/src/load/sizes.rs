@@ -28,33 +28,18 @@ pub(super) struct Sizes {
 
 impl Sizes {
     pub(super) fn of(scale: Scale) -> Self {
-        match scale {
-            Scale::Full => Self {
-                small_runs: 200,
-                lines: 200_000,
-                at_once: [50, 500],
-                flood_lines: 1_000_000,
-                first_rate: 8_000,
-                window: Duration::from_secs(3),
-                halvings: 2,
-                ordinary_hosts: 50,
-                ordinary_lines: 20_000,
-                living_hosts: 100,
-                stream_bytes: 34_000_000,
-            },
-            Scale::Quick => Self {
-                small_runs: 20,
-                lines: 20_000,
-                at_once: [5, 50],
-                flood_lines: 50_000,
-                first_rate: 16_000,
-                window: Duration::from_secs(1),
-                halvings: 0,
-                ordinary_hosts: 50,
-                ordinary_lines: 500,
-                living_hosts: 20,
-                stream_bytes: 2_000_000,
-            },
+        Self {
+            small_runs: scale.pick(200, 20),
+            lines: scale.pick(200_000, 20_000),
+            at_once: scale.pick([50, 500], [5, 50]),
+            flood_lines: scale.pick(1_000_000, 50_000),
+            first_rate: scale.pick(8_000, 16_000),
+            window: scale.pick(Duration::from_secs(3), Duration::from_secs(1)),
+            halvings: scale.pick(2, 0),
+            ordinary_hosts: 50,
+            ordinary_lines: scale.pick(20_000, 500),
+            living_hosts: scale.pick(100, 20),
+            stream_bytes: scale.pick(34_000_000, 2_000_000),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Clients of streams, as many as wanted, in one thread: each is a socket that is read when it has something.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
+use super::children::Kept;
 use super::clock;
+use super::place::SERVER_TIMEOUT;
 use super::wire::Wire;
 use crate::problem::Problem;
 
@@ -39,6 +42,19 @@ impl Crowd {
     /// Connects this many clients, each of which sends `request`.
     pub(crate) fn join(address: SocketAddr, request: &str, count: usize) -> Result<Self, Problem> {
         Self::join_each(address, std::iter::repeat_n(request, count))
+    }
+
+    /// Starts a relay and connects its clients; returns when each has received something.
+    pub(crate) fn at_relay(command: &mut Command, count: usize) -> Result<(Kept, Self), Problem> {
+        let mut relay = Kept::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
+        let mut address = String::new();
+        if let Some(stdout) = relay.stdout.take() {
+            BufReader::new(stdout).read_line(&mut address)?;
+        }
+        let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
+        let mut crowd = Self::join(address, "GET / HTTP/1.1\r\n\r\n", count)?;
+        crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+        Ok((relay, crowd))
     }
 
     /// Connects one for each request.

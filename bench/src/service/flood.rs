@@ -55,16 +55,16 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         let (p50, p99) = (busy.p50().saturating_sub(quiet.p50()), busy.p99().saturating_sub(quiet.p99()));
         let name = format!("`{path}` while a run writes {size}, p50, p99, longest of {}", busy.len());
         let aim = format!("p99 under {}", ms(target));
-        table.service(&name, &three(&busy), &three(&quiet), &format!("{} and {} more", ms(p50), ms(p99)), &aim);
+        table.measured(&name, &three(&busy), &three(&quiet), &format!("{} and {} more", ms(p50), ms(p99)), &aim);
         if busy.p99() >= target {
             table.missed(format!("service: {name}: p99 {}", ms(busy.p99())));
         }
     }
     let rate = format!("{:.1} MB/s", sizes.flood_bytes as f64 / 1e6 / took.as_secs_f64());
     let name = format!("those {size} from request to end; most memory of the server");
-    table.service(&name, &format!("{:.1} s, {}", took.as_secs_f64(), mb(server.peak_memory()?)), "–", &rate, "–");
+    table.measured(&name, &format!("{:.1} s, {}", took.as_secs_f64(), mb(server.peak_memory()?)), "–", &rate, "–");
     let used = format!("{:.1} s", cpu.as_secs_f64());
-    table.service("of that, processor time of the server", &used, "–", "–", "–");
+    table.measured("of that, processor time of the server", &used, "–", "–", "–");
     server.stop().map(drop)
 }
 

@@ -1,12 +1,10 @@
 //! From an engine's line to a client: how long it takes, and what many clients cost. A bare relay does the same beside.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use super::children::Kept;
 use super::crowd::Crowd;
 use super::place::{Engine, Place, SERVER_TIMEOUT, cpu_of, succeeded};
 use super::sizes::Sizes;
@@ -43,7 +41,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let (served, relayed) = (per(&both.served), per(&both.relayed));
     let ratio = served.as_secs_f64() / relayed.as_secs_f64().max(1e-9);
     let name = "of that, processor time of the server per event and client";
-    table.service(name, &us(served), &us(relayed), &format!("{ratio:.1} times"), "–");
+    table.measured(name, &us(served), &us(relayed), &format!("{ratio:.1} times"), "–");
     Ok(())
 }
 
@@ -73,7 +71,7 @@ fn report(name: &str, both: &Both, target: &str, table: &mut Table) {
     let name = format!("{name}, p50, p99, longest of {}", served.len());
     let three = |spread: &Spread| format!("{}, {}, {}", ms(spread.p50()), ms(spread.p99()), ms(spread.max()));
     let more = format!("{} and {} more", ms(both.excess(Spread::p50)), ms(both.excess(Spread::p99)));
-    table.service(&name, &three(served), &three(relayed), &more, target);
+    table.measured(&name, &three(served), &three(relayed), &more, target);
 }
 
 struct Work {
@@ -132,14 +130,7 @@ impl Work {
         let go = folder.join("go");
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("relay").arg(self.clients.to_string()).args(self.words(&go));
-        let mut relay = Kept::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
-        let mut address = String::new();
-        if let Some(stdout) = relay.stdout.take() {
-            BufReader::new(stdout).read_line(&mut address)?;
-        }
-        let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
-        let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", self.clients)?;
-        crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
+        let (relay, mut crowd) = Crowd::at_relay(&mut command, self.clients)?;
         let cpu = cpu_of(relay.id())?;
         fs::write(&go, "")?;
         // Two lines open and two close.

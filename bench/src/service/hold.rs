@@ -54,7 +54,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let more = server.memory()?.saturating_sub(before);
     let each = more / sizes.idle_streams.max(1) as u64 / 1024;
     let name = format!("{} silent streams of one run, memory above idle", sizes.idle_streams);
-    table.service(&name, &mb(more), "–", &format!("{each} KiB each"), "under 60 MB");
+    table.measured(&name, &mb(more), "–", &format!("{each} KiB each"), "under 60 MB");
     if more >= STREAMS_TARGET {
         table.missed(format!("service: silent streams hold {}", mb(more)));
     }
@@ -66,12 +66,12 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     drop(crowd);
     sleep(CALM);
     let after = server.memory()?.saturating_sub(before);
-    table.service("the same after they disconnected", &mb(after), "–", "–", "–");
+    table.measured("the same after they disconnected", &mb(after), "–", "–", "–");
     server.stop().map(drop)
 }
 
 fn idle(name: &str, memory: u64, own: u64, table: &mut Table) {
-    table.service(name, &mb(memory), "–", &format!("{} without pages of its file", mb(own)), "under 20 MB");
+    table.measured(name, &mb(memory), "–", &format!("{} without pages of its file", mb(own)), "under 20 MB");
     if memory >= IDLE_TARGET {
         table.missed(format!("service: {name}: {}", mb(memory)));
     }
@@ -80,5 +80,5 @@ fn idle(name: &str, memory: u64, own: u64, table: &mut Table) {
 /// For information: pages of the program's file that were used once stay in memory as long as no other process needs
 /// it.
 fn idle_later(name: &str, memory: u64, own: u64, table: &mut Table) {
-    table.service(name, &mb(memory), "–", &format!("{} without pages of its file", mb(own)), "–");
+    table.measured(name, &mb(memory), "–", &format!("{} without pages of its file", mb(own)), "–");
 }

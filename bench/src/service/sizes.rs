@@ -19,31 +19,17 @@ pub(super) struct Sizes {
 
 impl Sizes {
     pub(super) fn of(scale: Scale) -> Self {
-        match scale {
-            Scale::Full => Self {
-                seconds: 6,
-                clients: 500,
-                idle_streams: 1_000,
-                log_events: 1_000_000,
-                pages: 200,
-                flood_bytes: 100_000_000,
-                finished: 10_000,
-                starts: 7,
-                single_runs: 31,
-                small_runs: 100,
-            },
-            Scale::Quick => Self {
-                seconds: 2,
-                clients: 50,
-                idle_streams: 200,
-                log_events: 50_000,
-                pages: 50,
-                flood_bytes: 5_000_000,
-                finished: 300,
-                starts: 3,
-                single_runs: 5,
-                small_runs: 10,
-            },
+        Self {
+            seconds: scale.pick(6, 2),
+            clients: scale.pick(500, 50),
+            idle_streams: scale.pick(1_000, 200),
+            log_events: scale.pick(1_000_000, 50_000),
+            pages: scale.pick(200, 50),
+            flood_bytes: scale.pick(100_000_000, 5_000_000),
+            finished: scale.pick(10_000, 300),
+            starts: scale.pick(7, 3),
+            single_runs: scale.pick(31, 5),
+            small_runs: scale.pick(100, 10),
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     row("the same without a catalog, which is created then", Spread::new(without), &bare, None, table);
     row("from SIGTERM to its exit", Spread::new(stops), &bare, None, table);
     let answered = format!("{} of {}", lost.answered, lost.sent);
-    table.service("requests answered, from the first connection on", &answered, "–", "–", "all");
+    table.measured("requests answered, from the first connection on", &answered, "–", "–", "all");
     if lost.answered != lost.sent {
         table.missed(format!("service: only {answered} requests during a start were answered"));
     }
@@ -80,7 +80,7 @@ fn row(name: &str, times: Spread, bare: &Spread, target: Option<Duration>, table
     let measured = format!("{}, {}", ms(times.p50()), ms(times.max()));
     let more = format!("{} more", ms(times.p50().saturating_sub(bare.p50())));
     let aim = target.map_or_else(|| "–".to_owned(), |target| format!("under {}", ms(target)));
-    table.service(&name, &measured, &ms(bare.p50()), &more, &aim);
+    table.measured(&name, &measured, &ms(bare.p50()), &more, &aim);
     if target.is_some_and(|target| times.p50() >= target) {
         table.missed(format!("service: {name}: {measured}"));
     }

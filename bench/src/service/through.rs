@@ -26,6 +26,6 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let (bare, through) = (Spread::new(bare), Spread::new(through));
     let name = format!("one run by `POST /v1/runs?wait=60`, engine `echo`, median of {}", through.len());
     let more = format!("{} more", ms(through.p50().saturating_sub(bare.p50())));
-    table.service(&name, &ms(through.p50()), &ms(bare.p50()), &more, "–");
+    table.measured(&name, &ms(through.p50()), &ms(bare.p50()), &more, "–");
     server.stop().map(drop)
 }

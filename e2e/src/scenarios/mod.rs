@@ -18,101 +18,48 @@ pub(crate) mod skill;
 
 use std::time::Duration;
 
+use skillrun_model::word_enum;
 use skillrun_simulate::model::Scenario as Play;
 
 use crate::engines::{Engine, Group};
 use crate::problem::Miss;
 use crate::trial::Trial;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scenario {
-    Auto,
-    Commentary,
-    Interactive,
-    Fenced,
-    Unauthorized,
-    Quota,
-    Cut,
-    Cancel,
-    Restart,
-    Skill,
-    Outside,
-    Asked,
-    Denied,
-    Waits,
-    Expires,
-    Decided,
-    Resumed,
-    Reload,
+word_enum! {
+    /// In the order of the table.
+    pub(crate) Scenario {
+        Auto = "auto",
+        Commentary = "commentary",
+        Interactive = "interactive",
+        Fenced = "fenced",
+        Unauthorized = "401",
+        Quota = "429",
+        Cut = "cut",
+        Cancel = "cancel",
+        Restart = "restart",
+        Skill = "skill",
+        Outside = "outside",
+        Asked = "asked",
+        Denied = "denied",
+        Waits = "waits",
+        Expires = "expires",
+        Decided = "decided",
+        Resumed = "resumed",
+        Reload = "reload",
+    }
 }
 
 impl Scenario {
-    /// In the order of the table.
-    pub(crate) const ALL: &'static [Self] = &[
-        Self::Auto,
-        Self::Commentary,
-        Self::Interactive,
-        Self::Fenced,
-        Self::Unauthorized,
-        Self::Quota,
-        Self::Cut,
-        Self::Cancel,
-        Self::Restart,
-        Self::Skill,
-        Self::Outside,
-        Self::Asked,
-        Self::Denied,
-        Self::Waits,
-        Self::Expires,
-        Self::Decided,
-        Self::Resumed,
-        Self::Reload,
-    ];
-
     /// What is tried in a hurry.
     pub(crate) const QUICK: &'static [Self] = &[Self::Auto, Self::Interactive];
 
     /// Whether it is made for the engines of a group.
     pub(crate) fn is_for(self, group: Group) -> bool {
-        match self {
-            Self::Auto
-            | Self::Commentary
-            | Self::Interactive
-            | Self::Fenced
-            | Self::Unauthorized
-            | Self::Quota
-            | Self::Cut
-            | Self::Cancel
-            | Self::Restart
-            | Self::Skill
-            | Self::Outside => true,
-            Self::Asked | Self::Denied | Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => {
-                group == Group::Agents
-            }
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Commentary => "commentary",
-            Self::Interactive => "interactive",
-            Self::Fenced => "fenced",
-            Self::Unauthorized => "401",
-            Self::Quota => "429",
-            Self::Cut => "cut",
-            Self::Cancel => "cancel",
-            Self::Restart => "restart",
-            Self::Skill => "skill",
-            Self::Outside => "outside",
-            Self::Asked => "asked",
-            Self::Denied => "denied",
-            Self::Waits => "waits",
-            Self::Expires => "expires",
-            Self::Decided => "decided",
-            Self::Resumed => "resumed",
-            Self::Reload => "reload",
-        }
+        let is_for_agents = matches!(
+            self,
+            Self::Asked | Self::Denied | Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload
+        );
+        group == Group::Agents || !is_for_agents
     }
 
     /// What a reader of the table should know.
