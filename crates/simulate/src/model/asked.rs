@@ -41,48 +41,35 @@ pub(super) enum Who {
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     last: Option<Who>,
-    after_result: bool,
-    turns: usize,
-    results: usize,
-    user: String,
-    assistant: String,
-    printed: String,
+    asked: Asked,
 }
 
 impl Conversation {
     /// Parts of the model's in a row are one answer: some APIs and CLIs take it apart.
     pub(super) fn add(&mut self, who: Who, text: &str) {
         let said = match who {
-            Who::User => &mut self.user,
-            Who::Model => &mut self.assistant,
-            Who::Tool => &mut self.printed,
+            Who::User => &mut self.asked.user,
+            Who::Model => &mut self.asked.assistant,
+            Who::Tool => &mut self.asked.printed,
         };
         said.push_str(text);
         said.push('\n');
         match who {
             Who::User => {}
             Who::Model => {
-                self.turns += usize::from(self.last != Some(Who::Model));
-                self.after_result = false;
+                self.asked.turns += usize::from(self.last != Some(Who::Model));
+                self.asked.after_result = false;
             }
             Who::Tool => {
-                self.results += 1;
-                self.after_result = true;
+                self.asked.results += 1;
+                self.asked.after_result = true;
             }
         }
         self.last = Some(who);
     }
 
     pub(super) fn into_asked(self) -> Asked {
-        Asked {
-            results: self.results,
-            after_result: self.after_result,
-            turns: self.turns,
-            user: self.user,
-            assistant: self.assistant,
-            printed: self.printed,
-            ..Asked::default()
-        }
+        self.asked
     }
 }
 

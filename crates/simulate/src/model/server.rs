@@ -13,7 +13,7 @@ use super::answer::{Mind, Reply};
 use super::http::{self, NoRequest};
 use super::log::Seen;
 use super::plan::Pace;
-use super::script::{Script, ScriptError};
+use super::script::Script;
 use super::tape::{Ending, Tape};
 
 /// The most connections at a time.
@@ -95,11 +95,6 @@ impl Server {
     /// The last requests, the oldest first.
     pub fn requests(&self) -> Vec<Seen> {
         self.shared.mind.requests()
-    }
-
-    /// Takes a script that `script.NAME` plays.
-    pub fn keep_script(&self, name: &str, script: Script) -> Result<(), ScriptError> {
-        self.shared.mind.keep(name, script)
     }
 }
 

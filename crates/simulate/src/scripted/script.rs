@@ -135,90 +135,48 @@ enum Part {
 }
 
 impl Act {
-    /// The key it has in a script.
-    pub(super) fn word(&self) -> &'static str {
+    /// The key it has in a script, what it does to its turn, and whether the engine names its session before it: an
+    /// engine that dies at once has said nothing.
+    fn rules(&self) -> (&'static str, Part, bool) {
         match self {
-            Self::Say(_) => "say",
-            Self::Think(_) => "think",
-            Self::Ask(_) => "ask",
-            Self::Tool(_) => "tool",
-            Self::Permission { .. } => "permission",
-            Self::Write { .. } => "write",
-            Self::Output { .. } => "output",
-            Self::Sleep(_) => "sleep_ms",
-            Self::Usage(_) => "usage",
-            Self::Stderr(_) => "stderr",
-            Self::Raw(_) => "raw",
-            Self::Fail(_) => "fail",
-            Self::Limit(_) => "limit",
-            Self::Exit(_) => "exit",
-            Self::End => "end",
-            Self::Hang => "hang",
-            Self::Ignore(_) => "ignore",
-            Self::Crash(_) => "crash",
-            Self::Flood(_) => "flood",
-            Self::Cut(_) => "cut",
-            Self::ExpectReply(_) => "expect_reply",
-            Self::EchoReply => "echo_reply",
-            Self::EchoPrompt => "echo_prompt",
+            Self::Say(_) => ("say", Part::Inside, true),
+            Self::Think(_) => ("think", Part::Inside, true),
+            Self::Ask(_) => ("ask", Part::Inside, true),
+            Self::Tool(_) => ("tool", Part::Inside, true),
+            Self::Permission { .. } => ("permission", Part::Inside, true),
+            Self::Write { .. } => ("write", Part::Anywhere, true),
+            Self::Output { .. } => ("output", Part::Inside, true),
+            Self::Sleep(_) => ("sleep_ms", Part::Anywhere, true),
+            Self::Usage(_) => ("usage", Part::Inside, true),
+            Self::Stderr(_) => ("stderr", Part::Anywhere, false),
+            Self::Raw(_) => ("raw", Part::Anywhere, true),
+            Self::Fail(_) => ("fail", Part::EndsTurn, true),
+            Self::Limit(_) => ("limit", Part::EndsTurn, true),
+            Self::Exit(_) => ("exit", Part::Last, false),
+            Self::End => ("end", Part::EndsTurn, true),
+            Self::Hang => ("hang", Part::Last, true),
+            Self::Ignore(_) => ("ignore", Part::Anywhere, false),
+            Self::Crash(_) => ("crash", Part::Last, false),
+            Self::Flood(_) => ("flood", Part::Anywhere, true),
+            Self::Cut(_) => ("cut", Part::Anywhere, false),
+            Self::ExpectReply(_) => ("expect_reply", Part::Anywhere, false),
+            Self::EchoReply => ("echo_reply", Part::Inside, true),
+            Self::EchoPrompt => ("echo_prompt", Part::Inside, true),
         }
+    }
+
+    pub(super) fn word(&self) -> &'static str {
+        self.rules().0
     }
 
     fn part(&self) -> Part {
-        match self {
-            Self::Say(_)
-            | Self::Think(_)
-            | Self::Ask(_)
-            | Self::Tool(_)
-            | Self::Permission { .. }
-            | Self::Output { .. }
-            | Self::Usage(_)
-            | Self::EchoReply
-            | Self::EchoPrompt => Part::Inside,
-            Self::Write { .. }
-            | Self::Sleep(_)
-            | Self::Stderr(_)
-            | Self::Raw(_)
-            | Self::Ignore(_)
-            | Self::Flood(_)
-            | Self::Cut(_)
-            | Self::ExpectReply(_) => Part::Anywhere,
-            Self::End | Self::Fail(_) | Self::Limit(_) => Part::EndsTurn,
-            Self::Exit(_) | Self::Hang | Self::Crash(_) => Part::Last,
-        }
+        self.rules().1
     }
 
-    /// Whether the engine names its session before it. An engine that dies at once has said nothing.
     pub(super) fn opens_turn(&self) -> bool {
-        match self {
-            Self::Exit(_)
-            | Self::Crash(_)
-            | Self::Ignore(_)
-            | Self::Cut(_)
-            | Self::Stderr(_)
-            | Self::ExpectReply(_) => false,
-            Self::Say(_)
-            | Self::Think(_)
-            | Self::Ask(_)
-            | Self::Tool(_)
-            | Self::Permission { .. }
-            | Self::Write { .. }
-            | Self::Output { .. }
-            | Self::Sleep(_)
-            | Self::Usage(_)
-            | Self::Raw(_)
-            | Self::Fail(_)
-            | Self::Limit(_)
-            | Self::End
-            | Self::Hang
-            | Self::Flood(_)
-            | Self::EchoReply
-            | Self::EchoPrompt => true,
-        }
+        self.rules().2
     }
-}
 
-impl Act {
     /// Why it cannot be played so.
     fn problem(&self, profile: ProfileId, life: Life) -> Option<ScriptProblem> {
         let is_permission = matches!(self, Self::Permission { .. });

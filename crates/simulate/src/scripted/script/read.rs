@@ -51,11 +51,10 @@ pub(super) fn script(yaml: &str) -> Result<Script, ScriptError> {
 
 /// The session's name and the list of turns.
 fn split(root: Value) -> Result<(Option<String>, Vec<Value>), ScriptProblem> {
-    let mut fields = match root {
-        Value::Array(turns) => return Ok((None, turns)),
-        Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Err(ScriptProblem::NoScript),
-    };
+    if let Value::Array(turns) = root {
+        return Ok((None, turns));
+    }
+    let Value::Object(mut fields) = root else { return Err(ScriptProblem::NoScript) };
     let session = match fields.shift_remove("session") {
         None => None,
         Some(Value::String(id)) if session::is_id(&id) => Some(id),
@@ -95,19 +94,14 @@ fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
 }
 
 fn word_of(value: &Value) -> Option<&str> {
-    match value {
-        Value::String(word) => Some(word),
-        Value::Object(fields) => fields.keys().next().map(String::as_str),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
-    }
+    value.as_str().or_else(|| value.as_object()?.keys().next().map(String::as_str))
 }
 
 fn act(value: Value) -> Result<Act, ScriptProblem> {
-    let mut fields = match value {
-        Value::String(word) => return keyed(&word, Value::Null),
-        Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return Err(ScriptProblem::NoAct),
-    };
+    if let Value::String(word) = value {
+        return keyed(&word, Value::Null);
+    }
+    let Value::Object(mut fields) = value else { return Err(ScriptProblem::NoAct) };
     // The one act with a second member, because everything inside of the object is the object's.
     if let Some(object) = fields.shift_remove("output") {
         let marker = match fields.shift_remove("done") {
@@ -267,37 +261,20 @@ fn cut(value: &Value) -> Option<Cut> {
 
 /// A text. Numbers are not taken for one: `007` and `1.10` would not come out as they were written.
 fn text(value: Value) -> Result<String, ScriptProblem> {
-    match value {
-        Value::String(text) => Ok(text),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Err(ScriptProblem::Needs("a text, in quotes where YAML would take it for something else"))
-        }
-    }
+    const TEXT: &str = "a text, in quotes where YAML would take it for something else";
+    if let Value::String(text) = value { Ok(text) } else { Err(ScriptProblem::Needs(TEXT)) }
 }
 
 fn mapping(value: Value, needed: &'static str) -> Result<Map<String, Value>, ScriptProblem> {
-    match value {
-        Value::Object(fields) => Ok(fields),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(ScriptProblem::Needs(needed))
-        }
-    }
+    if let Value::Object(fields) = value { Ok(fields) } else { Err(ScriptProblem::Needs(needed)) }
 }
 
 fn alone(value: &Value, act: Act) -> Result<Act, ScriptProblem> {
-    match value {
-        Value::Null | Value::Bool(true) => Ok(act),
-        Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            Err(ScriptProblem::Needs("no value"))
-        }
-    }
+    if matches!(value, Value::Null | Value::Bool(true)) { Ok(act) } else { Err(ScriptProblem::Needs("no value")) }
 }
 
 fn nothing_left(fields: &Map<String, Value>) -> Result<(), ScriptProblem> {
-    match fields.keys().next() {
-        None => Ok(()),
-        Some(name) => Err(ScriptProblem::UnknownMember(short(name))),
-    }
+    fields.keys().next().map_or(Ok(()), |name| Err(ScriptProblem::UnknownMember(short(name))))
 }
 
 fn short(name: &str) -> String {
