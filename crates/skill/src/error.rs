@@ -65,31 +65,9 @@ pub enum SkillErrorKind {
 }
 
 impl Classified for SkillError {
+    /// The caller names the skill, so that a file in it that cannot be read is input too.
     fn class(&self) -> ErrorClass {
-        match &self.kind {
-            // The caller names the skill, so that a file in it that cannot be read is input too.
-            SkillErrorKind::Io(_)
-            | SkillErrorKind::NoFolder
-            | SkillErrorKind::NoSkillFile
-            | SkillErrorKind::Missing
-            | SkillErrorKind::File(_)
-            | SkillErrorKind::Empty
-            | SkillErrorKind::Outside
-            | SkillErrorKind::BadRunner(_)
-            | SkillErrorKind::Schema(_)
-            | SkillErrorKind::Unusable(_)
-            | SkillErrorKind::LinkOut(_)
-            | SkillErrorKind::LinkBroken(_)
-            | SkillErrorKind::Special
-            | SkillErrorKind::TooManyFiles(_)
-            | SkillErrorKind::TooMuchData(_)
-            | SkillErrorKind::TooDeep(_)
-            | SkillErrorKind::Exists
-            | SkillErrorKind::BadName(..)
-            | SkillErrorKind::LayerLacks(_)
-            | SkillErrorKind::LayerMarker(_)
-            | SkillErrorKind::LayerPlaceholder(_) => ErrorClass::Usage,
-        }
+        ErrorClass::Usage
     }
 }
 

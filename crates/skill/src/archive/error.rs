@@ -88,23 +88,13 @@ pub enum EntryProblem {
 
 impl Classified for ArchiveError {
     fn class(&self) -> ErrorClass {
-        match &self.kind {
-            ArchiveErrorKind::NotInstalled(_) => ErrorClass::NotFound,
-            ArchiveErrorKind::Exists(_) => ErrorClass::Conflict,
+        if let ArchiveErrorKind::NotInstalled(_) = self.kind {
+            ErrorClass::NotFound
+        } else if let ArchiveErrorKind::Exists(_) = self.kind {
+            ErrorClass::Conflict
+        } else {
             // The caller names the package.
-            ArchiveErrorKind::Io(_)
-            | ArchiveErrorKind::NotZip(_)
-            | ArchiveErrorKind::Zip64
-            | ArchiveErrorKind::TooManyEntries
-            | ArchiveErrorKind::Entry { .. }
-            | ArchiveErrorKind::SameName
-            | ArchiveErrorKind::TooLarge
-            | ArchiveErrorKind::Overlap
-            | ArchiveErrorKind::Layout
-            | ArchiveErrorKind::BadSkill(_)
-            | ArchiveErrorKind::NoName
-            | ArchiveErrorKind::InTheWay(_)
-            | ArchiveErrorKind::IsLink(_) => ErrorClass::Usage,
+            ErrorClass::Usage
         }
     }
 }

@@ -28,72 +28,52 @@ pub enum Severity {
     Warning,
 }
 
-/// What is wrong or odd.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "SkillFindingKind")]
-pub enum FindingKind {
-    /// It could not even be read.
-    Unreadable,
-    FrontMatterMissing,
-    FrontMatterUnclosed,
-    FrontMatterNotYaml,
-    NameMissing,
-    NameInvalid,
-    NameNotFolder,
-    DescriptionMissing,
-    DescriptionTooLong,
-    CompatibilityTooLong,
-    BodyEmpty,
-    /// A value that is not of the type it should be, and was left out.
-    WrongType,
-    UnknownKey,
-    UnknownMode,
-    NoMode,
-    EngineTwice,
-    MaxAttempt,
-    PolicyUnknown,
-    SchemaPath,
-    SchemaInvalid,
-    PromptPlaceholder,
-    ArtifactPath,
-    /// A part of `runner.json` that decides how the skill is run, and cannot be read.
-    RunnerPart,
-    /// The lines that mark our block in a patched copy stand in the skill itself.
-    PatchBlock,
-    NotCopyable,
+macro_rules! finding_kinds {
+    ($($(#[$meta:meta])* $kind:ident: $severity:ident,)+) => {
+        /// What is wrong or odd.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[schemars(rename = "SkillFindingKind")]
+        pub enum FindingKind { $($(#[$meta])* $kind,)+ }
+
+        impl FindingKind {
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$kind => Severity::$severity,)+ }
+            }
+        }
+    };
 }
 
-impl FindingKind {
-    pub fn severity(self) -> Severity {
-        match self {
-            Self::Unreadable
-            | Self::NoMode
-            | Self::MaxAttempt
-            | Self::PolicyUnknown
-            | Self::SchemaPath
-            | Self::SchemaInvalid
-            | Self::PromptPlaceholder
-            | Self::ArtifactPath
-            | Self::RunnerPart
-            | Self::NotCopyable => Severity::Error,
-            Self::FrontMatterMissing
-            | Self::FrontMatterUnclosed
-            | Self::FrontMatterNotYaml
-            | Self::NameMissing
-            | Self::NameInvalid
-            | Self::NameNotFolder
-            | Self::DescriptionMissing
-            | Self::DescriptionTooLong
-            | Self::CompatibilityTooLong
-            | Self::BodyEmpty
-            | Self::WrongType
-            | Self::UnknownKey
-            | Self::UnknownMode
-            | Self::EngineTwice
-            | Self::PatchBlock => Severity::Warning,
-        }
-    }
+finding_kinds! {
+    /// It could not even be read.
+    Unreadable: Error,
+    FrontMatterMissing: Warning,
+    FrontMatterUnclosed: Warning,
+    FrontMatterNotYaml: Warning,
+    NameMissing: Warning,
+    NameInvalid: Warning,
+    NameNotFolder: Warning,
+    DescriptionMissing: Warning,
+    DescriptionTooLong: Warning,
+    CompatibilityTooLong: Warning,
+    BodyEmpty: Warning,
+    /// A value that is not of the type it should be, and was left out.
+    WrongType: Warning,
+    UnknownKey: Warning,
+    UnknownMode: Warning,
+    NoMode: Error,
+    EngineTwice: Warning,
+    MaxAttempt: Error,
+    PolicyUnknown: Error,
+    SchemaPath: Error,
+    SchemaInvalid: Error,
+    PromptPlaceholder: Error,
+    ArtifactPath: Error,
+    /// A part of `runner.json` that decides how the skill is run, and cannot be read.
+    RunnerPart: Error,
+    /// The lines that mark our block in a patched copy stand in the skill itself.
+    PatchBlock: Warning,
+    NotCopyable: Error,
 }
 
 /// Findings about one file.

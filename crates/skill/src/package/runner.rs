@@ -25,9 +25,9 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use skillrun_model::ExecutionMode;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::profile::EngineName;
+use skillrun_model::{ExecutionMode, word_enum};
 
 use super::finding::{FindingKind, Findings};
 use super::paths::InnerPath;
@@ -65,11 +65,12 @@ pub struct SchemaPaths {
     pub output: Option<InnerPath>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SchemaRole {
-    Input,
-    Parameter,
-    Output,
+word_enum! {
+    pub SchemaRole {
+        Input = "input",
+        Parameter = "parameter",
+        Output = "output",
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -128,18 +129,6 @@ impl Runner {
     }
 }
 
-impl SchemaRole {
-    pub const ALL: &'static [Self] = &[Self::Input, Self::Parameter, Self::Output];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Parameter => "parameter",
-            Self::Output => "output",
-        }
-    }
-}
-
 impl Prompts {
     /// The template for an engine, and the key it stands under in `runner.json`.
     pub fn for_engine(&self, engine: &EngineName) -> Option<(&str, String)> {
@@ -176,20 +165,10 @@ pub(super) fn read(text: &str, root: &Path, findings: &mut Findings<'_>) -> Resu
             "engines" => runner.engines = read_engines(&key, value, findings),
             "unsupported_engines" => runner.unsupported_engines = read_engines(&key, value, findings),
             "max_attempt" => runner.max_attempt = read_max_attempt(&value, findings),
-            "require_marker" => match value {
-                Value::Bool(required) => runner.require_marker = Some(required),
-                other @ (Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
-                    wrong_part(&key, "true or false", &other, findings);
-                }
-            },
+            "require_marker" => runner.require_marker = flag_of(&key, &value, findings),
             "schemas" => read_schemas(value, root, &mut runner, findings),
             "entrypoint" => read_entrypoint(value, &mut runner, findings),
-            "runtime_options" => match value {
-                Value::Object(options) => runner.runtime_options = options,
-                other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-                    wrong_part(&key, "an object", &other, findings);
-                }
-            },
+            "runtime_options" => runner.runtime_options = object_of(&key, value, findings),
             "default_decision_policy" => runner.default_decision_policy = read_policy(&value, findings),
             "artifacts" => read_artifacts(value, &mut runner, findings),
             // Editors look it up; it says nothing to us.
@@ -222,6 +201,23 @@ fn text_of(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<Strin
             None
         }
     }
+}
+
+fn flag_of(key: &str, value: &Value, findings: &mut Findings<'_>) -> Option<bool> {
+    let flag = value.as_bool();
+    if flag.is_none() {
+        wrong_part(key, "true or false", value, findings);
+    }
+    flag
+}
+
+/// The members of an object; none when it is not one.
+fn object_of(key: &str, value: Value, findings: &mut Findings<'_>) -> Map<String, Value> {
+    let Value::Object(members) = value else {
+        wrong_part(key, "an object", &value, findings);
+        return Map::new();
+    };
+    members
 }
 
 fn read_modes(value: Value, runner: &mut Runner, findings: &mut Findings<'_>) {
@@ -283,10 +279,7 @@ fn read_policy(value: &Value, findings: &mut Findings<'_>) -> Option<DecisionPol
 }
 
 fn read_schemas(value: Value, root: &Path, runner: &mut Runner, findings: &mut Findings<'_>) {
-    let Value::Object(schemas) = value else {
-        return wrong_part("schemas", "an object", &value, findings);
-    };
-    for (key, value) in schemas {
+    for (key, value) in object_of("schemas", value, findings) {
         let place = match key.as_str() {
             "input" => &mut runner.schemas.input,
             "parameter" => &mut runner.schemas.parameter,
@@ -323,15 +316,11 @@ fn read_schema_path(key: &str, value: &Value, root: &Path, findings: &mut Findin
 }
 
 fn read_entrypoint(value: Value, runner: &mut Runner, findings: &mut Findings<'_>) {
-    let Value::Object(entrypoint) = value else {
-        return wrong_part("entrypoint", "an object", &value, findings);
-    };
-    for (key, value) in entrypoint {
-        match (key.as_str(), value) {
-            (_, Value::Null) => {}
-            ("prompts", Value::Object(prompts)) => read_prompts(prompts, runner, findings),
-            ("prompts", other) => wrong_part("entrypoint.prompts", "an object", &other, findings),
-            (_, _) => unknown(&format!("entrypoint.{key}"), findings),
+    for (key, value) in object_of("entrypoint", value, findings) {
+        match key.as_str() {
+            _ if value.is_null() => {}
+            "prompts" => read_prompts(object_of("entrypoint.prompts", value, findings), runner, findings),
+            _ => unknown(&format!("entrypoint.{key}"), findings),
         }
     }
 }
@@ -390,14 +379,8 @@ fn read_artifacts(value: Value, runner: &mut Runner, findings: &mut Findings<'_>
         };
         let role = text("role");
         let media_type = text("type");
-        let required = match fields.shift_remove("required") {
-            None | Some(Value::Null) => false,
-            Some(Value::Bool(required)) => required,
-            Some(other) => {
-                wrong_part("artifacts.required", "true or false", &other, findings);
-                false
-            }
-        };
+        let required = fields.shift_remove("required").filter(|value| !value.is_null());
+        let required = required.and_then(|value| flag_of("artifacts.required", &value, findings)).unwrap_or(false);
         for key in fields.keys() {
             unknown(&format!("artifacts.{key}"), findings);
         }

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use skillrun_base::fields::line_of;
 
 use super::apply::{Patch, filled};
 use super::block;
@@ -50,11 +51,11 @@ fn view(text: &str, layers: &Layers, patch: &Patch<'_>) -> PatchedText {
     let text = block::put(text, &joined);
     let content = joined.trim();
     let lead = joined.len() - joined.trim_start().len();
-    let first = line_at(&text, block::content_start(&text, content));
+    let first = line_of(&text, block::content_start(&text, content));
     let added = |(layer, place): (Layer, std::ops::Range<usize>)| {
         let words = joined[place.clone()].trim();
         let start = place.start + (place.len() - joined[place].trim_start().len());
-        let line = |at: usize| first + line_at(content, at - lead) - 1;
+        let line = |at: usize| first + line_of(content, at - lead) - 1;
         AddedLayer {
             name: layer,
             origin: if layers.text(layer) == layer.shipped() { LayerOrigin::Shipped } else { LayerOrigin::Operator },
@@ -64,11 +65,6 @@ fn view(text: &str, layers: &Layers, patch: &Patch<'_>) -> PatchedText {
     };
     // The marker stands on the line before.
     PatchedText { added_from_line: first - 1, layers: places.into_iter().map(added).collect(), text }
-}
-
-/// The number of the line that a byte is in.
-fn line_at(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
