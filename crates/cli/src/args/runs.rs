@@ -191,56 +191,38 @@ it is gone, the copy in the old run is used. Exit codes are those of `run`.
 
 /// Help of the flags that `retry` shares with `run`. They default to the old run, not to the skill or the settings.
 fn retry_help(arg: Arg) -> Arg {
-    let help = match arg.get_id().as_str() {
-        "engine" => "Engine to run the skill on [default: that of the old run]",
-        "mode" => "Whether the agent may ask questions (`interactive`) or not (`auto`) [default: that of the old run]",
-        "input" => {
-            "Input to change: name=value, a JSON file, or - for JSON on stdin; other names keep their values (repeatable)"
+    let default = match arg.get_id().as_str() {
+        "engine" | "mode" | "priority" => "that of the old run",
+        "model" | "effort" | "script" => "that of the old run, if the engine is the same",
+        "profile" | "continuation" => "as in the old run, if the engine is the same",
+        "workspace" => "the --workspace of the old run, else a new folder inside the run",
+        "permission" | "timeout" | "stall" | "linger" | "session_timeout" | "no_reply_needed" | "decide"
+        | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota" | "retry_quota_max" => "as in the old run",
+        id => {
+            let help = match id {
+                "input" => {
+                    "Input to change: name=value, a JSON file, or - for JSON on stdin; other names keep their values \
+                     (repeatable)"
+                }
+                "param" => {
+                    "Parameter to change: name=value, or a JSON file; other names keep their values (repeatable)"
+                }
+                "file" => "New input file for a file slot of the skill; other slots keep their files (repeatable)",
+                "env" => {
+                    "Pass an environment variable to the engine, instead of those named for the old run (repeatable)"
+                }
+                "secret" => {
+                    "Pass an environment variable to the engine and mask its value in all output, instead of those \
+                     named for the old run (repeatable)"
+                }
+                _ => return arg,
+            };
+            return arg.help(help);
         }
-        "param" => "Parameter to change: name=value, or a JSON file; other names keep their values (repeatable)",
-        "file" => "New input file for a file slot of the skill; other slots keep their files (repeatable)",
-        "workspace" => {
-            "Folder the engine works in [default: the --workspace of the old run, else a new folder inside the run]"
-        }
-        "model" => {
-            "Model to use, by the engine's name for it [default: that of the old run, if the engine is the same]"
-        }
-        "effort" => {
-            "Reasoning effort, in the engine's own terms [default: that of the old run, if the engine is the same]"
-        }
-        "permission" => "What the engine may do without asking [default: as in the old run]",
-        "timeout" => "Terminate an attempt after this many seconds [default: as in the old run]",
-        "stall" => "Terminate an attempt after this many seconds without output [default: as in the old run]",
-        "linger" => {
-            "Seconds the engine may keep running after it reports the end of its turn [default: as in the old run]"
-        }
-        "session_timeout" => {
-            "Seconds a question waits for an answer, with --no-reply-needed or while a process of the engine waits \
-             for it [default: as in the old run]"
-        }
-        "no_reply_needed" => "Decide a question automatically after --session-timeout [default: as in the old run]",
-        "decide" => "How a question is decided automatically [default: as in the old run]",
-        "max_attempt" => "Fail an interactive run that is not done after N attempts [default: as in the old run]",
-        "require_marker" => "Fail an auto run whose agent writes no done marker [default: as in the old run]",
-        "env" => "Pass an environment variable to the engine, instead of those named for the old run (repeatable)",
-        "secret" => {
-            "Pass an environment variable to the engine and mask its value in all output, instead of those named \
-             for the old run (repeatable)"
-        }
-        "no_snapshot" => "Do not take a snapshot of the workspace files before and after [default: as in the old run]",
-        "retry_quota" => {
-            "When the engine's quota is exhausted: `fail`, or `wait` for it to reset and run again as a new run \
-             [default: as in the old run]"
-        }
-        "retry_quota_max" => "Maximum consecutive quota retries, up to 100 [default: as in the old run]",
-        "priority" => "Priority in the queue; runs with a higher number start first [default: that of the old run]",
-        "script" => "Script for the engine `scripted` [default: that of the old run, if the engine is the same]",
-        "profile" => "Format of the engine's output [default: as in the old run, if the engine is the same]",
-        "continuation" => {
-            "How a later turn continues the session [default: as in the old run, if the engine is the same]"
-        }
-        _ => return arg,
     };
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let what = help.split_once(" [default:").map_or(help.as_str(), |(what, _)| what);
+    let help = format!("{what} [default: {default}]");
     arg.help(help)
 }
 
