@@ -52,7 +52,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use query::{Counts, Prefix, Query};
+pub use query::{Counts, Query};
 pub use refresh::Refreshed;
 pub use row::{Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting};
 pub use some::{Current, RowState};

@@ -15,9 +15,6 @@ use super::trouble::CatalogError;
 use super::view::Catalog;
 use super::words;
 
-/// Number of runs that are listed when a prefix matches more than one.
-const CANDIDATES: usize = 10;
-
 /// The filter of a list. The default is all runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -35,15 +32,6 @@ pub struct Query {
     pub after: Option<RunId>,
 }
 
-/// The runs that match the prefix of an id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Prefix {
-    None,
-    One(RunId),
-    /// Several runs; the first of them, up to the limit.
-    Many(Vec<RunId>),
-}
-
 /// How many runs there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -56,26 +44,6 @@ impl Catalog {
     pub fn get(&mut self, run: RunId) -> Result<Option<Row>, CatalogError> {
         let id = run.to_string();
         self.ask(|db| db.query_row("SELECT row FROM details WHERE run_id = ?1", [&id], |row| json(row, 0)).optional())
-    }
-
-    /// The runs whose id has this prefix; with or without dashes, ignoring case.
-    pub fn find_prefix(&mut self, prefix: &str) -> Result<Prefix, CatalogError> {
-        let Some(from) = spelled(prefix) else { return Ok(Prefix::None) };
-        // After every digit.
-        let to = format!("{from}g");
-        let mut found = self.ask(|db| {
-            let mut statement =
-                db.prepare("SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?2 ORDER BY run_id LIMIT ?3")?;
-            ids(&mut statement, (&from, &to, CANDIDATES as i64))
-        })?;
-        Ok(match (found.pop(), found.is_empty()) {
-            (None, _) => Prefix::None,
-            (Some(run), true) => Prefix::One(run),
-            (Some(last), false) => {
-                found.push(last);
-                Prefix::Many(found)
-            }
-        })
     }
 
     /// Newest first, which is the order of their ids: these begin with the time.
@@ -163,22 +131,6 @@ impl Catalog {
 
 fn ids(statement: &mut rusqlite::Statement<'_>, params: impl rusqlite::Params) -> rusqlite::Result<Vec<RunId>> {
     statement.query_map(params, |row| run_id(row, 0))?.collect()
-}
-
-/// The prefix of an id in canonical spelling; none if it is not a prefix of any id.
-fn spelled(prefix: &str) -> Option<String> {
-    let digits: Vec<char> = prefix.trim().chars().filter(|character| *character != '-').collect();
-    if digits.is_empty() || digits.len() > 32 || !digits.iter().all(char::is_ascii_hexdigit) {
-        return None;
-    }
-    let mut spelled = String::with_capacity(36);
-    for (at, digit) in digits.iter().enumerate() {
-        if matches!(at, 8 | 12 | 16 | 20) {
-            spelled.push('-');
-        }
-        spelled.push(digit.to_ascii_lowercase());
-    }
-    Some(spelled)
 }
 
 fn selection(query: &Query) -> (String, Vec<Value>) {

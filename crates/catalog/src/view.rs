@@ -7,7 +7,6 @@ use skillrun_model::RunId;
 
 use super::fold::fold_new;
 use super::refresh::{self, Refreshed};
-use super::row::Row;
 use super::some::{self, Current};
 use super::store::{Known, Opened, Store};
 use super::trouble::{CatalogError, CatalogProblem};
@@ -65,14 +64,7 @@ impl Catalog {
         }
     }
 
-    /// Brings one row up to date with its Log and returns it; the cost does not depend on the number of runs. None when
-    /// there is no such run.
-    pub fn refresh_run(&mut self, log: &FileLog, run: RunId) -> Result<Option<Row>, CatalogError> {
-        let current = self.refresh_some(log, &[run])?;
-        Ok(current.into_iter().find_map(|current| current.row).map(|(_, row)| row))
-    }
-
-    /// The same for some runs, in the given order.
+    /// Brings some rows up to date with their Logs, in the given order; the cost does not depend on the number of runs.
     pub fn refresh_some(&mut self, log: &FileLog, runs: &[RunId]) -> Result<Vec<Current>, CatalogError> {
         self.refresh_within(log, runs, u64::MAX).map(|(current, _)| current)
     }

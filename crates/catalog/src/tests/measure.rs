@@ -39,7 +39,6 @@ fn ten_thousand_runs() {
     let none = Query { skill: Some("none".to_owned()), ..Query::default() };
     timed("list of none", || catalog.list(&none).expect("a list"));
     timed("counts", || catalog.counts().expect("counts"));
-    timed("prefix", || catalog.find_prefix("018bcfe5").expect("found"));
     timed("waiting, all 10,000", || catalog.waiting().expect("waiting"));
     timed("not terminal", || catalog.not_terminal().expect("ids"));
     eprintln!("bytes of the catalog: {}", fs::metadata(world.path()).expect("a file").len());

@@ -89,31 +89,6 @@ fn a_run_whose_beginning_is_unreadable_is_in_every_list_by_time() {
 }
 
 #[test]
-fn the_beginning_of_an_id_is_enough() {
-    let (world, mut catalog) = world();
-    for number in 20..40 {
-        world.append(run_id(number), &[text(1)]);
-    }
-    let other = RunId::new(1_800_000_000_000, [255; 10]);
-    world.append(other, &[text(1)]);
-    catalog.refresh(&world.log).expect("refreshed");
-    let mut find = |prefix: &str| catalog.find_prefix(prefix).expect("asked");
-    let (id, whole) = (run_id(5).to_string(), other.to_string());
-    for prefix in [&*id, &id.to_uppercase(), &id.replace('-', ""), &id[..24], &format!("{} ", &id[..35])] {
-        assert_eq!(find(prefix), Prefix::One(run_id(5)), "{prefix}");
-    }
-    for len in 5..=36 {
-        assert_eq!(find(&whole[..len]), Prefix::One(other), "{len}");
-    }
-    let mut all: Vec<_> = (5..11).chain(20..40).map(run_id).collect();
-    all.sort_by_key(RunId::to_string);
-    assert_eq!(find(&id[..8]), Prefix::Many(all[..10].to_vec()), "bounded");
-    for prefix in ["", "-", "x", "018%", "ffff", &format!("{id}0"), "018bcfe5_"] {
-        assert_eq!(find(prefix), Prefix::None, "{prefix}");
-    }
-}
-
-#[test]
 fn questions_are_whole_and_in_the_order_of_their_deadlines() {
     let (_world, mut catalog) = world();
     let waiting = catalog.waiting().expect("waiting");

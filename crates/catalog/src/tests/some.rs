@@ -3,7 +3,8 @@
 use super::*;
 
 fn refreshed(world: &World, catalog: &mut Catalog, run: RunId) -> Option<Row> {
-    catalog.refresh_run(&world.log, run).expect("refreshed")
+    let current = catalog.refresh_some(&world.log, &[run]).expect("refreshed");
+    current.into_iter().find_map(|current| current.row).map(|(_, row)| row)
 }
 
 #[test]
