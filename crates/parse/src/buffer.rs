@@ -21,7 +21,7 @@ impl Text {
                 let mut tail = String::with_capacity(self.head.len() + piece.len());
                 tail.push_str(&self.head);
                 tail.push_str(piece);
-                let room = floor_boundary(piece, MESSAGE_BUDGET - self.head.len());
+                let room = piece.floor_char_boundary(MESSAGE_BUDGET - self.head.len());
                 self.head.push_str(&piece[..room]);
                 self.tail = Some(tail);
                 self.trim_tail();
@@ -38,7 +38,7 @@ impl Text {
         if let Some(tail) = &mut self.tail
             && tail.len() > 2 * MESSAGE_BUDGET
         {
-            let cut = ceil_boundary(tail, tail.len() - MESSAGE_BUDGET);
+            let cut = tail.ceil_char_boundary(tail.len() - MESSAGE_BUDGET);
             tail.drain(..cut);
         }
     }
@@ -64,7 +64,7 @@ impl Text {
     /// The last part, at most the budget, for the gate.
     pub fn tail(&self) -> &str {
         let whole = self.tail.as_deref().unwrap_or(&self.head);
-        &whole[ceil_boundary(whole, whole.len().saturating_sub(MESSAGE_BUDGET))..]
+        &whole[whole.ceil_char_boundary(whole.len().saturating_sub(MESSAGE_BUDGET))..]
     }
 
     /// Releases memory that is not needed once the text is complete.
@@ -108,12 +108,7 @@ impl From<String> for Text {
     }
 }
 
-/// The greatest character boundary not after `at`.
-pub fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
-}
-
-/// The smallest character boundary not before `at`.
-fn ceil_boundary(text: &str, at: usize) -> usize {
-    (at..=text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
+/// The beginning of a text, at most this many bytes.
+pub(crate) fn cut(text: &str, max: usize) -> String {
+    text[..text.floor_char_boundary(max)].to_owned()
 }

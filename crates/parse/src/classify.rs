@@ -222,7 +222,7 @@ pub fn holds_page(message: &str) -> bool {
 
 /// The examined part of a message, in lower case.
 fn window(message: &str) -> String {
-    message[..crate::buffer::floor_boundary(message, WINDOW)].to_ascii_lowercase()
+    message[..message.floor_char_boundary(WINDOW)].to_ascii_lowercase()
 }
 
 /// What the engines write when they do not know the session that they were asked to resume.
@@ -283,7 +283,7 @@ pub fn names_unknown_model(message: &str) -> bool {
         return true;
     }
     let Some(model) = lower.find("model") else { return false };
-    let behind = &lower[model..crate::buffer::floor_boundary(lower, model + MODEL_NAME_MAX)];
+    let behind = &lower[model..lower.floor_char_boundary(model + MODEL_NAME_MAX)];
     BEHIND_MODEL.iter().any(|words| behind.contains(words)) || statuses_in(lower).any(|status| status == 404)
 }
 

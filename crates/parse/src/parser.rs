@@ -159,9 +159,7 @@ impl Reader {
             LineOutcome::Known => {
                 let covered = self.scratch.iter().any(|r| r.kind.is_event() && r.covers(line.span));
                 if !covered {
-                    self.collect(line.span, |_, emit| {
-                        emit.push(RecordKind::Status { phase: Phase::Working, detail: None });
-                    });
+                    self.collect(line.span, |_, emit| emit.status(Phase::Working));
                 }
                 self.interrupt_raw(line.span.stream, sink);
                 self.forward(sink);

@@ -1,5 +1,6 @@
 //! What a profile is: something that reads lines and documents of one engine's format.
 
+use skillrun_model::status::Phase;
 use skillrun_model::{ProfileId, Stream};
 
 use crate::record::{AnswerFrom, EndPolicy, Record, RecordKind, Span};
@@ -49,6 +50,11 @@ impl<'a> Emit<'a> {
     /// A record from an exact structured parse.
     pub(crate) fn push(&mut self, kind: RecordKind) {
         self.push_at(self.span, Vec::new(), 1.0, kind);
+    }
+
+    /// What the engine is doing.
+    pub(crate) fn status(&mut self, phase: Phase) {
+        self.push(RecordKind::Status { phase, detail: None });
     }
 
     pub(crate) fn push_inferred(&mut self, confidence: f64, kind: RecordKind) {

@@ -66,7 +66,7 @@ impl Reset {
 
 /// The moment that a text written at `told` reports.
 pub fn in_text(text: &str, told: Timestamp) -> Option<Timestamp> {
-    let window = &text[..crate::buffer::floor_boundary(text, WINDOW)];
+    let window = &text[..text.floor_char_boundary(WINDOW)];
     phrases::each(&window.to_ascii_lowercase(), |reset| reset.moment(told))
 }
 

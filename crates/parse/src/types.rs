@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skillrun_model::{ProfileId, Stream};
 
-use crate::buffer::floor_boundary;
+use crate::buffer::cut;
 use crate::lines::LINE_BUDGET;
 use crate::record::RecordKind;
 use crate::{Parser, ansi, json};
@@ -58,8 +58,8 @@ impl TypeCounts {
 
 /// A name that is safe to show and not too long.
 fn clean(name: &str) -> String {
-    let shown = ansi::strip(&name[..floor_boundary(name, 4 * NAME_MAX)]).into_owned();
-    shown[..floor_boundary(&shown, NAME_MAX)].to_owned()
+    let shown = ansi::strip(&name[..name.floor_char_boundary(4 * NAME_MAX)]).into_owned();
+    cut(&shown, NAME_MAX)
 }
 
 /// How often a type occurred in one attempt.

@@ -11,7 +11,6 @@ use skillrun_model::rasp::{Correlation, Event, EvidenceData, Level, SpanRef};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 use skillrun_parse::ansi;
-use skillrun_parse::buffer::floor_boundary;
 use skillrun_parse::record::{Asks, MessageKey, Raw, Record, RecordKind, Span, Voided};
 use skillrun_parse::text::json::repair_surrogates;
 
@@ -328,7 +327,7 @@ struct Clean {
 }
 
 fn clean(text: &str, budget: usize) -> Clean {
-    let cut = &text[..floor_boundary(text, budget)];
+    let cut = &text[..text.floor_char_boundary(budget)];
     let shown = ansi::strip(cut);
     let sanitized = shown.len() != cut.len();
     Clean { sanitized, truncated: cut.len() < text.len(), text: shown.into_owned() }

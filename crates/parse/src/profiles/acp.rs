@@ -30,7 +30,7 @@ mod wire;
 use skillrun_model::status::Phase;
 use skillrun_model::{ProfileId, Stream};
 
-use crate::buffer::floor_boundary;
+use crate::buffer::cut;
 use crate::json;
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
@@ -181,8 +181,4 @@ fn status(phase: Phase, detail: Option<&str>, emit: &mut Emit<'_>) {
 
 fn unknown(name: &str) -> LineOutcome {
     LineOutcome::Unknown(cut(name, NAME_MAX))
-}
-
-fn cut(text: &str, max: usize) -> String {
-    text[..floor_boundary(text, max)].to_owned()
 }

@@ -102,19 +102,25 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
             if let Some(id) = event.thread_id {
                 emit.push(RecordKind::Session { id: id.into_string() });
             }
-            status(Phase::SessionStarted, emit);
+            emit.status(Phase::SessionStarted);
         }
         "turn.started" => {
             emit.push(RecordKind::End(End::retracted()));
-            status(Phase::TurnStarted, emit);
+            emit.status(Phase::TurnStarted);
         }
         "turn.completed" => {
             // Figures of another shape lose the usage, never the end.
             if let Some(usage) = event.usage.and_then(json::decode::<Usage>) {
-                emit.push(RecordKind::Usage(usage.into()));
+                emit.push(RecordKind::Usage(TurnUsage {
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    cached_input_tokens: usage.cached_input_tokens,
+                    reasoning_tokens: usage.reasoning_output_tokens,
+                    ..TurnUsage::default()
+                }));
             }
             emit.push(RecordKind::End(End::success()));
-            status(Phase::TurnCompleted, emit);
+            emit.status(Phase::TurnCompleted);
         }
         "turn.failed" => turn_failed(event.error, emit),
         "error" => {
@@ -129,36 +135,25 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
     LineOutcome::Known
 }
 
-fn status(phase: Phase, emit: &mut Emit<'_>) {
-    emit.push(RecordKind::Status { phase, detail: None });
-}
-
 /// A problem that codex handles by itself, as text.
 fn warning(code: Code, message: &str) -> RecordKind {
-    let mut warning = text_errors::warning(code, &text_errors::readable_text(message));
-    if let RecordKind::EngineError(error) = &mut warning {
-        error.category = classify::by_words(message);
-    }
-    warning
+    text_errors::warning_of(code, &text_errors::readable_text(message), classify::by_words(message), None)
 }
-
-/// The limits that codex names at the end of the message.
-const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
 
 fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
     let (message, reason) = match &error {
         Some(error) => (error.message.as_ref().map(Str::as_str), error.reason.as_ref().map(Str::as_str)),
         None => (None, None),
     };
-    let told = message.and_then(|m| m.rsplit_once("reason: ")).map(|(_, reason)| reason.trim());
-    let is_limit = LIMITS.iter().any(|limit| reason == Some(limit) || told == Some(limit));
+    let is_limit = reason.is_some_and(|reason| text_errors::LIMITS.contains(&reason))
+        || message.is_some_and(text_errors::names_limit);
     // The category follows from the whole response of the service; the user sees its text.
     let category = classify::by_words(message.unwrap_or_default());
     let words = message.map(text_errors::readable_text);
     let words = words.as_deref();
     emit.push(if is_limit { text_errors::limit(words) } else { text_errors::failure(words, Some(category)) });
     emit.push(text_errors::with_category(words.unwrap_or("the turn failed"), category));
-    status(Phase::TurnFailed, emit);
+    emit.status(Phase::TurnFailed);
 }
 
 fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> LineOutcome {
@@ -172,12 +167,12 @@ fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> LineOutc
             };
             emit.push(RecordKind::Message { id, text: text.into(), partial: false });
         }
-        ("agent_message", Moment::Started | Moment::Updated) => status(Phase::Streaming, emit),
+        ("agent_message", Moment::Started | Moment::Updated) => emit.status(Phase::Streaming),
         ("reasoning", Moment::Completed) => {
             emit.push(RecordKind::Reasoning { text: item.text.unwrap_or_default().into_string() });
         }
-        ("reasoning", Moment::Started | Moment::Updated) => status(Phase::Working, emit),
-        ("todo_list", _) => status(Phase::Planning, emit),
+        ("reasoning", Moment::Started | Moment::Updated) => emit.status(Phase::Working),
+        ("todo_list", _) => emit.status(Phase::Planning),
         ("error", _) => {
             let message = item.message.or(item.text).unwrap_or_default();
             emit.push(warning(Code::EngineWarning, message.as_str()));
@@ -194,7 +189,7 @@ fn tool(moment: Moment, item: Item<'_>, emit: &mut Emit<'_>) {
     let id = item.id.as_ref().map(|id| id.as_str().to_owned()).unwrap_or_default();
     match moment {
         Moment::Started => emit.push(RecordKind::ToolStarted { id, name: tool_name(&item), input: tool_input(&item) }),
-        Moment::Updated => status(Phase::Working, emit),
+        Moment::Updated => emit.status(Phase::Working),
         Moment::Completed => {
             emit.push(RecordKind::ToolSeen { id: id.clone(), name: tool_name(&item), input: tool_input(&item) });
             let output = item
@@ -231,17 +226,5 @@ fn tool_input(item: &Item<'_>) -> Option<String> {
         Some(text("query", query))
     } else {
         item.arguments.or(item.changes).map(|raw| raw.get().to_owned())
-    }
-}
-
-impl From<Usage> for TurnUsage {
-    fn from(usage: Usage) -> Self {
-        Self {
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cached_input_tokens: usage.cached_input_tokens,
-            reasoning_tokens: usage.reasoning_output_tokens,
-            ..Self::default()
-        }
     }
 }

@@ -18,22 +18,21 @@ mod wire;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use memchr::memmem;
 use serde_json::value::RawValue;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::status::Phase;
 use skillrun_model::{Code, ProfileId, Stream};
 
-use crate::buffer::floor_boundary;
+use crate::buffer::cut;
+use crate::classify;
 use crate::json::{self, Str};
-use crate::parser::RAW_CONFIDENCE;
+use crate::parser::{RAW_CONFIDENCE, mentions_marker};
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind, Voided};
 use crate::reset::Reset;
 use crate::text::json::repair_surrogates;
-use crate::text::marker::DONE_KEY;
 use wire::{Block, Head};
 
 /// Where claude and qwen differ.
@@ -229,11 +228,7 @@ impl Turn {
                 if let Some(voided) = retry.voids {
                     self.void(voided, emit);
                 }
-                let mut warning = text_errors::warning(Code::EngineRetry, &retry.message);
-                if let RecordKind::EngineError(error) = &mut warning {
-                    error.category = retry.category;
-                }
-                emit.push(warning);
+                emit.push(text_errors::warning_of(Code::EngineRetry, &retry.message, retry.category, None));
             }
             _ => {
                 let words = line.content.or(line.status).and_then(json::decode::<String>);
@@ -415,13 +410,8 @@ enum Said {
 
 impl Sender<'_> {
     fn category(&self, text: &str) -> ErrorCategory {
-        category(self.status, self.error.as_deref(), text)
+        classify::by_all(self.status, self.error.as_deref(), text)
     }
-}
-
-/// The category of an error: by its status, else by the engine's name for it, else by its text.
-fn category(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCategory {
-    crate::classify::by_all(status, name, words)
 }
 
 /// claude's report about the subscription, when it changes.
@@ -432,13 +422,9 @@ fn rate_limit(line: &wire::RateLimit<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         return LineOutcome::Known;
     }
     let limit = info.kind.as_deref().map(|kind| format!(" ({})", cut(kind, NAME_MAX))).unwrap_or_default();
-    let mut warning =
-        text_errors::warning(Code::EngineWarning, &format!("the limit of the subscription is reached{limit}"));
-    if let RecordKind::EngineError(error) = &mut warning {
-        error.category = ErrorCategory::Quota;
-        error.reset = info.resets_at.and_then(Reset::since_epoch);
-    }
-    emit.push(warning);
+    let message = format!("the limit of the subscription is reached{limit}");
+    let reset = info.resets_at.and_then(Reset::since_epoch);
+    emit.push(text_errors::warning_of(Code::EngineWarning, &message, ErrorCategory::Quota, reset));
     LineOutcome::Known
 }
 
@@ -448,11 +434,7 @@ fn message_key(id: Option<Str<'_>>) -> MessageKey {
 
 fn tool_result(id: String, is_error: bool, content: Option<&RawValue>) -> RecordKind {
     let output = content.and_then(wire::text_of);
-    if !is_error {
-        return RecordKind::ToolCompleted { id, output };
-    }
-    let told = output.as_deref().and_then(|output| output.trim().lines().next()).filter(|line| !line.is_empty());
-    RecordKind::ToolFailed { id, reason: cut(told.unwrap_or("the tool failed"), DETAIL_MAX), output }
+    if is_error { text_errors::tool_failed(id, output, DETAIL_MAX) } else { RecordKind::ToolCompleted { id, output } }
 }
 
 fn status(phase: Phase, detail: Option<&str>, emit: &mut Emit<'_>) {
@@ -461,12 +443,4 @@ fn status(phase: Phase, detail: Option<&str>, emit: &mut Emit<'_>) {
 
 fn push_unknown(name: String, has_marker: bool, emit: &mut Emit<'_>) {
     emit.push_inferred(RAW_CONFIDENCE, RecordKind::Unknown { name, text: None, has_marker });
-}
-
-fn mentions_marker(text: &str) -> bool {
-    memmem::find(text.as_bytes(), DONE_KEY.as_bytes()).is_some()
-}
-
-fn cut(text: &str, max: usize) -> String {
-    text[..floor_boundary(text, max)].to_owned()
 }

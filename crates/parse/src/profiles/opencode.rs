@@ -172,7 +172,7 @@ impl Turn {
     fn step_start(&mut self, emit: &mut Emit<'_>) -> Option<()> {
         (self.limit, self.has_tool) = (None, false);
         emit.push(RecordKind::End(End::retracted()));
-        emit.push(RecordKind::Status { phase: Phase::StepStarted, detail: None });
+        emit.status(Phase::StepStarted);
         Some(())
     }
 

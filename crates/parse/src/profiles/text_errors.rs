@@ -7,16 +7,13 @@ use skillrun_model::Code;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 
+use crate::buffer::cut;
 use crate::classify;
 use crate::record::{End, EndKind, EngineError, RecordKind};
 use crate::reset::Reset;
 
 /// Longest error text that is kept.
 const MESSAGE_MAX: usize = 8 * 1024;
-
-fn cut(message: &str) -> String {
-    message[..crate::buffer::floor_boundary(message, MESSAGE_MAX)].to_owned()
-}
 
 /// Most nested documents that are opened.
 const NESTED_MAX: usize = 4;
@@ -65,18 +62,37 @@ pub(crate) fn with_category(message: &str, category: ErrorCategory) -> RecordKin
 /// The same, where the engine also reports when to retry.
 pub(crate) fn with_reset(message: &str, category: ErrorCategory, reset: Option<Reset>) -> RecordKind {
     let code = if category == ErrorCategory::Session { Code::SessionNotFound } else { Code::EngineError };
-    RecordKind::EngineError(EngineError { level: Level::Error, code, message: cut(message), category, reset })
+    engine_error(Level::Error, code, message, category, reset)
 }
 
 /// A problem that the engine handles by itself.
 pub(crate) fn warning(code: Code, message: &str) -> RecordKind {
-    RecordKind::EngineError(EngineError {
-        level: Level::Warning,
-        code,
-        message: cut(message),
-        category: classify::by_words(message),
-        reset: None,
-    })
+    warning_of(code, message, classify::by_words(message), None)
+}
+
+/// The same, where more than the text is known.
+pub(crate) fn warning_of(code: Code, message: &str, category: ErrorCategory, reset: Option<Reset>) -> RecordKind {
+    engine_error(Level::Warning, code, message, category, reset)
+}
+
+fn engine_error(level: Level, code: Code, message: &str, category: ErrorCategory, reset: Option<Reset>) -> RecordKind {
+    RecordKind::EngineError(EngineError { level, code, message: cut(message, MESSAGE_MAX), category, reset })
+}
+
+/// A call that failed. The first line of its output is the reason, up to `reason_max` bytes.
+pub(crate) fn tool_failed(id: String, output: Option<String>, reason_max: usize) -> RecordKind {
+    let told = output.as_deref().and_then(|output| output.trim().lines().next()).filter(|line| !line.is_empty());
+    let reason = cut(told.unwrap_or("the tool failed"), reason_max);
+    RecordKind::ToolFailed { id, reason, output }
+}
+
+/// What the engines call a limit of one answer.
+pub(crate) const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
+
+/// Whether the text ends like codex's text about a limit.
+pub(crate) fn names_limit(message: &str) -> bool {
+    let told = message.rsplit_once("reason: ").map(|(_, reason)| reason.trim());
+    LIMITS.iter().any(|limit| told == Some(limit))
 }
 
 pub(crate) fn failure(message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
@@ -89,5 +105,5 @@ pub(crate) fn limit(message: Option<&str>) -> RecordKind {
 
 pub(crate) fn end(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
     let category = category.or_else(|| message.map(classify::by_words)).unwrap_or(ErrorCategory::Engine);
-    RecordKind::End(End { kind, message: message.map(cut), category })
+    RecordKind::End(End { kind, message: message.map(|message| cut(message, MESSAGE_MAX)), category })
 }

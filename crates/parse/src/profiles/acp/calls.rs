@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use super::wire::{self, Content, Meta, Update};
 use super::{DETAIL_MAX, cut};
-use crate::buffer::floor_boundary;
 use crate::json;
+use crate::profiles::text_errors;
 use crate::record::{RecordKind, Span};
 
 /// Calls that are remembered; beyond that the oldest is forgotten, and would be started again.
@@ -165,7 +165,7 @@ impl Calls {
         };
         if let Some(printed) = printed() {
             let room = (OUTPUT_MAX - output.len()).min(ALL_OUTPUT_MAX - self.kept);
-            let piece = &printed[..floor_boundary(&printed, room)];
+            let piece = &printed[..printed.floor_char_boundary(room)];
             output.push_str(piece);
             self.kept += piece.len();
         }
@@ -179,12 +179,11 @@ impl Calls {
         *call = Call::Ended;
         let output = output_of(update).or(Some(printed).filter(|printed| !printed.is_empty()));
         let id = id.to_owned();
-        if !has_failed {
-            return Some(RecordKind::ToolCompleted { id, output });
-        }
-        let told = output.as_deref().and_then(|output| output.trim().lines().next()).filter(|line| !line.is_empty());
-        let reason = cut(told.unwrap_or("the tool failed"), DETAIL_MAX);
-        Some(RecordKind::ToolFailed { id, reason, output })
+        Some(if has_failed {
+            text_errors::tool_failed(id, output, DETAIL_MAX)
+        } else {
+            RecordKind::ToolCompleted { id, output }
+        })
     }
 }
 

@@ -7,8 +7,9 @@ use skillrun_model::Code;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 
-use super::failure::{self, ErrorReport};
+use super::failure::ErrorReport;
 use super::wire;
+use crate::profiles::text_errors;
 use crate::record::EngineError;
 
 /// The state of the thread when its turn failed for good.
@@ -109,6 +110,6 @@ impl Codex {
         let message = words.unwrap_or("the turn failed").to_owned();
         let by_words = crate::classify::by_words(&message);
         let category = if by_words == ErrorCategory::Engine { self.category.unwrap_or(by_words) } else { by_words };
-        Some(ErrorReport { limit: failure::names_limit(&message), message, category })
+        Some(ErrorReport { limit: text_errors::names_limit(&message), message, category })
     }
 }

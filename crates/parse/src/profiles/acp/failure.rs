@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use skillrun_model::codes::ErrorCategory;
 
 use super::{cut, wire};
+use crate::profiles::text_errors::{LIMITS, names_limit};
 use crate::{classify, json};
 
 /// The protocol's own codes.
@@ -23,8 +24,6 @@ const STATUS: [&str; 4] = ["httpStatusCode", "http_status_code", "statusCode", "
 const NAMES: [&str; 5] = ["errorKind", "codexErrorInfo", "codex_error_info", "errorName", "kind"];
 /// Members of `data` with more text.
 const WORDS: [&str; 4] = ["details", "additionalDetails", "message", "error"];
-/// What the engines call a limit of one answer.
-const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
 /// Other texts of agents that do not know a session.
 const NO_SESSION: [&str; 4] = ["no previous session", "invalid session", "unknown session", "session does not exist"];
 
@@ -146,12 +145,6 @@ impl Data {
             }
         }
     }
-}
-
-/// Whether the text ends like codex's text about a limit.
-pub(super) fn names_limit(message: &str) -> bool {
-    let told = message.rsplit_once("reason: ").map(|(_, reason)| reason.trim());
-    LIMITS.iter().any(|limit| told == Some(limit))
 }
 
 pub(super) fn shortened(message: &str) -> String {

@@ -66,7 +66,7 @@ impl Document<'_> {
             }
             None => Phase::Working,
         };
-        emit.push(RecordKind::Status { phase, detail: None });
+        emit.status(phase);
     }
 }
 

@@ -7,7 +7,6 @@ use skillrun_model::status::Phase;
 
 use crate::profile::Emit;
 use crate::profiles::text_errors;
-use crate::record::RecordKind;
 use crate::{classify, json};
 
 #[derive(Debug, Default)]
@@ -46,6 +45,6 @@ impl Failure {
             None => text_errors::error(told),
         });
         emit.push(text_errors::failure(message, self.category));
-        emit.push(RecordKind::Status { phase: Phase::TurnFailed, detail: None });
+        emit.status(Phase::TurnFailed);
     }
 }

@@ -132,7 +132,7 @@ impl Turn {
         if std::mem::take(&mut self.has_ended) {
             emit.push(RecordKind::End(End::retracted()));
         }
-        status(Phase::SessionStarted, emit);
+        emit.status(Phase::SessionStarted);
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Turn {
         match event.role.as_ref().map(Str::as_str) {
             Some("user") => {
                 self.close(Ending::Whole, emit);
-                status(Phase::InputReceived, emit);
+                emit.status(Phase::InputReceived);
             }
             Some("assistant") => {
                 let content = event.content.ok_or(WRONG)?;
@@ -159,7 +159,7 @@ impl Turn {
 
     fn delta(&mut self, piece: &str, emit: &mut Emit<'_>) {
         if piece.is_empty() {
-            return status(Phase::Streaming, emit);
+            return emit.status(Phase::Streaming);
         }
         let draft = self.draft.get_or_insert_with(|| Draft {
             message: OpenMessage::new(MessageKey::Unnamed, emit.span()),
@@ -168,7 +168,7 @@ impl Turn {
         draft.message.push(piece, emit.span());
         match draft.shown(piece) {
             Some(text) => emit.push(RecordKind::Delta { id: MessageKey::Unnamed, text }),
-            None => status(Phase::Streaming, emit),
+            None => emit.status(Phase::Streaming),
         }
     }
 
@@ -230,7 +230,12 @@ impl Turn {
         self.close(ending, emit);
         self.has_ended = true;
         if let Some(stats) = event.stats.and_then(json::decode::<Stats>) {
-            emit.push(RecordKind::Usage(stats.into()));
+            emit.push(RecordKind::Usage(TurnUsage {
+                input_tokens: stats.input_tokens,
+                output_tokens: stats.output_tokens,
+                cached_input_tokens: stats.cached,
+                ..TurnUsage::default()
+            }));
         }
         let failure = match ending {
             Ending::Whole => None,
@@ -246,12 +251,12 @@ impl Turn {
             // An end that is both counts as limit.
             (Some(limit), _) => {
                 emit.push(text_errors::limit(Some(&limit)));
-                status(Phase::TurnFailed, emit);
+                emit.status(Phase::TurnFailed);
             }
             (None, Some(failure)) => failure.emit(emit),
             (None, None) => {
                 emit.push(RecordKind::End(End::success()));
-                status(Phase::TurnCompleted, emit);
+                emit.status(Phase::TurnCompleted);
             }
         }
         Ok(())
@@ -283,18 +288,3 @@ impl Draft {
 
 /// An event of this type, but not of the expected shape.
 struct WrongShape(&'static str);
-
-fn status(phase: Phase, emit: &mut Emit<'_>) {
-    emit.push(RecordKind::Status { phase, detail: None });
-}
-
-impl From<Stats> for TurnUsage {
-    fn from(stats: Stats) -> Self {
-        Self {
-            input_tokens: stats.input_tokens,
-            output_tokens: stats.output_tokens,
-            cached_input_tokens: stats.cached,
-            ..Self::default()
-        }
-    }
-}

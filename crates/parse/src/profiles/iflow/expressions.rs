@@ -70,7 +70,7 @@ impl OpenError {
 
     fn keep(&mut self, text: &str) {
         let room = TEXT_MAX.saturating_sub(self.text.len());
-        self.text.push_str(&text[..crate::buffer::floor_boundary(text, room)]);
+        self.text.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
     pub(super) fn close(self, emit: &mut Emit<'_>) {

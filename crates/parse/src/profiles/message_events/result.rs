@@ -5,7 +5,8 @@ use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 
 use super::wire::{self, each_element, error_words};
-use super::{Dialect, Sender, Turn, category, cut, status};
+use super::{Dialect, Sender, Turn, cut, status};
+use crate::classify;
 use crate::json::{self, Str};
 use crate::profile::{Emit, LineOutcome};
 use crate::profiles::text_errors;
@@ -65,7 +66,7 @@ impl Turn {
             Some(_) | None => "the turn failed".to_owned(),
         });
         let http_status = line.api_error_status.and_then(json::decode);
-        let category = category(http_status, signs.api_error, &shown);
+        let category = classify::by_all(http_status, signs.api_error, &shown);
         emit.push(match kind {
             EndKind::Limit | EndKind::ProvisionalLimit => text_errors::limit(words.as_deref()),
             EndKind::Success | EndKind::Failure | EndKind::Retracted => {
