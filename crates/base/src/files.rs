@@ -1,10 +1,13 @@
-//! Reading files that nothing is known about, and creating those that only their owner may access.
+//! Reading files that nothing is known about, creating those that only their owner may access, and writing to a pipe or
+//! terminal.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -30,6 +33,23 @@ pub enum FileReadError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Problem(#[from] FileProblem),
+}
+
+/// Writes all bytes straight to a descriptor, so that its reader sees them at once. Waits where the pipe or terminal is
+/// non-blocking: another process that shares it may have made it so.
+pub fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(to.as_fd(), bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&to, PollFlags::OUT)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 impl FileReadError {

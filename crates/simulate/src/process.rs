@@ -1,13 +1,13 @@
 //! What every engine in here does as a process: it writes at once, dies on request, and has a limited lifetime.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
+use signal_hook::low_level::signal_name;
+pub use skillrun_base::files::write_all;
 
 /// The longest any of them lives.
 pub const LIFE: Duration = Duration::from_secs(600);
@@ -24,21 +24,11 @@ pub fn end_some_day() -> io::Result<()> {
     thread::Builder::new().name("watch".to_owned()).stack_size(64 * 1024).spawn(watch).map(drop)
 }
 
-/// Straight to the descriptor, so that the reader sees it at once.
-pub fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(to.as_fd(), bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(Errno::INTR) => {}
-            // A host may have made its end, and with it perhaps ours, non-blocking.
-            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&to, PollFlags::OUT)], None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            },
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+/// The signal with this name, with or without `SIG`.
+pub fn signal_named(name: &str) -> Option<Signal> {
+    let bare = name.strip_prefix("SIG").unwrap_or(name);
+    let is_named = |number: &i32| signal_name(*number).and_then(|known| known.strip_prefix("SIG")) == Some(bare);
+    (1..32).find(is_named).and_then(Signal::from_named_raw)
 }
 
 /// Not a plain kill: handlers, those of Rust's runtime too, stand between the signal and what it does by default.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use signal_hook::consts::FORBIDDEN;
+use skillrun_simulate::process::signal_named;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
@@ -322,34 +323,7 @@ fn number(word: &[u8]) -> Option<u64> {
 }
 
 fn signal(word: &[u8]) -> Option<Signal> {
-    Some(match word.strip_prefix(b"SIG").unwrap_or(word) {
-        b"HUP" => Signal::HUP,
-        b"INT" => Signal::INT,
-        b"QUIT" => Signal::QUIT,
-        b"ILL" => Signal::ILL,
-        b"TRAP" => Signal::TRAP,
-        b"ABRT" => Signal::ABORT,
-        b"BUS" => Signal::BUS,
-        b"FPE" => Signal::FPE,
-        b"KILL" => Signal::KILL,
-        b"USR1" => Signal::USR1,
-        b"SEGV" => Signal::SEGV,
-        b"USR2" => Signal::USR2,
-        b"PIPE" => Signal::PIPE,
-        b"ALRM" => Signal::ALARM,
-        b"TERM" => Signal::TERM,
-        b"CHLD" => Signal::CHILD,
-        b"CONT" => Signal::CONT,
-        b"STOP" => Signal::STOP,
-        b"TSTP" => Signal::TSTP,
-        b"TTIN" => Signal::TTIN,
-        b"TTOU" => Signal::TTOU,
-        b"XCPU" => Signal::XCPU,
-        b"XFSZ" => Signal::XFSZ,
-        b"WINCH" => Signal::WINCH,
-        b"SYS" => Signal::SYS,
-        _ => return None,
-    })
+    signal_named(str::from_utf8(word).ok()?)
 }
 
 /// A text with its escapes replaced; none when one of them has no meaning.

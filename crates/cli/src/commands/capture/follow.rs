@@ -1,14 +1,13 @@
 //! The owner of the attempt until it is over: shows the output, passes input on, and cancels on a signal.
 
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::{Errno, write};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_base::files::write_all;
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
 use skillrun_collect::{Attached, CollectError, HostConnection, attach};
@@ -259,10 +258,10 @@ impl Screen {
             while let Some(bytes) = self.tail.next(stream, to)? {
                 match stream {
                     Stream::Stdout => {
-                        self.reads_stdout = self.reads_stdout && put(io::stdout(), bytes);
+                        self.reads_stdout = self.reads_stdout && write_all(io::stdout(), bytes).is_ok();
                     }
                     Stream::Stderr | Stream::Pty => {
-                        self.reads_stderr = self.reads_stderr && put(io::stderr(), bytes);
+                        self.reads_stderr = self.reads_stderr && write_all(io::stderr(), bytes).is_ok();
                         super::IS_MID_LINE.store(!bytes.ends_with(b"\n"), Ordering::Relaxed);
                     }
                 }
@@ -270,20 +269,6 @@ impl Screen {
         }
         Ok(())
     }
-}
-
-/// Writes all bytes; false if the reader has closed the output.
-fn put(out: impl AsFd, mut bytes: &[u8]) -> bool {
-    while !bytes.is_empty() {
-        match write(&out, bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(Errno::INTR) => {}
-            // Another process that shares the pipe or terminal has made it non-blocking.
-            Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&out, PollFlags::OUT)], None)),
-            Err(_) => return false,
-        }
-    }
-    true
 }
 
 /// Signals to this process, as descriptors that can be polled.

@@ -12,6 +12,7 @@ use super::{
     Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, Marker, Part, Place, Script, ScriptError, ScriptProblem, Tool,
     ToolStatus, Turn, Usage,
 };
+use crate::process::signal_named;
 use crate::scripted::session;
 
 /// Longest part of a script's own words that is passed on.
@@ -233,24 +234,7 @@ fn ignored(value: Value) -> Result<Vec<Signal>, ScriptProblem> {
 }
 
 fn signal(name: &str) -> Result<Signal, ScriptProblem> {
-    const SIGNALS: &[(&str, Signal)] = &[
-        ("HUP", Signal::HUP),
-        ("INT", Signal::INT),
-        ("QUIT", Signal::QUIT),
-        ("ABRT", Signal::ABORT),
-        ("BUS", Signal::BUS),
-        ("FPE", Signal::FPE),
-        ("ILL", Signal::ILL),
-        ("KILL", Signal::KILL),
-        ("PIPE", Signal::PIPE),
-        ("SEGV", Signal::SEGV),
-        ("TERM", Signal::TERM),
-        ("USR1", Signal::USR1),
-        ("USR2", Signal::USR2),
-    ];
-    let bare = name.strip_prefix("SIG").unwrap_or(name);
-    let found = SIGNALS.iter().find(|(known, _)| *known == bare);
-    found.map(|(_, signal)| *signal).ok_or_else(|| ScriptProblem::UnknownSignal(short(name)))
+    signal_named(name).ok_or_else(|| ScriptProblem::UnknownSignal(short(name)))
 }
 
 fn cut(value: &Value) -> Option<Cut> {
