@@ -82,17 +82,11 @@ impl ProfileId {
 
     /// The default profile for an engine's output.
     pub fn for_engine(engine: &EngineName) -> Self {
-        match engine.as_str() {
-            "codex" => Self::CodexNdjson,
-            "gemini" => Self::GeminiStreamJson,
-            "opencode" => Self::OpencodeNdjson,
-            "claude" => Self::ClaudeStreamJson,
-            "qwen" => Self::QwenStreamJson,
-            "iflow" => Self::IflowText,
-            // Agents of the protocol are named after the engine that they drive.
-            name if name.ends_with("-acp") => Self::AcpJsonrpc,
-            _ => Self::PlainText,
-        }
+        let name = engine.as_str();
+        // Agents of the protocol are named after the engine that they drive.
+        let of_protocol = name.ends_with("-acp").then_some(Self::AcpJsonrpc);
+        let of_engine = || Self::ALL.iter().copied().find(|profile| profile.engine() == Some(name));
+        of_protocol.or_else(of_engine).unwrap_or(Self::PlainText)
     }
 
     /// The engine a profile was made for; none for profiles that read several engines.
