@@ -32,16 +32,9 @@ pub enum EvidenceErrorKind {
 }
 
 impl Classified for EvidenceError {
+    /// The caller names the folder, so that a file in it that cannot be read is input too.
     fn class(&self) -> ErrorClass {
-        match &self.kind {
-            // The caller names the folder, so that a file in it that cannot be read is input too.
-            EvidenceErrorKind::Io(_)
-            | EvidenceErrorKind::NoFolder
-            | EvidenceErrorKind::NoAttempt
-            | EvidenceErrorKind::NoSuchAttempt(..)
-            | EvidenceErrorKind::BadRunRecord(_)
-            | EvidenceErrorKind::Pattern(_) => ErrorClass::Usage,
-        }
+        ErrorClass::Usage
     }
 }
 

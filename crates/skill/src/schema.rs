@@ -83,16 +83,7 @@ pub enum SchemaErrorKind {
 
 impl Classified for SchemaError {
     fn class(&self) -> ErrorClass {
-        match &self.kind {
-            SchemaErrorKind::Missing
-            | SchemaErrorKind::Io(_)
-            | SchemaErrorKind::TooLarge
-            | SchemaErrorKind::NotJson(_)
-            | SchemaErrorKind::NotSchema(_)
-            | SchemaErrorKind::Expands
-            | SchemaErrorKind::TooDeep
-            | SchemaErrorKind::IntoValue(_) => ErrorClass::Usage,
-        }
+        ErrorClass::Usage
     }
 }
 

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use skillrun_evidence::OsText;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     File,
@@ -18,6 +18,7 @@ pub(super) enum Kind {
     CharDevice,
     BlockDevice,
     /// The entry has a name, but its kind could not be determined.
+    #[default]
     Unknown,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Mode(pub(super) u32);
 pub(super) struct Hash(pub(super) blake3::Hash);
 
 /// What is known of a path. A fact that does not apply to its kind, or that could not be determined, is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Entry {
     /// Relative to the root of the workspace.
     pub(super) path: OsText,
@@ -67,20 +68,7 @@ impl Entry {
     }
 
     pub(super) fn unknown(path: OsText) -> Self {
-        Self {
-            path,
-            kind: Kind::Unknown,
-            mode: None,
-            size: None,
-            mtime_ns: None,
-            ctime_ns: None,
-            ino: None,
-            hash: None,
-            target: None,
-            error: None,
-            text_at: None,
-            binary: false,
-        }
+        Self { path, ..Self::default() }
     }
 
     /// Takes over the current facts of the file system.
