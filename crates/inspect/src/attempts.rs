@@ -163,51 +163,21 @@ impl Attempts {
 #[cfg(test)]
 mod tests {
     use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
-    use skillrun_model::verdict::{Verdict, VerdictEvidence};
+    use skillrun_model::verdict::Verdict;
     use skillrun_model::{ProfileId, RunStatus};
 
     use super::*;
     use crate::testing::{Events, second};
 
     fn started() -> ControlData {
-        ControlData::AttemptStarted(AttemptStarted {
-            profile: ProfileId::PlainText,
-            profile_version: 1,
-            engine_version: None,
-            host_pid: None,
-            started_at: second(0),
-        })
+        ControlData::AttemptStarted(AttemptStarted::new(ProfileId::PlainText, second(0)))
     }
 
     fn ended(turn: TurnState, code: i32) -> ControlData {
-        let verdict = Verdict {
-            rule: Rule::ALL[0],
-            turn,
-            completion: CompletionState::ALL[0],
-            reason_code: Code::ALL[0],
-            run_status: RunStatus::Running,
-            confidence: 1.0,
-            error: None,
-            warnings: Vec::new(),
-            output: None,
-            output_bytes: None,
-            pending: None,
-            answer_message_id: None,
-            evidence: VerdictEvidence::default(),
-        };
+        let (completion, reason) = (CompletionState::ALL[0], Code::ALL[0]);
+        let verdict = Verdict::new(Rule::ALL[0], turn, completion, reason, RunStatus::Running);
         let exit = Exit { code: Some(code), signal: None, ended_by: None };
-        let (error_kind, details, timeout_ms, elapsed_ms) = (None, None, None, None);
-        let terminal_status = turn;
-        ControlData::AttemptEnded(Box::new(AttemptEnded {
-            verdict,
-            terminal_status,
-            error_kind,
-            details,
-            timeout_ms,
-            elapsed_ms,
-            host_hash: None,
-            exit,
-        }))
+        ControlData::AttemptEnded(Box::new(AttemptEnded::new(verdict, exit)))
     }
 
     #[test]

@@ -122,7 +122,6 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, PolicySource, Scope};
     use skillrun_model::rasp::data::{InteractionTimeout, RunCanceled};
     use skillrun_model::{AttemptNumber, Code};
 
@@ -130,31 +129,13 @@ mod tests {
     use crate::testing::{Events, second};
 
     fn question(id: u32, prompt: &str) -> ControlData {
-        ControlData::InteractionRequested(Pending {
-            interaction_id: InteractionId(id),
-            scope: Scope::Turn,
-            kind: InteractionKind::OpenText,
-            prompt: prompt.to_owned(),
-            options: Vec::new(),
-            ui_hints: None,
-            default_decision_policy: DecisionPolicy::EngineJudgement,
-            policy_source: PolicySource::Default,
-            context: None,
-            deadline: None,
-            on_deadline: OnDeadline::Wait,
-            source_attempt: AttemptNumber(1),
-        })
+        ControlData::InteractionRequested(Pending::open_text(InteractionId(id), AttemptNumber(1), prompt))
     }
 
     fn reply(id: u32, resolution_mode: ResolutionMode, text: &str) -> ControlData {
-        let (interaction_id, files) = (InteractionId(id), vec!["reply-1-a.txt".to_owned()]);
-        ControlData::InteractionReplied(InteractionReplied {
-            interaction_id,
-            resolution_mode,
-            text: text.to_owned(),
-            files,
-            file_hashes: Default::default(),
-        })
+        let files = vec!["reply-1-a.txt".to_owned()];
+        let reply = InteractionReplied::new(InteractionId(id), resolution_mode, text);
+        ControlData::InteractionReplied(InteractionReplied { files, ..reply })
     }
 
     fn timeout(id: u32, fails_with: Option<Code>) -> ControlData {

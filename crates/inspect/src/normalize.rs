@@ -228,13 +228,7 @@ impl<O: NormalizeOutput> Run<'_, O> {
             None
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
-            let ending = ProcessEnding {
-                exit: how.exit.clone(),
-                ended_by: how.ended_by,
-                elapsed_ms,
-                timeout_ms: None,
-                host_hash: None,
-            };
+            let ending = ProcessEnding { elapsed_ms, ..ProcessEnding::new(how.exit.clone(), how.ended_by) };
             for event in closing::attempt_ended(&facts, &settled, &ending) {
                 self.write(event);
             }
@@ -285,13 +279,9 @@ impl<O: NormalizeOutput> Run<'_, O> {
         if !self.is_over {
             self.write(closing::status(RunStatus::Running));
         }
-        self.control(ControlData::AttemptStarted(AttemptStarted {
-            profile: how.profile,
-            profile_version: how.profile.version(),
-            engine_version: how.engine_version.clone(),
-            host_pid: None,
-            started_at: how.started_at,
-        }));
+        let started = AttemptStarted::new(how.profile, how.started_at);
+        let engine_version = how.engine_version.clone();
+        self.control(ControlData::AttemptStarted(AttemptStarted { engine_version, ..started }));
         for (code, message) in std::mem::take(&mut self.notices) {
             self.write(closing::warning(code, message));
         }

@@ -14,8 +14,7 @@ const DETAILS_MAX: usize = 20;
 
 fn error(category: ErrorCategory, code: Code, message: impl Into<String>) -> RunError {
     // Engines put escape sequences into their errors; the shown text has none.
-    let message = ansi::strip(&message.into()).into_owned();
-    RunError { category, code, message, details: Vec::new(), reset_at: None }
+    RunError::new(category, code, ansi::strip(&message.into()))
 }
 
 /// An error that is fully described by its code.

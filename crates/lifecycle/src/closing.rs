@@ -53,6 +53,13 @@ pub struct ProcessEnding {
     pub host_hash: Option<String>,
 }
 
+impl ProcessEnding {
+    /// Without what only the host's record can tell.
+    pub fn new(exit: ProcessExit, ended_by: Option<EndedBy>) -> Self {
+        Self { exit, ended_by, elapsed_ms: None, timeout_ms: None, host_hash: None }
+    }
+}
+
 /// The events of a settled attempt: notices, usage, the turn record, and a question if there is one.
 pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &ProcessEnding) -> Vec<ControlEvent> {
     let mut events = turn_record(facts, settled, ending, Vec::new());
@@ -123,21 +130,7 @@ fn for_event(verdict: &Verdict) -> Verdict {
     let mut size = Counted::default();
     let counted = serde_json::to_writer(&mut size, &verdict.output);
     let fits = counted.is_ok() && size.0 <= OUTPUT_IN_EVENT;
-    Verdict {
-        rule: verdict.rule,
-        turn: verdict.turn,
-        completion: verdict.completion,
-        reason_code: verdict.reason_code,
-        run_status: verdict.run_status,
-        confidence: verdict.confidence,
-        error: verdict.error.clone(),
-        warnings: verdict.warnings.clone(),
-        output: if fits { verdict.output.clone() } else { None },
-        output_bytes: Some(size.0).filter(|_| !fits),
-        pending: verdict.pending.clone(),
-        answer_message_id: verdict.answer_message_id.clone(),
-        evidence: verdict.evidence.clone(),
-    }
+    if fits { verdict.clone() } else { Verdict { output: None, output_bytes: Some(size.0), ..verdict.clone() } }
 }
 
 fn level(status: RunStatus) -> Level {
@@ -163,7 +156,8 @@ pub fn run_ended(
     let data = match verdict.run_status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => return None,
         RunStatus::Succeeded => {
-            ControlData::RunCompleted(RunCompleted { reason_code, warnings: verdict.warnings.clone(), result: None })
+            let warnings = verdict.warnings.clone();
+            ControlData::RunCompleted(RunCompleted { warnings, ..RunCompleted::new(reason_code) })
         }
         RunStatus::Failed => {
             let error = verdict.error.clone()?;

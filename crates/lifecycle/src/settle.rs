@@ -480,17 +480,12 @@ impl Gate<'_> {
         let spans = |spans: &[Span]| spans.iter().map(span_ref).collect::<Vec<SpanRef>>();
         let mut notices = self.reading.notices.clone();
         notices.extend(decision.notices);
+        let Decision { rule, turn, completion, reason, run, .. } = decision;
         let verdict = Verdict {
-            rule: decision.rule,
-            turn: decision.turn,
-            completion: decision.completion,
-            reason_code: decision.reason,
-            run_status: decision.run,
             confidence: confidences.into_iter().flatten().fold(1.0, f64::min),
             error: decision.error,
             warnings: decision.warnings,
             output: decision.output,
-            output_bytes: None,
             pending: waits.then(|| pending::build(self.reading, self.control)),
             answer_message_id: answer.map(|a| a.message_id.clone()).filter(|_| decision.turn == TurnState::Completed),
             evidence: VerdictEvidence {
@@ -498,6 +493,7 @@ impl Gate<'_> {
                 marker: self.reading.carrier.map(|(message, _)| spans(&message.spans)).unwrap_or_default(),
                 answer: answer.map(|a| spans(&a.spans)).unwrap_or_default(),
             },
+            ..Verdict::new(rule, turn, completion, reason, run)
         };
         Settled {
             verdict,

@@ -93,3 +93,23 @@ pub struct Pending {
     /// The attempt that asked the question.
     pub source_attempt: AttemptNumber,
 }
+
+impl Pending {
+    /// A question at the end of a turn, without anything that the agent or a policy may add to it.
+    pub fn open_text(interaction_id: InteractionId, source_attempt: AttemptNumber, prompt: impl Into<String>) -> Self {
+        Self {
+            interaction_id,
+            scope: Scope::Turn,
+            kind: InteractionKind::OpenText,
+            prompt: prompt.into(),
+            options: Vec::new(),
+            ui_hints: None,
+            default_decision_policy: DecisionPolicy::EngineJudgement,
+            policy_source: PolicySource::Default,
+            context: None,
+            deadline: None,
+            on_deadline: OnDeadline::Wait,
+            source_attempt,
+        }
+    }
+}

@@ -51,6 +51,12 @@ pub struct RunError {
     pub reset_at: Option<Timestamp>,
 }
 
+impl RunError {
+    pub fn new(category: ErrorCategory, code: Code, message: impl Into<String>) -> Self {
+        Self { category, code, message: message.into(), details: Vec::new(), reset_at: None }
+    }
+}
+
 /// Checks whether an output matches the skill's schema. Implemented where schemas are known.
 pub trait OutputValidator: std::fmt::Debug {
     /// Empty, or the errors, one sentence each.
@@ -88,4 +94,31 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_message_id: Option<String>,
     pub evidence: VerdictEvidence,
+}
+
+impl Verdict {
+    /// The decision alone, made with full confidence.
+    pub fn new(
+        rule: Rule,
+        turn: TurnState,
+        completion: CompletionState,
+        reason_code: Code,
+        run_status: RunStatus,
+    ) -> Self {
+        Self {
+            rule,
+            turn,
+            completion,
+            reason_code,
+            run_status,
+            confidence: 1.0,
+            error: None,
+            warnings: Vec::new(),
+            output: None,
+            output_bytes: None,
+            pending: None,
+            answer_message_id: None,
+            evidence: VerdictEvidence::default(),
+        }
+    }
 }

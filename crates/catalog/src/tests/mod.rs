@@ -15,13 +15,11 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::interaction::{
-    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
-};
+use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource};
 use skillrun_model::rasp::data::*;
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream};
 use skillrun_model::status::{CompletionState, EndedBy, TurnState};
-use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::verdict::{Rule, RunError, Verdict};
 use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Timestamp};
 use tempfile::TempDir;
 
@@ -121,11 +119,8 @@ fn text(len: usize) -> Data {
 
 fn started(skill: Option<&str>, engine: &str) -> Data {
     let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
-    let skill = skill.map(str::to_owned);
-    Data::Control(ControlData::RunStarted(RunStarted {
-        skill,
-        ..RunStarted::new(engine, ExecutionMode::Interactive, versions)
-    }))
+    let started = RunStarted::new(engine, ExecutionMode::Interactive, versions);
+    Data::Control(ControlData::RunStarted(RunStarted { skill: skill.map(str::to_owned), ..started }))
 }
 
 fn status(status: RunStatus) -> Data {
@@ -133,17 +128,7 @@ fn status(status: RunStatus) -> Data {
 }
 
 fn message(id: &str, text: &str, partial: bool) -> Data {
-    let (message_id, text) = (id.to_owned(), text.to_owned());
-    let (structured_payload, spans) = (None, Vec::new());
-    Data::Evidence(EvidenceData::MessageFinal(MessageFinal {
-        message_id,
-        text,
-        partial,
-        structured_payload,
-        sanitized: false,
-        truncated: false,
-        spans,
-    }))
+    Data::Evidence(EvidenceData::MessageFinal(MessageFinal { partial, ..MessageFinal::new(id, text) }))
 }
 
 fn taken_back(id: &str) -> Data {
@@ -151,30 +136,19 @@ fn taken_back(id: &str) -> Data {
     Data::Evidence(EvidenceData::ParserWarning(voided))
 }
 
-fn usage(input: Option<u64>, output: Option<u64>) -> Data {
-    Data::Control(ControlData::TurnUsage(TurnUsage {
-        input_tokens: input,
-        output_tokens: output,
-        ..TurnUsage::default()
-    }))
+fn usage(input_tokens: Option<u64>, output_tokens: Option<u64>) -> Data {
+    Data::Control(ControlData::TurnUsage(TurnUsage { input_tokens, output_tokens, ..TurnUsage::default() }))
 }
 
 fn attempt_started() -> Data {
-    Data::Control(ControlData::AttemptStarted(AttemptStarted {
-        profile: ProfileId::PlainText,
-        profile_version: 1,
-        engine_version: Some("1.2".to_owned()),
-        host_pid: Some(7),
-        started_at: moment(5),
-    }))
+    let (engine_version, host_pid) = (Some("1.2".to_owned()), Some(7));
+    let started = AttemptStarted::new(ProfileId::PlainText, moment(5));
+    Data::Control(ControlData::AttemptStarted(AttemptStarted { engine_version, host_pid, ..started }))
 }
 
 fn pending(id: u32, prompt: &str) -> Pending {
     Pending {
-        interaction_id: InteractionId(id),
-        scope: Scope::Turn,
         kind: InteractionKind::ChooseOne,
-        prompt: prompt.to_owned(),
         options: vec![AskOption { value: "a".to_owned(), label: "A".to_owned(), default: true }],
         ui_hints: Some(json!({"rows": [1, 2.5, {"b": null, "a": "\u{2028}"}]})),
         default_decision_policy: DecisionPolicy::SafeDefault,
@@ -182,7 +156,7 @@ fn pending(id: u32, prompt: &str) -> Pending {
         context: Some(json!("because")),
         deadline: Some(moment(u64::from(id) * 1_000)),
         on_deadline: OnDeadline::AutoReply,
-        source_attempt: AttemptNumber(1),
+        ..Pending::open_text(InteractionId(id), AttemptNumber(1), prompt)
     }
 }
 
@@ -191,59 +165,31 @@ fn ask(id: u32, prompt: &str) -> Data {
 }
 
 fn error(code: Code) -> RunError {
-    RunError {
-        category: ErrorCategory::Engine,
-        code,
-        message: "it failed".to_owned(),
-        details: vec!["a".to_owned()],
-        reset_at: None,
-    }
+    RunError { details: vec!["a".to_owned()], ..RunError::new(ErrorCategory::Engine, code, "it failed") }
 }
 
 fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> Data {
+    let (turn, completion) = (TurnState::Completed, CompletionState::Completed);
     let verdict = Verdict {
-        rule: Rule::Waiting,
-        turn: TurnState::Completed,
-        completion: CompletionState::Completed,
-        reason_code: Code::CleanFinal,
-        run_status: RunStatus::Succeeded,
         confidence: 0.3,
         error: failure.map(error),
         warnings: vec![Code::LingerEnded],
         output,
-        output_bytes: None,
         pending: Some(pending(3, "?")),
         answer_message_id: Some("m".to_owned()),
-        evidence: VerdictEvidence::default(),
+        ..Verdict::new(Rule::Waiting, turn, completion, Code::CleanFinal, RunStatus::Succeeded)
     };
     let exit = Exit { code: Some(0), signal: None, ended_by: Some(EndedBy::Exited) };
-    Data::Control(ControlData::AttemptEnded(Box::new(AttemptEnded {
-        verdict,
-        terminal_status: TurnState::Completed,
-        error_kind: None,
-        details: None,
-        timeout_ms: None,
-        elapsed_ms: Some(3),
-        host_hash: None,
-        exit,
-    })))
+    let ended = AttemptEnded { elapsed_ms: Some(3), ..AttemptEnded::new(verdict, exit) };
+    Data::Control(ControlData::AttemptEnded(Box::new(ended)))
 }
 
 fn failed(code: Code) -> Data {
-    Data::Control(ControlData::RunFailed(RunFailed {
-        reason_code: code,
-        error: error(code),
-        next_actions: Vec::new(),
-        retry: None,
-    }))
+    Data::Control(ControlData::RunFailed(RunFailed::new(error(code), Vec::new())))
 }
 
 fn completed() -> Data {
-    Data::Control(ControlData::RunCompleted(RunCompleted {
-        reason_code: Code::CleanFinal,
-        warnings: Vec::new(),
-        result: None,
-    }))
+    Data::Control(ControlData::RunCompleted(RunCompleted::new(Code::CleanFinal)))
 }
 
 /// A short life: begun, asked, answered, done.
@@ -264,32 +210,20 @@ fn life() -> Vec<Data> {
 fn any_data() -> impl Strategy<Value = Data> {
     let statuses = prop::sample::select(RunStatus::ALL.to_vec());
     let replied = |id| {
-        Data::Control(ControlData::InteractionReplied(InteractionReplied {
-            interaction_id: InteractionId(id),
-            resolution_mode: ResolutionMode::UserReply,
-            text: "blue \u{85}".to_owned(),
-            files: vec!["f".to_owned()],
-            file_hashes: Default::default(),
-        }))
+        let reply = InteractionReplied::new(InteractionId(id), ResolutionMode::UserReply, "blue \u{85}");
+        Data::Control(ControlData::InteractionReplied(InteractionReplied { files: vec!["f".to_owned()], ..reply }))
     };
     let timeout = |id, fails| {
+        let (interaction_id, deadline) = (InteractionId(id), None);
         let fails_with = Some(Code::InteractionWaitTimeout).filter(|_| fails);
-        Data::Control(ControlData::InteractionTimeout(InteractionTimeout {
-            interaction_id: InteractionId(id),
-            deadline: None,
-            fails_with,
-        }))
+        let timeout = InteractionTimeout { interaction_id, deadline, fails_with };
+        Data::Control(ControlData::InteractionTimeout(timeout))
     };
     let decision = |id| {
-        let policy = DecisionPolicy::EngineJudgement;
-        let (source, reason) = (AutoDecisionSource::AutoDecideTimeout, AutoDecideReason::UserNoReply);
-        Data::Control(ControlData::AutoDecision(AutoDecision {
-            interaction_id: InteractionId(id),
-            source: Some(source),
-            reason: Some(reason),
-            policy,
-            instruction: "go".to_owned(),
-        }))
+        let (interaction_id, policy) = (InteractionId(id), DecisionPolicy::EngineJudgement);
+        let (source, reason) = (Some(AutoDecisionSource::AutoDecideTimeout), Some(AutoDecideReason::UserNoReply));
+        let decision = AutoDecision { interaction_id, source, reason, policy, instruction: "go".to_owned() };
+        Data::Control(ControlData::AutoDecision(decision))
     };
     let output = prop::option::of(prop::collection::btree_map("[a-zü]{1,3}", any::<f64>(), 0..4));
     prop_oneof![

@@ -16,7 +16,7 @@ use skillrun_model::rasp::{
     ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream, SpanRef,
 };
 use skillrun_model::status::Continuation;
-use skillrun_model::verdict::{Rule, Verdict, VerdictEvidence};
+use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{
     AttemptNumber, Code, CompletionState, ExecutionMode, ProfileId, RunId, RunStatus, StdinKind, Stream, Timestamp,
     TurnState, Wiring,
@@ -145,15 +145,7 @@ pub(super) fn put(recorder: &mut Recorder, t_ns: u64, stream: Stream, bytes: &[u
 
 /// An event made from bytes.
 pub(super) fn event(seq: u64, attempt: u32, raw_ref: RawRef, spans: Vec<SpanRef>) -> Event {
-    let data = MessageFinal {
-        message_id: "m".to_owned(),
-        text: "\"raw_ref\":{ and \"attempt_number\":9".to_owned(),
-        partial: false,
-        structured_payload: None,
-        sanitized: false,
-        truncated: false,
-        spans,
-    };
+    let data = MessageFinal { spans, ..MessageFinal::new("m", "\"raw_ref\":{ and \"attempt_number\":9") };
     let stream = SourceStream::Stdout;
     let source =
         Source { engine: EngineName::new("scripted"), stream, parser: Some(ProfileId::PlainText), confidence: 1.0 };
@@ -176,35 +168,14 @@ pub(super) fn control(seq: u64, attempt: u32, at: Timestamp, data: ControlData) 
 }
 
 pub(super) fn ended(code: Option<i32>) -> ControlData {
-    let verdict = Verdict {
-        rule: Rule::ALL[0],
-        turn: TurnState::ALL[0],
-        completion: CompletionState::ALL[0],
-        reason_code: Code::ALL[0],
-        run_status: RunStatus::Running,
-        confidence: 1.0,
-        error: None,
-        warnings: vec![],
-        output: None,
-        output_bytes: None,
-        pending: None,
-        answer_message_id: None,
-        evidence: VerdictEvidence::default(),
-    };
-    ControlData::AttemptEnded(Box::new(AttemptEnded {
-        terminal_status: verdict.turn,
-        verdict,
-        error_kind: None,
-        details: None,
-        timeout_ms: None,
-        elapsed_ms: None,
-        host_hash: None,
-        exit: Exit { code, signal: None, ended_by: None },
-    }))
+    let (turn, completion) = (TurnState::ALL[0], CompletionState::ALL[0]);
+    let verdict = Verdict::new(Rule::ALL[0], turn, completion, Code::ALL[0], RunStatus::Running);
+    let exit = Exit { code, signal: None, ended_by: None };
+    ControlData::AttemptEnded(Box::new(AttemptEnded::new(verdict, exit)))
 }
 
 pub(super) fn completed() -> ControlData {
-    ControlData::RunCompleted(RunCompleted { reason_code: Code::ALL[0], warnings: Vec::new(), result: None })
+    ControlData::RunCompleted(RunCompleted::new(Code::ALL[0]))
 }
 
 fn record() -> RunRecord {

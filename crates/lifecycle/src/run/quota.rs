@@ -74,7 +74,7 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use skillrun_model::codes::Code;
-    use skillrun_model::verdict::{Rule, RunError, VerdictEvidence};
+    use skillrun_model::verdict::{Rule, RunError};
     use skillrun_model::{CompletionState, TurnState};
 
     use super::*;
@@ -88,23 +88,9 @@ mod tests {
     }
 
     fn failed(category: ErrorCategory, reset_at: Option<Timestamp>) -> Verdict {
-        let error =
-            RunError { category, code: Code::EngineFailed, message: String::new(), details: Vec::new(), reset_at };
-        Verdict {
-            rule: Rule::Failure,
-            turn: TurnState::Failed,
-            completion: CompletionState::Interrupted,
-            reason_code: Code::EngineFailed,
-            run_status: RunStatus::Failed,
-            confidence: 1.0,
-            error: Some(error),
-            warnings: Vec::new(),
-            output: None,
-            output_bytes: None,
-            pending: None,
-            answer_message_id: None,
-            evidence: VerdictEvidence::default(),
-        }
+        let (completion, code) = (CompletionState::Interrupted, Code::EngineFailed);
+        let error = Some(RunError { reset_at, ..RunError::new(category, code, "") });
+        Verdict { error, ..Verdict::new(Rule::Failure, TurnState::Failed, completion, code, RunStatus::Failed) }
     }
 
     fn wait(made: u32, random: u8) -> Option<QuotaWait> {

@@ -54,13 +54,8 @@ pub(super) fn answered(
     answer: Answer,
 ) -> Decision {
     let Answer { interaction_id, text, files, request_id } = answer;
-    let data = InteractionReplied {
-        interaction_id,
-        resolution_mode,
-        text: text.clone(),
-        files: files.clone(),
-        file_hashes: Default::default(),
-    };
+    let data =
+        InteractionReplied { files: files.clone(), ..InteractionReplied::new(interaction_id, resolution_mode, &text) };
     let correlation = Correlation { interaction_id: Some(interaction_id), request_id, ..Correlation::default() };
     let replied = ControlEvent { correlation, ..closing::control(Level::Info, ControlData::InteractionReplied(data)) };
     let given = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };

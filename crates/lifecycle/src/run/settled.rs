@@ -89,13 +89,7 @@ pub(super) fn call_asked(
 pub(super) fn call_decided(state: &State, question: Pending, text: String) -> Result<Decision, Refusal> {
     let question = of_call(state, question)?;
     let interaction_id = question.interaction_id;
-    let replied = InteractionReplied {
-        interaction_id,
-        resolution_mode: ResolutionMode::PermissionPolicy,
-        text: text.clone(),
-        files: Vec::new(),
-        file_hashes: Default::default(),
-    };
+    let replied = InteractionReplied::new(interaction_id, ResolutionMode::PermissionPolicy, &text);
     let given =
         GivenReply { interaction_id, scope: Scope::Call, text, files: Vec::new(), context: question.context.clone() };
     let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };

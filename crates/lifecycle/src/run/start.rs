@@ -53,7 +53,7 @@ pub(super) fn cannot_start(state: &State, run_id: RunId, error: RunError) -> Res
 /// The run ends here, without another turn record.
 pub(super) fn failed(run_id: RunId, error: RunError) -> Decision {
     let next_actions = advice::next_actions_for(&error, run_id);
-    let failed = RunFailed { reason_code: error.code, error, next_actions, retry: None };
+    let failed = RunFailed::new(error, next_actions);
     Decision {
         events: vec![closing::control(Level::Error, ControlData::RunFailed(failed))],
         opening: None,

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::interaction::{
-    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
-};
+use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource};
 use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
 use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
-use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::verdict::{Rule, RunError, Verdict};
 use skillrun_model::{
     AttemptNumber, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Stream, Timestamp,
 };
@@ -57,6 +55,17 @@ impl World {
         }
         let decision = decide(&self.state, self.options, run_id(), self.now(), input)?;
         Ok(self.carry_out(decision))
+    }
+
+    fn recovery(&self, host: HostState, session: SessionLeft) -> Decision {
+        recover(&self.state, self.options, run_id(), self.now(), host, session)
+    }
+
+    /// The code of the error that is the last event of the Log.
+    fn failure(&self) -> Code {
+        let last = self.log.last().map(|event| &event.data);
+        let Some(Data::Control(ControlData::RunFailed(failed))) = last else { panic!("{last:?}") };
+        failed.error.code
     }
 
     /// The owner dies while the batch is written: only its first events are kept, and nothing else is done.
@@ -113,58 +122,22 @@ fn started() -> RunStarted {
 }
 
 fn attempt_started() -> AttemptStarted {
-    AttemptStarted {
-        profile: ProfileId::PlainText,
-        profile_version: 1,
-        engine_version: None,
-        host_pid: Some(1),
-        started_at: Timestamp::EPOCH,
-    }
+    AttemptStarted { host_pid: Some(1), ..AttemptStarted::new(ProfileId::PlainText, Timestamp::EPOCH) }
 }
 
 fn question(interaction_id: u32) -> Pending {
-    Pending {
-        interaction_id: InteractionId(interaction_id),
-        scope: Scope::Turn,
-        kind: InteractionKind::OpenText,
-        prompt: "?".to_owned(),
-        options: Vec::new(),
-        ui_hints: None,
-        default_decision_policy: DecisionPolicy::EngineJudgement,
-        policy_source: PolicySource::Default,
-        context: None,
-        deadline: None,
-        on_deadline: OnDeadline::Wait,
-        source_attempt: AttemptNumber(1),
-    }
+    Pending::open_text(InteractionId(interaction_id), AttemptNumber(1), "?")
 }
 
 fn error() -> RunError {
-    RunError {
-        category: ErrorCategory::Engine,
-        code: Code::EngineFailed,
-        message: "it failed".to_owned(),
-        details: Vec::new(),
-        reset_at: None,
-    }
+    RunError::new(ErrorCategory::Engine, Code::EngineFailed, "it failed")
 }
 
 fn settled(run_status: RunStatus, pending: Option<Pending>) -> Settled {
-    let verdict = Verdict {
-        rule: Rule::Waiting,
-        turn: TurnState::Completed,
-        completion: CompletionState::Completed,
-        reason_code: Code::CleanFinal,
-        run_status,
-        confidence: 1.0,
-        error: (run_status == RunStatus::Failed).then(error),
-        warnings: Vec::new(),
-        output: None,
-        output_bytes: None,
-        pending,
-        answer_message_id: None,
-        evidence: VerdictEvidence::default(),
-    };
+    let (turn, completion) = (TurnState::Completed, CompletionState::Completed);
+    let error = (run_status == RunStatus::Failed).then(error);
+    let decided = Verdict::new(Rule::Waiting, turn, completion, Code::CleanFinal, run_status);
+    let verdict = Verdict { error, pending, ..decided };
     Settled { verdict, notices: Vec::new(), marker: None, output_errors: Vec::new(), prompt: None }
 }
 
@@ -202,13 +175,7 @@ impl World {
                 self.happens(Input::Settled(SettledAttempt {
                     facts: &facts,
                     settled: &settled,
-                    ending: ProcessEnding {
-                        exit: ProcessExit::Code(0),
-                        ended_by: Some(EndedBy::Exited),
-                        elapsed_ms: None,
-                        timeout_ms: None,
-                        host_hash: None,
-                    },
+                    ending: ProcessEnding::new(ProcessExit::Code(0), Some(EndedBy::Exited)),
                     artifacts: Vec::new(),
                     process,
                 }))
@@ -292,18 +259,14 @@ impl World {
 }
 
 fn happenings() -> impl Strategy<Value = Happening> {
-    let statuses = [
-        RunStatus::Succeeded,
-        RunStatus::Failed,
-        RunStatus::WaitingUser,
-        RunStatus::WaitingUser,
-        RunStatus::WaitingUser,
-    ];
+    // A question is three times as likely as each end.
+    let waiting = [RunStatus::WaitingUser; 3];
+    let statuses = [&[RunStatus::Succeeded, RunStatus::Failed], &waiting[..]].concat();
     prop_oneof![
         1 => Just(Happening::Accept),
         8 => Just(Happening::HostReady),
         1 => Just(Happening::CannotStart),
-        8 => prop::sample::select(statuses.to_vec()).prop_map(Happening::Settle),
+        8 => prop::sample::select(statuses).prop_map(Happening::Settle),
         4 => Just(Happening::Call),
         2 => Just(Happening::CallDecided),
         8 => (1..6u32, prop::option::of(0..4u8)).prop_map(|(id, request)| Happening::Reply { id, request }),
@@ -315,12 +278,13 @@ fn happenings() -> impl Strategy<Value = Happening> {
 
 fn options() -> impl Strategy<Value = RunOptions> {
     let continuations = vec![Continuation::Resumable, Continuation::Sticky];
+    let session_timeout = Duration::from_secs(5);
     (prop::sample::select(continuations), any::<bool>(), 0..3u32).prop_map(
-        |(continuation, require_user_reply, limit)| RunOptions {
+        move |(continuation, require_user_reply, auto_decision_limit)| RunOptions {
             continuation,
             require_user_reply,
-            session_timeout: Duration::from_secs(5),
-            auto_decision_limit: limit,
+            session_timeout,
+            auto_decision_limit,
             quota_wait: None,
         },
     )
@@ -354,7 +318,7 @@ proptest! {
         for happening in &happenings {
             world.play(happening).ok();
         }
-        let decision = recover(&world.state, options, run_id(), world.now(), found, session);
+        let decision = world.recovery(found, session);
         let waits = world.state.question.is_some();
         let is_started = decision.effects.iter().any(|effect| matches!(effect, Effect::Start { .. }));
         let host = Some(world.state.attempt).filter(|_| found == HostState::Alive);
@@ -384,10 +348,10 @@ proptest! {
         let is_kept = options.continuation == Continuation::Sticky && !world.state.process_ended;
         let found = if is_kept || world.state.attempt_is_open { HostState::Alive } else { HostState::Ended };
         let session = SessionLeft::Loadable;
-        let decision = recover(&world.state, options, run_id(), world.now(), found, session);
+        let decision = world.recovery(found, session);
         world.results = u32::from(world.state.is_over());
         world.carry_out(decision);
-        let again = recover(&world.state, options, run_id(), world.now(), found, session);
+        let again = world.recovery(found, session);
         prop_assert_eq!(again.events, vec![], "nothing is left to write: {:?}", world.types());
         prop_assert_eq!(again.opening, None);
         if world.state.last_seq > 0 {
@@ -435,10 +399,7 @@ fn the_four_cells_of_the_matrix() {
     assert_eq!((world.timers.len(), next_step(&world.state, Some(AttemptNumber(1)))), (1, RunStep::Between));
     let effects = world.play(&Happening::Expire { id: 1 }).expect("ended");
     assert!(effects.contains(&Effect::EndProcess), "{effects:?}");
-    let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
-        panic!("no end")
-    };
-    assert_eq!(failed.error.code, Code::InteractionWaitTimeout);
+    assert_eq!(world.failure(), Code::InteractionWaitTimeout);
 
     // The automatic reply is written to the running process, and begins its next attempt.
     let mut world = with(Continuation::Sticky, false);
@@ -464,10 +425,7 @@ fn a_sticky_process_over_four_attempts() {
 fn a_lost_process_fails_the_run_unless_its_session_loads() {
     let mut world = with(Continuation::Sticky, true);
     world.all(&[Happening::ProcessGone(SessionLeft::Lost)]);
-    let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
-        panic!("no end")
-    };
-    assert_eq!(failed.error.code, Code::SessionLost);
+    assert_eq!(world.failure(), Code::SessionLost);
 
     let gone = Happening::ProcessGone(SessionLeft::Loadable);
     let mut world = with(Continuation::Sticky, true);
@@ -537,20 +495,11 @@ fn a_cancel_ends_a_waiting_run_now_and_a_running_one_settled() {
 fn policies_decide_and_a_model_cannot_abort() {
     let expired = |kind, policy, source, options: Vec<AskOption>| {
         let mut world = with(Continuation::Resumable, false);
-        let mut asked = world.state.question.clone().expect("a question");
-        asked.kind = kind;
-        asked.default_decision_policy = policy;
-        asked.policy_source = source;
-        asked.options = options;
-        world.state.question = Some(asked);
-        let decision = decide(
-            &world.state,
-            world.options,
-            run_id(),
-            world.now(),
-            Input::Expired { interaction_id: InteractionId(1) },
-        );
-        let decision = decision.expect("decided");
+        let asked = world.state.question.take().expect("a question");
+        let (default_decision_policy, policy_source) = (policy, source);
+        world.state.question = Some(Pending { kind, default_decision_policy, policy_source, options, ..asked });
+        let expired = Input::Expired { interaction_id: InteractionId(1) };
+        let decision = decide(&world.state, world.options, run_id(), world.now(), expired).expect("decided");
         decision.events.into_iter().find_map(|event| {
             let ControlData::AutoDecision(decided) = event.data else { return None };
             Some((decided.policy, decided.instruction))
@@ -580,10 +529,7 @@ fn after_so_many_decisions_of_its_own_the_run_ends() {
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
     world.all(&[Happening::Expire { id: 1 }, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
     world.all(&[Happening::Expire { id: 2 }]);
-    let Some(Data::Control(ControlData::RunFailed(failed))) = world.log.last().map(|event| event.data.clone()) else {
-        panic!("no end")
-    };
-    assert_eq!(failed.error.code, Code::AutoDecisionLimit);
+    assert_eq!(world.failure(), Code::AutoDecisionLimit);
     let modes: Vec<_> = world
         .log
         .iter()
@@ -618,7 +564,7 @@ fn a_cancel_between_a_turn_and_the_end_of_its_run_counts() {
         assert!(world.state.is_unfinished, "{:?}", world.types());
         world.dies_writing(&Happening::Cancel, 1);
         assert!(world.state.canceling.is_some() && !world.state.is_over(), "{:?}", world.types());
-        let decision = recover(&world.state, world.options, run_id(), world.now(), HostState::Ended, SessionLeft::Lost);
+        let decision = world.recovery(HostState::Ended, SessionLeft::Lost);
         world.carry_out(decision);
         assert_eq!(world.state.status, Some(RunStatus::Canceled), "{:?}", world.types());
     }
@@ -692,16 +638,12 @@ fn a_question_is_not_put_for_a_process_that_is_gone() {
             let mut world = World::new(options);
             world.all(&[Happening::Accept, Happening::HostReady]);
             world.dies_writing(&Happening::Settle(RunStatus::WaitingUser), kept);
-            let decision = recover(&world.state, options, run_id(), world.now(), HostState::Lost, session);
+            let decision = world.recovery(HostState::Lost, session);
             world.carry_out(decision);
             world
         };
         let lost = world(SessionLeft::Lost);
-        let Some(Data::Control(ControlData::RunFailed(failed))) = lost.log.last().map(|event| event.data.clone())
-        else {
-            panic!("no end")
-        };
-        assert_eq!(failed.error.code, Code::SessionLost);
+        assert_eq!(lost.failure(), Code::SessionLost);
         lost.check();
         let loadable = world(SessionLeft::Loadable);
         assert!(loadable.state.rests(), "{:?}", loadable.types());

@@ -8,9 +8,7 @@ use skillrun_lifecycle::closing::{self, ProcessEnding};
 use skillrun_lifecycle::control::ProcessExit;
 use skillrun_lifecycle::{Settled, settle};
 use skillrun_model::codes::ErrorCategory;
-use skillrun_model::interaction::{
-    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
-};
+use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource};
 use skillrun_model::rasp::ControlData;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId, RunId};
@@ -155,13 +153,7 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
         (chat().endless(), stalled, ErrorCategory::Timeout),
     ] {
         let facts = turn.facts();
-        let ending = ProcessEnding {
-            exit: ProcessExit::Unknown,
-            ended_by: None,
-            elapsed_ms: None,
-            timeout_ms: None,
-            host_hash: None,
-        };
+        let ending = ProcessEnding::new(ProcessExit::Unknown, None);
         let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
         let record = events.iter().find_map(|event| {
             let ControlData::AttemptEnded(ended) = &event.data else { return None };
@@ -294,21 +286,7 @@ fn reports_how_the_marker_is_placed() {
 #[test]
 fn the_payload_is_always_built() {
     let seen = pending("Which colour?", &interactive().attempt(3).next_interaction(5));
-    let expected = Pending {
-        interaction_id: InteractionId(5),
-        scope: Scope::Turn,
-        kind: InteractionKind::OpenText,
-        prompt: "Which colour?".to_owned(),
-        options: Vec::new(),
-        ui_hints: None,
-        default_decision_policy: DecisionPolicy::EngineJudgement,
-        policy_source: PolicySource::Default,
-        context: None,
-        deadline: None,
-        on_deadline: OnDeadline::Wait,
-        source_attempt: AttemptNumber(3),
-    };
-    assert_eq!(seen, expected);
+    assert_eq!(seen, Pending::open_text(InteractionId(5), AttemptNumber(3), "Which colour?"));
 }
 
 #[test]

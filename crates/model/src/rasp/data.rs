@@ -153,6 +153,12 @@ pub struct RunCompleted {
     pub result: Option<String>,
 }
 
+impl RunCompleted {
+    pub fn new(reason_code: Code) -> Self {
+        Self { reason_code, warnings: Vec::new(), result: None }
+    }
+}
+
 /// The run has failed. The last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFailed {
@@ -162,6 +168,12 @@ pub struct RunFailed {
     /// The run that will retry this one automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<PlannedRetry>,
+}
+
+impl RunFailed {
+    pub fn new(error: RunError, next_actions: Vec<NextAction>) -> Self {
+        Self { reason_code: error.code, error, next_actions, retry: None }
+    }
 }
 
 /// A new run with the same request, which waits for the engine's quota.
@@ -209,6 +221,21 @@ pub struct MessageFinal {
     pub spans: Vec<SpanRef>,
 }
 
+impl MessageFinal {
+    /// A whole message, whose text is shown as it was written.
+    pub fn new(message_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            message_id: message_id.into(),
+            text: text.into(),
+            partial: false,
+            structured_payload: None,
+            sanitized: false,
+            truncated: false,
+            spans: Vec::new(),
+        }
+    }
+}
+
 /// A summary of the agent's reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummary {
@@ -238,6 +265,14 @@ pub struct InteractionReplied {
     /// BLAKE3 of each of these files, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub file_hashes: BTreeMap<String, String>,
+}
+
+impl InteractionReplied {
+    /// A reply without files.
+    pub fn new(interaction_id: InteractionId, resolution_mode: ResolutionMode, text: impl Into<String>) -> Self {
+        let (files, file_hashes) = (Vec::new(), BTreeMap::new());
+        Self { interaction_id, resolution_mode, text: text.into(), files, file_hashes }
+    }
 }
 
 /// The deadline of a question has passed.
@@ -427,6 +462,13 @@ pub struct AttemptStarted {
     pub started_at: Timestamp,
 }
 
+impl AttemptStarted {
+    /// As much as is known of every attempt, including a recorded one.
+    pub fn new(profile: ProfileId, started_at: Timestamp) -> Self {
+        Self { profile, profile_version: profile.version(), engine_version: None, host_pid: None, started_at }
+    }
+}
+
 /// How the process ended. All fields are null when that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exit {
@@ -452,6 +494,21 @@ pub struct AttemptEnded {
     /// BLAKE3 of `host.N.json`, which has the hashes of the evidence. Absent where the host left no record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_hash: Option<String>,
+}
+
+impl AttemptEnded {
+    pub fn new(verdict: Verdict, exit: Exit) -> Self {
+        Self {
+            terminal_status: verdict.turn,
+            verdict,
+            error_kind: None,
+            details: None,
+            timeout_ms: None,
+            elapsed_ms: None,
+            exit,
+            host_hash: None,
+        }
+    }
 }
 
 /// Token counts of a turn, as far as the engine reported them; the engine's own figures are in `reported`.

@@ -54,13 +54,8 @@ impl Log {
 
     fn attempt(&mut self) {
         self.attempt.0 += 1;
-        self.control(ControlData::AttemptStarted(AttemptStarted {
-            profile: ProfileId::PlainText,
-            profile_version: 1,
-            engine_version: None,
-            host_pid: Some(7),
-            started_at: Timestamp::EPOCH.plus_nanos(self.nanos + 5),
-        }));
+        let started_at = Timestamp::EPOCH.plus_nanos(self.nanos + 5);
+        self.control(ControlData::AttemptStarted(AttemptStarted::new(ProfileId::PlainText, started_at)));
     }
 
     fn message(&mut self, id: &str, text: &str, range: (u64, u64)) {
@@ -74,59 +69,28 @@ impl Log {
                 RawRef { stdout_from: from, stdout_to: to, ..RawRef::default() }
             }
         };
-        self.add(stream, raw_ref, Data::Evidence(EvidenceData::MessageFinal(finished(id, text))));
+        self.add(stream, raw_ref, Data::Evidence(EvidenceData::MessageFinal(MessageFinal::new(id, text))));
     }
 
     fn ended(&mut self, verdict: Verdict) {
         let exit = Exit { code: Some(0), signal: None, ended_by: None };
-        self.control(ControlData::AttemptEnded(Box::new(AttemptEnded {
-            terminal_status: verdict.turn,
-            verdict,
-            error_kind: None,
-            details: None,
-            timeout_ms: None,
-            elapsed_ms: None,
-            host_hash: None,
-            exit,
-        })));
+        self.control(ControlData::AttemptEnded(Box::new(AttemptEnded::new(verdict, exit))));
     }
 
     fn replied(&mut self) {
-        let (interaction_id, resolution_mode) = (InteractionId(1), ResolutionMode::UserReply);
-        let replied = InteractionReplied {
-            interaction_id,
-            resolution_mode,
-            text: "yes".into(),
-            files: vec![],
-            file_hashes: Default::default(),
-        };
+        let replied = InteractionReplied::new(InteractionId(1), ResolutionMode::UserReply, "yes");
         self.control(ControlData::InteractionReplied(replied));
     }
 
     fn completed(&mut self) {
-        let completed = RunCompleted {
-            reason_code: Code::DoneMarkerFound,
-            warnings: Vec::new(),
-            result: Some("result.json".into()),
-        };
-        self.control(ControlData::RunCompleted(completed));
+        let result = Some("result.json".into());
+        self.control(ControlData::RunCompleted(RunCompleted { result, ..RunCompleted::new(Code::DoneMarkerFound) }));
     }
 
     fn failed(&mut self) {
-        let error = RunError {
-            category: ErrorCategory::Engine,
-            code: Code::EngineFailed,
-            message: "no".into(),
-            details: vec![],
-            reset_at: None,
-        };
+        let error = RunError::new(ErrorCategory::Engine, Code::EngineFailed, "no");
         let next_actions = vec![NextAction { action: NextActionKind::Retry, command: "skillrun retry".into() }];
-        self.control(ControlData::RunFailed(RunFailed {
-            reason_code: Code::EngineFailed,
-            error,
-            next_actions,
-            retry: None,
-        }));
+        self.control(ControlData::RunFailed(RunFailed::new(error, next_actions)));
     }
 
     fn canceled(&mut self) {
@@ -155,37 +119,16 @@ impl Log {
     }
 }
 
-fn finished(id: &str, text: &str) -> MessageFinal {
-    MessageFinal {
-        message_id: id.into(),
-        text: text.into(),
-        partial: false,
-        structured_payload: None,
-        sanitized: false,
-        truncated: false,
-        spans: vec![],
-    }
-}
-
 fn span(from: u64, to: u64) -> SpanRef {
     SpanRef { stream: SourceStream::Stdout, from, to }
 }
 
 fn verdict(turn: TurnState, run_status: RunStatus, answer: Option<&str>, spans: &[SpanRef]) -> Verdict {
     Verdict {
-        rule: Rule::Waiting,
-        turn,
-        completion: CompletionState::Completed,
-        reason_code: Code::DoneMarkerFound,
-        run_status,
         confidence: 0.8,
-        error: None,
-        warnings: vec![],
-        output: None,
-        output_bytes: None,
-        pending: None,
         answer_message_id: answer.map(str::to_owned),
         evidence: VerdictEvidence { answer: spans.to_vec(), ..VerdictEvidence::default() },
+        ..Verdict::new(Rule::Waiting, turn, CompletionState::Completed, Code::DoneMarkerFound, run_status)
     }
 }
 
@@ -330,7 +273,7 @@ fn a_message_made_of_pieces_has_them_all_in_the_verdict() {
     log.attempt();
     log.message("m1", "first ", (0, 5));
     let pieces = vec![span(5, 8), span(9, 12)];
-    let message = MessageFinal { spans: pieces.clone(), ..finished("m2", "second") };
+    let message = MessageFinal { spans: pieces.clone(), ..MessageFinal::new("m2", "second") };
     log.add(
         SourceStream::Stdout,
         RawRef { stdout_from: 5, stdout_to: 12, ..RawRef::default() },

@@ -269,13 +269,10 @@ fn ending_event(standing: RetentionStatus) -> Option<ControlData> {
     let reason_code = Code::EngineFailed;
     match standing {
         RetentionStatus::NotOver => None,
-        RetentionStatus::Succeeded => {
-            Some(ControlData::RunCompleted(RunCompleted { reason_code, warnings: Vec::new(), result: None }))
-        }
+        RetentionStatus::Succeeded => Some(ControlData::RunCompleted(RunCompleted::new(reason_code))),
         RetentionStatus::Failed => {
-            let (category, message) = (ErrorCategory::Engine, "no".to_owned());
-            let error = RunError { category, code: reason_code, message, details: vec![], reset_at: None };
-            Some(ControlData::RunFailed(RunFailed { reason_code, error, next_actions: vec![], retry: None }))
+            let error = RunError::new(ErrorCategory::Engine, reason_code, "no");
+            Some(ControlData::RunFailed(RunFailed::new(error, vec![])))
         }
         RetentionStatus::Canceled => Some(ControlData::RunCanceled(RunCanceled { reason_code, by: None })),
     }

@@ -15,21 +15,10 @@ fn control(builder: &mut EventBuilder, data: ControlData) -> Event {
 }
 
 fn endings() -> [ControlData; 3] {
-    let error = RunError {
-        category: ErrorCategory::Engine,
-        code: Code::EngineFailed,
-        message: "it failed".to_owned(),
-        details: Vec::new(),
-        reset_at: None,
-    };
+    let error = RunError::new(ErrorCategory::Engine, Code::EngineFailed, "it failed");
     [
-        ControlData::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None }),
-        ControlData::RunFailed(RunFailed {
-            reason_code: Code::EngineFailed,
-            error,
-            next_actions: Vec::new(),
-            retry: None,
-        }),
+        ControlData::RunCompleted(RunCompleted::new(Code::CleanFinal)),
+        ControlData::RunFailed(RunFailed::new(error, Vec::new())),
         ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }),
     ]
 }

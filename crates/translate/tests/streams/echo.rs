@@ -23,7 +23,7 @@ fn log(lines: &[(Stream, String)]) -> Vec<Event> {
     arrivals.extend([Arrival::End(OUT), Arrival::End(ERR)]);
     let mut builder = builder();
     let mut events = read_with(&mut builder, AttemptNumber(1), ProfileId::CodexNdjson, &arrivals).events;
-    let done = RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None };
+    let done = RunCompleted::new(Code::CleanFinal);
     events.push(builder.control(
         Timestamp::EPOCH,
         Level::Info,

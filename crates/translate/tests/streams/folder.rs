@@ -24,8 +24,7 @@ fn normalize(dir: &Path) -> (String, String) {
         let replay = Replay::new(attempt.feed().expect("a feed"), number, profile, started_at);
         now = replay.read(&mut builder, |event| events.push(event)).expect("readable").at;
     }
-    let done =
-        ControlData::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None });
+    let done = ControlData::RunCompleted(RunCompleted::new(Code::CleanFinal));
     events.push(builder.control(now, Level::Info, done, Correlation::default()));
     let log = events.iter().map(line).collect();
     let mut conversation = String::new();

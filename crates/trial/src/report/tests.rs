@@ -16,13 +16,7 @@ use crate::junit;
 use crate::trials::{Engine, Plays};
 
 fn result(status: RunStatus, ms: u64) -> RunResult {
-    let failed = || RunError {
-        category: ErrorCategory::Engine,
-        code: Code::EngineFailed,
-        message: "<&\u{1b}".to_owned(),
-        details: Vec::new(),
-        reset_at: None,
-    };
+    let failed = || RunError::new(ErrorCategory::Engine, Code::EngineFailed, "<&\u{1b}");
     RunResult {
         run_id: RunId::new(0, [0; 10]),
         status,

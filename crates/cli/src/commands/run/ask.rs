@@ -68,7 +68,7 @@ pub(crate) fn meaning(question: &Pending, line: &str) -> Meant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, OnDeadline, PolicySource, Scope};
+    use skillrun_model::interaction::{AskOption, InteractionKind};
     use skillrun_model::{AttemptNumber, InteractionId};
 
     fn question(options: &[(&str, bool)]) -> Pending {
@@ -77,20 +77,8 @@ mod tests {
             label: value.to_uppercase(),
             default: *default,
         };
-        Pending {
-            interaction_id: InteractionId(1),
-            scope: Scope::Turn,
-            kind: InteractionKind::ChooseOne,
-            prompt: "Which?".to_owned(),
-            options: options.iter().map(option).collect(),
-            ui_hints: None,
-            default_decision_policy: DecisionPolicy::EngineJudgement,
-            policy_source: PolicySource::Default,
-            context: None,
-            deadline: None,
-            on_deadline: OnDeadline::Wait,
-            source_attempt: AttemptNumber(1),
-        }
+        let (kind, options) = (InteractionKind::ChooseOne, options.iter().map(option).collect());
+        Pending { kind, options, ..Pending::open_text(InteractionId(1), AttemptNumber(1), "Which?") }
     }
 
     #[test]

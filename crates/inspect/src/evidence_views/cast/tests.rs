@@ -30,14 +30,7 @@ fn output(lines: &[String]) -> String {
 }
 
 fn started(seq: u64, attempt: u32, at: Timestamp) -> Event {
-    let started = AttemptStarted {
-        profile: ProfileId::PlainText,
-        profile_version: 1,
-        engine_version: None,
-        host_pid: None,
-        started_at: at,
-    };
-    control(seq, attempt, at, ControlData::AttemptStarted(started))
+    control(seq, attempt, at, ControlData::AttemptStarted(AttemptStarted::new(ProfileId::PlainText, at)))
 }
 
 fn message(seq: u64, attempt: u32, at: Timestamp) -> Event {
