@@ -71,32 +71,32 @@ mod tests {
             r#""error_status":503,"error":"overloaded"}"#
         );
         let words = "the request to the model failed and is retried (1 of 3), status 503: overloaded";
-        assert_eq!(read(retry), [format!("warning ENGINE_RETRY network: {words}")]);
+        assert_eq!(read(retry), [format!("Warning ENGINE_RETRY network: {words}")]);
         let bare = r#"{"type":"system","subtype":"api_retry","error":"rate_limit"}"#;
         let words = "the request to the model failed and is retried: rate_limit";
-        assert_eq!(read(bare), [format!("warning ENGINE_RETRY quota: {words}")]);
+        assert_eq!(read(bare), [format!("Warning ENGINE_RETRY quota: {words}")]);
     }
 
     #[test]
     fn a_synthetic_text_is_an_error() {
         let synthetic = text("m1", "API Error: no").replace(r#""model":"m""#, r#""model":"<synthetic>""#);
-        assert_eq!(read(&synthetic), ["error ENGINE_ERROR engine: API Error: no"]);
+        assert_eq!(read(&synthetic), ["Error ENGINE_ERROR engine: API Error: no"]);
         let named = synthetic.replace(r#""parent"#, r#""error":"rate_limit","is_api_error_message":true,"parent"#);
-        assert_eq!(read(&named), ["error ENGINE_ERROR quota: API Error: no"]);
+        assert_eq!(read(&named), ["Error ENGINE_ERROR quota: API Error: no"]);
         let with_status = named.replace(r#""error":"#, r#""api_error_status":401,"error":"#);
-        assert_eq!(read(&with_status), ["error ENGINE_ERROR auth: API Error: no"]);
+        assert_eq!(read(&with_status), ["Error ENGINE_ERROR auth: API Error: no"]);
     }
 
     #[test]
     fn a_synthetic_text_is_no_answer_before_a_result() {
         let synthetic = text("m1", "oops").replace(r#""model":"m""#, r#""model":"<synthetic>""#);
         let result = r#"{"type":"result","is_error":false,"result":"fine"}"#;
-        let expected = ["error ENGINE_ERROR engine: oops", "message unnamed fine", "end success", "turn_completed"];
+        let expected = ["Error ENGINE_ERROR engine: oops", "message: fine", "end success", "status turn_completed"];
         assert_eq!(read(&[&synthetic, result].concat()), expected);
     }
 
     #[test]
     fn qwens_error_text_is_text_here() {
-        assert_eq!(read(&text("m1", "[API Error: x]")), ["message m1 [API Error: x]"]);
+        assert_eq!(read(&text("m1", "[API Error: x]")), ["message m1: [API Error: x]"]);
     }
 }

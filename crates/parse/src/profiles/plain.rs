@@ -53,27 +53,21 @@ impl Profile for Plain {
 mod tests {
     use super::*;
     use crate::LINE_BUDGET;
-    use crate::profiles::stream_text::testing::{TurnReport, read, read_whole};
+    use crate::profiles::story::{self, Story};
     use crate::record::{Record, RecordKind, Span};
 
-    fn plain(stdout: &[u8], stderr: &[u8]) -> TurnReport {
-        read(ProfileId::PlainText, stdout, stderr)
+    fn plain(stdout: &[u8], stderr: &[u8]) -> Story {
+        story::read(ProfileId::PlainText, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)])
     }
 
-    fn raws(records: &[Record]) -> Vec<Option<&str>> {
-        let mut raws = Vec::new();
-        for record in records {
-            if let RecordKind::Raw(raw) = &record.kind {
-                raws.push(raw.text.as_deref());
-            }
-        }
-        raws
+    fn read_whole(stdout: &[u8]) -> Story {
+        story::read_whole(ProfileId::PlainText, &[(Stream::Stdout, stdout)])
     }
 
     #[test]
     fn stdout_is_one_message() {
         let told = plain(b"\xef\xbb\xbfone\r\n\n  two \nthree", b"");
-        let [message] = told.messages() else { panic!("{told:?}") };
+        let [message] = &told.messages()[..] else { panic!("{told:?}") };
         assert_eq!(message.text, "one\n\n  two \nthree");
         assert_eq!(message.confidence, 0.3);
         assert_eq!(message.spans, [Span { stream: Stream::Stdout, from: 0, to: 21 }]);
@@ -84,8 +78,8 @@ mod tests {
     fn stderr_is_raw_blank_lines_too() {
         let told = plain(b"answer\n", b"warn\n\n\x1b[31mred\x1b[0m\n");
         assert_eq!(told.texts(), ["answer"]);
-        assert_eq!(raws(&told.records).len(), 3);
-        assert_eq!(raws(&told.records)[..2], [Some("warn"), Some("")]);
+        assert_eq!(told.raws().len(), 3);
+        assert_eq!(told.raws()[..2], [Some("warn"), Some("")]);
     }
 
     #[test]
@@ -93,7 +87,7 @@ mod tests {
         for blank in [&b"\n"[..], b"  ", b"\r\n\t\n\x1b[0m\n"] {
             let told = plain(blank, b"");
             assert_eq!(told.texts(), [""; 0], "{blank:?}");
-            assert_eq!(raws(&told.records), [Some("")], "{blank:?}");
+            assert_eq!(told.raws(), [Some("")], "{blank:?}");
         }
     }
 
@@ -113,8 +107,8 @@ mod tests {
         let mut stdout = b"before\n".to_vec();
         stdout.resize(stdout.len() + LINE_BUDGET + 1, b'x');
         stdout.extend_from_slice(b"\nafter\n");
-        let told = read_whole(ProfileId::PlainText, &stdout, b"");
-        let [message] = told.messages() else { panic!("{told:?}") };
+        let told = read_whole(&stdout);
+        let [message] = &told.messages()[..] else { panic!("{told:?}") };
         assert_eq!(message.text, "before\nafter");
         let end = stdout.len() as u64;
         let piece = |from, to| Span { stream: Stream::Stdout, from, to };
@@ -132,7 +126,7 @@ mod tests {
     #[test]
     fn much_text_is_cut_in_the_middle() {
         let stdout = b"0123456789abcdef\n".repeat(1024 * 1024);
-        let told = read_whole(ProfileId::PlainText, &stdout, b"");
+        let told = read_whole(&stdout);
         let [Record { kind: RecordKind::Message { text, .. }, span, .. }] = &told.records[..] else {
             panic!("{} records", told.records.len())
         };

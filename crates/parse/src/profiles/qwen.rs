@@ -80,8 +80,8 @@ mod tests {
     }
 
     const VOIDED: &str =
-        "warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is retracted";
-    const KEPT: &str = "warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is kept";
+        "Warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is retracted";
+    const KEPT: &str = "Warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is kept";
 
     #[test]
     fn a_retry_may_retract_the_response() {
@@ -92,7 +92,7 @@ mod tests {
             retry(r#","preserveText":false,"attempt":1,"maxRetries":10,"delayMs":60000"#),
         ];
         let slow = format!("{VOIDED} (1 of 10), in 60 s");
-        assert_eq!(read(&lines.concat()), ["message m1 half", "void response", VOIDED, KEPT, "void response", &slow]);
+        assert_eq!(read(&lines.concat()), ["message m1: half", "void Response", VOIDED, KEPT, "void Response", &slow]);
         assert_eq!(read(r#"{"type":"system","subtype":"retry"}"#), ["unknown system"]);
     }
 
@@ -103,7 +103,7 @@ mod tests {
             "\n"
         );
         let lines = [delta, &retry(r#","preserveText":false"#)].concat();
-        assert_eq!(read(&lines), ["delta unnamed a", "partial unnamed a", "void response", VOIDED]);
+        assert_eq!(read(&lines), ["delta: a", "partial: a", "void Response", VOIDED]);
     }
 
     #[test]
@@ -111,14 +111,14 @@ mod tests {
         let error = text("m1", "[API Error: terminated]");
         let result = r#"{"type":"result","is_error":false,"result":"fine"}"#;
         let expected = [
-            "error ENGINE_ERROR network: [API Error: terminated]",
-            "message unnamed fine",
+            "Error ENGINE_ERROR network: [API Error: terminated]",
+            "message: fine",
             "end success",
-            "turn_completed",
+            "status turn_completed",
         ];
         assert_eq!(read(&[&error, result].concat()), expected);
         let repeated = r#"{"type":"result","is_error":false,"result":"[API Error: x]"}"#;
-        let expected = ["error ENGINE_ERROR engine: [API Error: x]", "end success", "turn_completed"];
+        let expected = ["Error ENGINE_ERROR engine: [API Error: x]", "end success", "status turn_completed"];
         assert_eq!(read(repeated), expected);
     }
 }

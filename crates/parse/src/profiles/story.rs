@@ -1,56 +1,86 @@
-//! Records as short lines, for the tests of the profiles.
+//! For the tests of the profiles: reads streams, checks what must hold for every reader, and shows records as short
+//! lines.
 
 use skillrun_model::{ProfileId, Stream};
 
-use crate::record::{AnswerFrom, Asks, CallQuestion, End, EndKind, EngineError, MessageKey, Record, RecordKind};
-use crate::{Parser, Span};
+use crate::record::{
+    AnswerFrom, Asks, CallQuestion, End, EndKind, EndPolicy, EngineError, MessageKey, Record, RecordKind,
+};
+use crate::{Parser, Span, parser};
 
 /// The records of some streams.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Story {
     pub(crate) records: Vec<Record>,
     pub(crate) profile: ProfileId,
     pub(crate) answer_from: AnswerFrom,
+    pub(crate) end_policy: EndPolicy,
 }
 
 /// Reads the streams one after the other. The result must be the same byte by byte and with the streams in the other
 /// order, and leave no byte without an event.
-pub(crate) fn read(profile: ProfileId, streams: &[(Stream, &str)]) -> Story {
-    let story = read_in(usize::MAX, profile, streams);
-    assert_eq!(read_in(1, profile, streams).records, story.records, "byte by byte");
-    let reversed: Vec<_> = streams.iter().rev().copied().collect();
-    let other = read_in(3, profile, &reversed);
-    assert_eq!((other.profile, other.answer_from), (story.profile, story.answer_from));
-    for (stream, text) in streams {
+pub(crate) fn read<T: AsRef<[u8]>>(profile: ProfileId, streams: &[(Stream, T)]) -> Story {
+    let story = read_whole(profile, streams);
+    assert_eq!(read_in(1, profile, streams.iter()), story, "byte by byte");
+    let other = read_in(3, profile, streams.iter().rev());
+    let ending = |story: &Story| (story.profile, story.answer_from, story.end_policy);
+    assert_eq!(ending(&other), ending(&story));
+    for (stream, _) in streams {
         let of_stream = |story: &Story| -> Vec<Record> {
             story.records.iter().filter(|record| record.span.stream == *stream).cloned().collect()
         };
         assert_eq!(of_stream(&other), of_stream(&story), "another order of streams");
-        assert_covered(*stream, text.len() as u64, &story.records);
     }
     story
 }
 
-fn read_in(step: usize, profile: ProfileId, streams: &[(Stream, &str)]) -> Story {
+/// The same in one go, for streams that are too long to be read byte by byte.
+pub(crate) fn read_whole<T: AsRef<[u8]>>(profile: ProfileId, streams: &[(Stream, T)]) -> Story {
+    let story = read_in(usize::MAX, profile, streams.iter());
+    for (stream, text) in streams {
+        assert_covered(*stream, text.as_ref().len() as u64, &story.records);
+    }
+    story
+}
+
+fn read_in<'a, T: AsRef<[u8]> + 'a>(
+    step: usize,
+    profile: ProfileId,
+    streams: impl Iterator<Item = &'a (Stream, T)>,
+) -> Story {
     let mut parser = Parser::new(profile);
     let mut records = Vec::new();
     for (stream, text) in streams {
-        for chunk in text.as_bytes().chunks(step) {
+        for chunk in text.as_ref().chunks(step) {
             parser.push(*stream, chunk, |record| records.push(record));
         }
         parser.eof(*stream, |record| records.push(record));
     }
     parser.finish(|record| records.push(record));
-    Story { records, profile: parser.profile(), answer_from: parser.answer_from() }
+    let (profile, answer_from, end_policy) = (parser.profile(), parser.answer_from(), parser.end_policy());
+    Story { records, profile, answer_from, end_policy }
+}
+
+/// The ranges that a record was made of.
+fn pieces(record: &Record) -> Vec<Span> {
+    if record.pieces.is_empty() { vec![record.span] } else { record.pieces.clone() }
 }
 
 fn assert_covered(stream: Stream, len: u64, records: &[Record]) {
-    let pieces = |record: &Record| if record.pieces.is_empty() { vec![record.span] } else { record.pieces.clone() };
     let mut spans: Vec<Span> = records.iter().filter(|r| r.kind.is_event()).flat_map(pieces).collect();
     spans.retain(|span| span.stream == stream);
     spans.sort_by_key(|span| span.from);
     let end = spans.iter().try_fold(0, |end, span| (span.from <= end).then_some(end.max(span.to)));
     assert_eq!(end, Some(len), "bytes without an event on {stream:?}: {spans:?}");
+    assert!(records.iter().all(|record| record.confidence >= parser::RAW_CONFIDENCE));
+}
+
+/// A message that was finished.
+#[derive(Debug)]
+pub(crate) struct FinishedMessage<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) confidence: f64,
+    pub(crate) spans: Vec<Span>,
 }
 
 impl Story {
@@ -63,9 +93,45 @@ impl Story {
         let is_fact = |record: &&Record| !matches!(record.kind, RecordKind::Status { .. } | RecordKind::Delta { .. });
         self.records.iter().filter(is_fact).map(|record| line(&record.kind)).collect()
     }
+
+    /// The parts of some records.
+    pub(crate) fn pick<'a, T>(&'a self, part: impl Fn(&'a Record) -> Option<T>) -> Vec<T> {
+        self.records.iter().filter_map(part).collect()
+    }
+
+    pub(crate) fn messages(&self) -> Vec<FinishedMessage<'_>> {
+        self.pick(|record| match &record.kind {
+            RecordKind::Message { text, partial: false, .. } => {
+                let (text, confidence, spans) = (text.head(), record.confidence, pieces(record));
+                Some(FinishedMessage { text, confidence, spans })
+            }
+            _ => None,
+        })
+    }
+
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        self.messages().into_iter().map(|message| message.text).collect()
+    }
+
+    /// Ids with their confidence.
+    pub(crate) fn sessions(&self) -> Vec<(&str, f64)> {
+        self.pick(|record| match &record.kind {
+            RecordKind::Session { id } => Some((id.as_str(), record.confidence)),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn errors(&self) -> Vec<&EngineError> {
+        self.pick(|record| if let RecordKind::EngineError(error) = &record.kind { Some(error) } else { None })
+    }
+
+    /// The texts of raw lines.
+    pub(crate) fn raws(&self) -> Vec<Option<&str>> {
+        self.pick(|record| if let RecordKind::Raw(raw) = &record.kind { Some(raw.text.as_deref()) } else { None })
+    }
 }
 
-fn line(kind: &RecordKind) -> String {
+pub(crate) fn line(kind: &RecordKind) -> String {
     let tool = |word: &str, id: &str, name: &str, input: &Option<String>| {
         format!("{word} {id} {name} {}", input.as_deref().unwrap_or("-"))
     };

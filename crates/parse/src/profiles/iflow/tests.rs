@@ -3,7 +3,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{Code, ProfileId, Stream};
 
 use crate::LINE_BUDGET;
-use crate::profiles::stream_text::testing::{TurnReport, read, read_whole};
+use crate::profiles::story::{self, Story};
 use crate::record::{AnswerFrom, EndPolicy, Record, RecordKind, Span};
 
 const STDOUT_FIRST: AnswerFrom = AnswerFrom::FirstOf(&[Stream::Stdout, Stream::Stderr]);
@@ -25,22 +25,21 @@ const BLOCK: &str = r#"<Execution Info>
 </Execution Info>
 "#;
 
-fn iflow(stdout: &str, stderr: &str) -> TurnReport {
-    read(ProfileId::IflowText, stdout.as_bytes(), stderr.as_bytes())
+fn iflow(stdout: &str, stderr: &str) -> Story {
+    story::read(ProfileId::IflowText, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)])
 }
 
-fn stdout(text: &str) -> TurnReport {
+fn stdout(text: &str) -> Story {
     iflow(text, "")
 }
 
-fn phases(told: &TurnReport) -> Vec<Phase> {
-    let mut phases = Vec::new();
-    for record in &told.records {
-        if let RecordKind::Status { phase, .. } = &record.kind {
-            phases.push(*phase);
-        }
-    }
-    phases
+/// As [`stdout`], for a text that is too long to be read byte by byte.
+fn long_stdout(text: &str) -> Story {
+    story::read_whole(ProfileId::IflowText, &[(Stream::Stdout, text)])
+}
+
+fn phases(told: &Story) -> Vec<Phase> {
+    told.pick(|record| if let RecordKind::Status { phase, .. } = &record.kind { Some(*phase) } else { None })
 }
 
 fn exit(confidence: f64) -> EndPolicy {
@@ -52,11 +51,10 @@ fn a_block_reports_session_usage_and_end() {
     let told = iflow("Hello.\n", BLOCK);
     assert_eq!(told.sessions(), [("session-01", 1.0)]);
     assert_eq!(phases(&told), [Phase::TurnCompleted]);
-    let usage = told.records.iter().find_map(|record| {
-        let RecordKind::Usage(usage) = &record.kind else { return None };
-        Some(usage)
-    });
-    let usage = usage.expect("usage");
+    let [usage] = told.pick(|record| if let RecordKind::Usage(usage) = &record.kind { Some(usage) } else { None })[..]
+    else {
+        panic!("{told:?}")
+    };
     assert_eq!((usage.input_tokens, usage.output_tokens), (Some(900), Some(25)));
     assert_eq!(usage.reported["total"], 925);
     assert_eq!(told.texts(), ["Hello."]);
@@ -94,7 +92,7 @@ fn a_message_is_as_sure_with_the_block_on_the_other_stream() {
 fn a_block_is_no_part_of_the_message() {
     let text = format!("before\n{BLOCK}after\n");
     let told = stdout(&text);
-    let [message] = told.messages() else { panic!("{told:?}") };
+    let [message] = &told.messages()[..] else { panic!("{told:?}") };
     assert_eq!(message.text, "before\nafter");
     let end = text.len() as u64;
     let piece = |from, to| Span { stream: Stream::Stdout, from, to };
@@ -160,10 +158,9 @@ fn what_only_looks_like_a_block_is_text() {
 #[test]
 fn a_block_longer_than_its_budget_is_text() {
     let text = format!("<Execution Info>\n{{\n{}", "\"a\": 1,\n".repeat(10_000));
-    let told = read_whole(ProfileId::IflowText, text.as_bytes(), b"");
-    assert_eq!(told.texts(), [text.trim_end()]);
+    assert_eq!(long_stdout(&text).texts(), [text.trim_end()]);
     let blank = format!("<Execution Info>\n{}", "\n".repeat(70_000));
-    assert_eq!(read_whole(ProfileId::IflowText, blank.as_bytes(), b"").texts().len(), 1);
+    assert_eq!(long_stdout(&blank).texts().len(), 1);
 }
 
 #[test]
@@ -237,14 +234,8 @@ fn a_line_that_only_mentions_a_session_is_not_a_hint() {
     }
 }
 
-fn raws(told: &TurnReport) -> Vec<&str> {
-    let mut raws = Vec::new();
-    for record in &told.records {
-        if let RecordKind::Raw(raw) = &record.kind {
-            raws.extend(raw.text.as_deref());
-        }
-    }
-    raws
+fn raws(told: &Story) -> Vec<&str> {
+    told.raws().into_iter().flatten().collect()
 }
 
 /// Found in real use: the engine's line became part of the agent's answer.
@@ -308,8 +299,8 @@ fn error_words_at_the_start_of_a_line_are_engine_errors() {
         let told = iflow("Text.\n", &format!("{line}\nmore\n"));
         let [error] = told.errors()[..] else { panic!("{line:?}") };
         assert_eq!(error.code, Code::EngineError);
-        let record = told.records.iter().find(|r| matches!(r.kind, RecordKind::EngineError(_)));
-        assert_eq!(record.map(|r| r.confidence), Some(0.7));
+        let is_error = |record: &&Record| matches!(record.kind, RecordKind::EngineError(_));
+        assert_eq!(told.records.iter().find(is_error).map(|record| record.confidence), Some(0.7));
         let text = if line.starts_with("Traceback") { "Traceback (most recent call last):\nmore" } else { line };
         assert_eq!(error.message, crate::ansi::strip(text));
         assert!(!told.texts().iter().any(|text| text.contains(line)), "{line:?}");
@@ -365,13 +356,10 @@ fn blank_streams_are_covered_and_no_message() {
 #[test]
 fn an_overlong_line_breaks_what_it_interrupts() {
     for begun in ["<Execution Info>\n{\n", "Error: a\n", "text\n"] {
-        let mut stdout = begun.as_bytes().to_vec();
-        stdout.resize(stdout.len() + LINE_BUDGET + 1, b' ');
-        stdout.extend_from_slice(b"\n}</Execution Info>\n");
-        let told = read_whole(ProfileId::IflowText, &stdout, b"");
+        let told = long_stdout(&format!("{begun}{}\n}}</Execution Info>\n", " ".repeat(LINE_BUDGET + 1)));
         let text = if begun.starts_with("Error") { String::new() } else { begun.to_owned() };
         assert_eq!(told.texts(), [format!("{text}}}</Execution Info>")]);
-        let [message] = told.messages() else { panic!("{begun}") };
+        let [message] = &told.messages()[..] else { panic!("{begun}") };
         assert!(message.spans.iter().all(|span| span.to - span.from < 100), "{:?}", message.spans);
     }
 }
@@ -390,11 +378,9 @@ fn hostile_input_is_read_in_linear_time() {
         "\u{1b}[".to_owned(),
     ];
     for unit in units {
-        let text = unit.repeat(256 * 1024 / unit.len());
-        read_whole(ProfileId::IflowText, text.as_bytes(), b"");
+        long_stdout(&unit.repeat(256 * 1024 / unit.len()));
     }
-    let fence = format!("{}\n{}", "`".repeat(256 * 1024), "```\n".repeat(100_000));
-    read_whole(ProfileId::IflowText, fence.as_bytes(), b"");
+    long_stdout(&format!("{}\n{}", "`".repeat(256 * 1024), "```\n".repeat(100_000)));
 }
 
 proptest! {
@@ -403,7 +389,7 @@ proptest! {
         stdout in hostile(),
         stderr in hostile(),
     ) {
-        let told = read(ProfileId::IflowText, &stdout, &stderr);
+        let told = story::read(ProfileId::IflowText, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)]);
         let sessions = |stream| {
             let of = |r: &&Record| r.span.stream == stream && matches!(r.kind, RecordKind::Session { .. });
             told.records.iter().filter(of).count()

@@ -1,90 +1,21 @@
-//! What both engines have in common; also how records are printed in the tests of each.
+//! What both engines have in common.
 
 use skillrun_model::{ProfileId, Stream};
 
-use crate::Parser;
-use crate::record::{CallQuestion, EndKind, MessageKey, QUESTION_INPUT_MAX, Record, RecordKind, Voided};
+use crate::profiles::story;
+use crate::record::{QUESTION_INPUT_MAX, RecordKind};
 
 const BOTH: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson];
 
 /// The records of a stdout, one line each.
 pub(in crate::profiles) fn read(profile: ProfileId, stdout: &str) -> Vec<String> {
-    records(profile, &[(Stream::Stdout, stdout)]).iter().map(shown).collect()
-}
-
-fn records(profile: ProfileId, streams: &[(Stream, &str)]) -> Vec<Record> {
-    let mut parser = Parser::new(profile);
-    let mut records = Vec::new();
-    for (stream, text) in streams {
-        parser.push(*stream, text.as_bytes(), |record| records.push(record));
-    }
-    for stream in Stream::ALL {
-        parser.eof(stream, |record| records.push(record));
-    }
-    parser.finish(|record| records.push(record));
-    records
+    story::read(profile, &[(Stream::Stdout, stdout)]).lines()
 }
 
 fn read_both(stdout: &str) -> Vec<String> {
     let [claude, qwen] = BOTH.map(|profile| read(profile, stdout));
     assert_eq!(claude, qwen, "{stdout}");
     claude
-}
-
-pub(in crate::profiles) fn shown(record: &Record) -> String {
-    let name = |key: &MessageKey| match key {
-        MessageKey::Engine(id) => id.clone(),
-        MessageKey::PerTurn(id) => format!("per turn {id}"),
-        MessageKey::Unnamed => "unnamed".to_owned(),
-    };
-    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    match &record.kind {
-        RecordKind::Session { id } => format!("session {id}"),
-        RecordKind::Status { phase, detail: None } => phase.as_str().to_owned(),
-        RecordKind::Status { phase, detail: Some(detail) } => format!("{}: {detail}", phase.as_str()),
-        RecordKind::Delta { id, text } => format!("delta {} {text}", name(id)),
-        RecordKind::Message { id, text, partial: false } => format!("message {} {}", name(id), text.head()),
-        RecordKind::Message { id, text, partial: true } => format!("partial {} {}", name(id), text.head()),
-        RecordKind::Join => "join".to_owned(),
-        RecordKind::Void(Voided::Message(id)) => format!("void {id}"),
-        RecordKind::Void(Voided::Response) => "void response".to_owned(),
-        RecordKind::Reasoning { text } => format!("reasoning {text}"),
-        RecordKind::ToolStarted { id, name, input } => format!("started {id} {name} {}", or_dash(input)),
-        RecordKind::ToolSeen { id, name, input } => format!("seen {id} {name} {}", or_dash(input)),
-        RecordKind::ToolCompleted { id, output } => format!("completed {id} {}", or_dash(output)),
-        RecordKind::ToolFailed { id, reason, output } => format!("failed {id} {reason} | {}", or_dash(output)),
-        RecordKind::Question(CallQuestion { call_id, tool, input, options: _, asks: _ }) => {
-            let input = input.as_ref().map(ToString::to_string);
-            format!("question {call_id} {tool} {}", input.as_deref().unwrap_or("-"))
-        }
-        RecordKind::Withdrawn { call_id } => format!("withdrawn {call_id}"),
-        RecordKind::EngineError(error) => {
-            format!("{} {} {}: {}", error.level.as_str(), error.code, error.category.as_str(), error.message)
-        }
-        RecordKind::Usage(usage) => {
-            let figures = [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.reasoning_tokens];
-            let figures = figures.map(|figure| figure.map_or("-".to_owned(), |figure| figure.to_string()));
-            let reported: Vec<_> = usage.reported.iter().map(|(name, figure)| format!(" {name}={figure}")).collect();
-            format!("usage {}{}", figures.join("/"), reported.concat())
-        }
-        RecordKind::End(end) => {
-            let kind = match end.kind {
-                EndKind::Success => "success",
-                EndKind::Failure => "failure",
-                EndKind::Limit => "limit",
-                EndKind::ProvisionalLimit => "provisional limit",
-                EndKind::Retracted => "retracted",
-            };
-            match &end.message {
-                Some(message) => format!("end {kind} {}: {message}", end.category.as_str()),
-                None => format!("end {kind}"),
-            }
-        }
-        RecordKind::Unknown { name, has_marker: false, .. } => format!("unknown {name}"),
-        RecordKind::Unknown { name, has_marker: true, .. } => format!("unknown {name}, with marker"),
-        RecordKind::Raw(raw) => format!("raw {}", or_dash(&raw.text)),
-        RecordKind::Notice { code, .. } => format!("notice {code}"),
-    }
 }
 
 /// An assistant's line with these blocks.
@@ -104,7 +35,10 @@ const SUCCESS: &str = concat!(r#"{"type":"result","subtype":"success","is_error"
 fn init_starts_the_session_and_reports_its_id_once() {
     let init = concat!(r#"{"type":"system","subtype":"init","session_id":"s1"}"#, "\n");
     let later = concat!(r#"{"type":"system","subtype":"status","status":"requesting","session_id":"s2"}"#, "\n");
-    assert_eq!(read_both(&[init, later].concat()), ["session s1", "session_started", "working: requesting"]);
+    assert_eq!(
+        read_both(&[init, later].concat()),
+        ["session s1", "status session_started", "status working: requesting"]
+    );
     // The first event names it, but never the output of a tool.
     let tool = concat!(
         r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","#,
@@ -112,7 +46,10 @@ fn init_starts_the_session_and_reports_its_id_once() {
         "\n"
     );
     let shown = read_both(&[tool, later].concat());
-    assert_eq!(shown, [r#"completed t {"type":"system","session_id":"x"}"#, "session s2", "working: requesting"]);
+    assert_eq!(
+        shown,
+        [r#"completed t: {"type":"system","session_id":"x"}"#, "session s2", "status working: requesting"]
+    );
 }
 
 #[test]
@@ -131,11 +68,11 @@ fn other_system_events_are_status() {
         r#"{"type":"system"}"#,
     );
     let expected = [
-        "working: thinking_tokens",
-        "working: stopped · continuing",
-        "working: model_refusal_no_fallback",
-        "working: compact_boundary",
-        "working: rate_limit_event",
+        "status working: thinking_tokens",
+        "status working: stopped · continuing",
+        "status working: model_refusal_no_fallback",
+        "status working: compact_boundary",
+        "status working: rate_limit_event",
         "unknown system",
     ];
     assert_eq!(read_both(lines), expected);
@@ -196,8 +133,8 @@ fn a_question_can_be_withdrawn_and_other_control_is_status() {
     );
     let expected = [
         "withdrawn r1",
-        "working: control_request hook_callback",
-        "working: control_response",
+        "status working: control_request hook_callback",
+        "status working: control_response",
         "unknown control_cancel_request",
     ];
     assert_eq!(read_both(lines), expected);
@@ -212,26 +149,26 @@ fn blocks_of_the_assistant() {
             r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command": "ls"}},{"type":"text","text":"more"}"#
         ),
     );
-    let expected = ["reasoning hm", "message m1 hello", r#"started t1 Bash {"command": "ls"}"#, "message m1 more"];
+    let expected = ["reasoning: hm", "message m1: hello", r#"tool t1 Bash {"command": "ls"}"#, "message m1: more"];
     assert_eq!(read_both(&line), expected);
 }
 
 #[test]
 fn an_unknown_block_keeps_the_others() {
     let line = assistant("m1", r#"{"type":"hologram"},{"type":"text","text":"hello"},{"type":"text"},7"#);
-    assert_eq!(read_both(&line), ["message m1 hello", "unknown assistant block hologram"]);
+    assert_eq!(read_both(&line), ["message m1: hello", "unknown assistant block hologram"]);
     let line = concat!(
         r#"{"type":"user","message":{"content":[{"type":"hologram"},"#,
         r#"{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#
     );
-    assert_eq!(read_both(line), ["completed t1 x", "unknown user block hologram"]);
+    assert_eq!(read_both(line), ["completed t1: x", "unknown user block hologram"]);
 }
 
 #[test]
 fn an_assistant_with_nothing_to_show_is_still_covered() {
-    assert_eq!(read_both(&assistant("m1", r#"{"type":"redacted_thinking","data":"x"}"#)), ["working"]);
-    assert_eq!(read_both(&assistant("m1", r#"{"type":"text","text":""}"#)), ["working"]);
-    assert_eq!(read_both(&assistant("m1", "")), ["working"]);
+    assert_eq!(read_both(&assistant("m1", r#"{"type":"redacted_thinking","data":"x"}"#)), ["status working"]);
+    assert_eq!(read_both(&assistant("m1", r#"{"type":"text","text":""}"#)), ["status working"]);
+    assert_eq!(read_both(&assistant("m1", "")), ["status working"]);
 }
 
 #[test]
@@ -240,24 +177,27 @@ fn tool_results_are_text_or_blocks() {
         let block = format!(r#"{{"type":"tool_result","tool_use_id":"t1"{rest}}}"#);
         read_both(&format!(r#"{{"type":"user","message":{{"content":[{block}]}}}}"#))
     };
-    assert_eq!(result(r#","content":"out","is_error":false"#), ["completed t1 out"]);
-    assert_eq!(result(""), ["completed t1 -"]);
+    assert_eq!(result(r#","content":"out","is_error":false"#), ["completed t1: out"]);
+    assert_eq!(result(""), ["completed t1: -"]);
     assert_eq!(
         result(r#","content":[{"type":"text","text":"a"},{"type":"image","source":{}},{"type":"text","text":"b"}]"#),
-        ["completed t1 a\n[image]\nb"]
+        ["completed t1: a\n[image]\nb"]
     );
     assert_eq!(
         result(r#","content":"Exit code 1\noops","is_error":true"#),
-        ["failed t1 Exit code 1 | Exit code 1\noops"]
+        ["failed t1 (Exit code 1): Exit code 1\noops"]
     );
-    assert_eq!(result(r#","is_error":true"#), ["failed t1 the tool failed | -"]);
-    assert_eq!(result(r#","content":{"odd":1}"#), [r#"completed t1 {"odd":1}"#]);
+    assert_eq!(result(r#","is_error":true"#), ["failed t1 (the tool failed): -"]);
+    assert_eq!(result(r#","content":{"odd":1}"#), [r#"completed t1: {"odd":1}"#]);
 }
 
 #[test]
 fn text_of_the_user_is_input() {
-    assert_eq!(read_both(r#"{"type":"user","message":{"content":[{"type":"text","text":"go"}]}}"#), ["input_received"]);
-    assert_eq!(read_both(r#"{"type":"user","message":{"content":"go"}}"#), ["input_received"]);
+    assert_eq!(
+        read_both(r#"{"type":"user","message":{"content":[{"type":"text","text":"go"}]}}"#),
+        ["status input_received"]
+    );
+    assert_eq!(read_both(r#"{"type":"user","message":{"content":"go"}}"#), ["status input_received"]);
 }
 
 #[test]
@@ -267,9 +207,12 @@ fn a_synthetic_user_joins_or_voids() {
         format!(r#"{{"type":"user","message":{{"content":{content}}},"isSynthetic":true{more}}}"#) + "\n"
     };
     let joined = [text("m1", "half"), synthetic(""), text("m2", " whole")].concat();
-    assert_eq!(read_both(&joined), ["message m1 half", "join", "working: Resume.", "message m2  whole"]);
+    assert_eq!(read_both(&joined), ["message m1: half", "join", "status working: Resume.", "message m2:  whole"]);
     let refused = [text("m1", "no"), synthetic(r#","refused_message_id":"m1""#), text("m2", "yes")].concat();
-    assert_eq!(read_both(&refused), ["message m1 no", "void m1", "working: Resume.", "message m2 yes"]);
+    assert_eq!(
+        read_both(&refused),
+        ["message m1: no", r#"void Message("m1")"#, "status working: Resume.", "message m2: yes"]
+    );
 }
 
 #[test]
@@ -285,22 +228,22 @@ fn a_subagent_is_status_alone() {
             .into(),
         concat!(r#"{"type":"result","is_error":false,"result":"child","parent_tool_use_id":"t1"}"#, "\n").into(),
     ];
-    assert_eq!(read_both(&lines.concat()), ["subagent"; 6]);
+    assert_eq!(read_both(&lines.concat()), ["status subagent"; 6]);
     // Nor does its text suppress that of the result.
-    let expected = ["subagent", "message unnamed all done", "end success", "turn_completed"];
+    let expected = ["status subagent", "message: all done", "end success", "status turn_completed"];
     assert_eq!(read_both(&[child(text("m1", "child")), SUCCESS.to_owned()].concat()), expected);
 }
 
 #[test]
 fn is_error_decides_about_success() {
-    assert_eq!(read_both(SUCCESS), ["message unnamed all done", "end success", "turn_completed"]);
+    assert_eq!(read_both(SUCCESS), ["message: all done", "end success", "status turn_completed"]);
     let said = [text("m1", "all done"), SUCCESS.to_owned()].concat();
-    assert_eq!(read_both(&said), ["message m1 all done", "end success", "turn_completed"]);
+    assert_eq!(read_both(&said), ["message m1: all done", "end success", "status turn_completed"]);
     let blank = SUCCESS.replace("all done", " \\n ");
-    assert_eq!(read_both(&blank), ["end success", "turn_completed"]);
+    assert_eq!(read_both(&blank), ["end success", "status turn_completed"]);
     // A blank text is not an answer, so the result's text is.
     let blank_before = [text("m1", " "), SUCCESS.to_owned()].concat();
-    let expected = ["message m1  ", "message unnamed all done", "end success", "turn_completed"];
+    let expected = ["message m1:  ", "message: all done", "end success", "status turn_completed"];
     assert_eq!(read_both(&blank_before), expected);
     assert_eq!(read_both(r#"{"type":"result","subtype":"success","result":"x"}"#), ["unknown result"]);
 }
@@ -328,12 +271,13 @@ fn failures_and_their_words() {
         let code = if category == "session" { "SESSION_NOT_FOUND" } else { "ENGINE_ERROR" };
         let expected = [
             format!("end failure {category}: {words}"),
-            format!("error {code} {category}: {words}"),
+            format!("Error {code} {category}: {words}"),
             "turn_failed".to_owned(),
         ];
         assert_eq!(read_both(&format!(r#"{{"type":"result",{members}}}"#)), expected, "{members}");
     }
-    let expected = ["end failure", "error ENGINE_ERROR engine: the turn ended with error_x", "turn_failed"];
+    let expected =
+        ["end failure engine: -", "Error ENGINE_ERROR engine: the turn ended with error_x", "status turn_failed"];
     assert_eq!(read_both(r#"{"type":"result","subtype":"error_x"}"#), expected);
 }
 
@@ -346,7 +290,7 @@ fn limits_win_over_failures() {
         r#""subtype":"error_max_turns","is_error":true,"errors":["too long"]"#,
     ];
     for members in rows {
-        let expected = ["end limit engine: too long", "error ENGINE_ERROR engine: too long", "turn_failed"];
+        let expected = ["end limit engine: too long", "Error ENGINE_ERROR engine: too long", "status turn_failed"];
         assert_eq!(read_both(&format!(r#"{{"type":"result",{members}}}"#)), expected, "{members}");
     }
 }
@@ -357,16 +301,21 @@ fn usage_as_far_as_it_is_reported() {
         r#"{"type":"result","is_error":false,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":2,"#,
         r#""cache_read_input_tokens":3,"total_tokens":12,"output_tokens_details":{"thinking_tokens":1},"x":[]}}"#
     );
-    let expected = ["usage 10/2/3/1 total_cost_usd=0.5 total_tokens=12", "end success", "turn_completed"];
-    assert_eq!(read_both(line), expected);
-    assert_eq!(read_both(r#"{"type":"result","is_error":false,"usage":7}"#), ["end success", "turn_completed"]);
+    assert_eq!(read_both(line), ["usage 10 2 3 1", "end success", "status turn_completed"]);
+    for profile in BOTH {
+        let story = story::read(profile, &[(Stream::Stdout, line)]);
+        let RecordKind::Usage(usage) = &story.records[0].kind else { panic!("{story:?}") };
+        assert_eq!(serde_json::json!(usage.reported), serde_json::json!({"total_cost_usd": 0.5, "total_tokens": 12}));
+    }
+    assert_eq!(read_both(r#"{"type":"result","is_error":false,"usage":7}"#), ["end success", "status turn_completed"]);
 }
 
 #[test]
 fn a_new_init_retracts_the_end() {
     let init = concat!(r#"{"type":"system","subtype":"init"}"#, "\n");
     let end = concat!(r#"{"type":"result","is_error":false}"#, "\n");
-    let expected = ["session_started", "end success", "turn_completed", "end retracted", "session_started"];
+    let expected =
+        ["status session_started", "end success", "status turn_completed", "end taken back", "status session_started"];
     assert_eq!(read_both(&[init, end, init].concat()), expected);
 }
 
@@ -398,17 +347,17 @@ fn deltas_end_in_the_assistants_event() {
         streamed(r#"{"type":"goal_state","goal_state":{"v":2}}"#),
     ];
     let expected = [
-        "streaming",
-        "streaming",
-        "delta m1 he",
-        "delta m1 llo",
-        "message m1 hello",
-        "streaming",
-        "streaming",
-        "started t1 Bash {}",
-        "streaming",
-        "streaming",
-        "working: goal_state",
+        "status streaming",
+        "status streaming",
+        "delta m1: he",
+        "delta m1: llo",
+        "message m1: hello",
+        "status streaming",
+        "status streaming",
+        "tool t1 Bash {}",
+        "status streaming",
+        "status streaming",
+        "status working: goal_state",
     ];
     assert_eq!(read_both(&lines.concat()), expected);
 }
@@ -416,19 +365,26 @@ fn deltas_end_in_the_assistants_event() {
 #[test]
 fn deltas_without_an_end_are_partial() {
     let next = [begun("m1"), delta("ha"), begun("m2"), delta("fu"), text("m3", "x")].concat();
-    let expected =
-        ["streaming", "delta m1 ha", "partial m1 ha", "streaming", "delta m2 fu", "partial m2 fu", "message m3 x"];
+    let expected = [
+        "status streaming",
+        "delta m1: ha",
+        "partial m1: ha",
+        "status streaming",
+        "delta m2: fu",
+        "partial m2: fu",
+        "message m3: x",
+    ];
     assert_eq!(read_both(&next), expected);
     let last = [begun("m1"), delta("ha"), SUCCESS.replace("all done", "")].concat();
     assert_eq!(
         read_both(&last),
-        ["streaming", "delta m1 ha", "end success", "turn_completed", "partial m1 ha"],
+        ["status streaming", "delta m1: ha", "end success", "status turn_completed", "partial m1: ha"],
         "at the end of the stream"
     );
     // The line names its response itself.
     let named = delta("a").replace(r#""event""#, r#""api_message_id":"m9","event""#);
-    assert_eq!(read_both(&[begun("m1"), named].concat()), ["streaming", "delta m9 a", "partial m9 a"]);
-    assert_eq!(read_both(&delta("a")), ["delta unnamed a", "partial unnamed a"]);
+    assert_eq!(read_both(&[begun("m1"), named].concat()), ["status streaming", "delta m9: a", "partial m9: a"]);
+    assert_eq!(read_both(&delta("a")), ["delta: a", "partial: a"]);
 }
 
 #[test]
@@ -438,11 +394,18 @@ fn an_array_has_the_same_events() {
         r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hi"}]}},"#,
         r#"{"type":"later"},7,{"type":"result","is_error":false,"result":"hi"}]"#,
     );
-    let expected = ["session s1", "session_started", "message m1 hi", "end success", "turn_completed", "unknown later"];
+    let expected = [
+        "session s1",
+        "status session_started",
+        "message m1: hi",
+        "end success",
+        "status turn_completed",
+        "unknown later",
+    ];
     assert_eq!(read_both(whole), expected);
     let pretty = whole.replacen('[', "[\n  ", 1).replace(",{", ",\n  {");
-    assert_eq!(read_both(&format!("noise\n\n{pretty}\n")), [&["raw noise"][..], &expected].concat());
-    for record in records(ProfileId::QwenStreamJson, &[(Stream::Stdout, &pretty)]) {
+    assert_eq!(read_both(&format!("noise\n\n{pretty}\n")), [&["raw: noise"][..], &expected].concat());
+    for record in story::read(ProfileId::QwenStreamJson, &[(Stream::Stdout, &pretty)]).records {
         assert_eq!((record.span.from, record.span.to), (0, pretty.len() as u64), "{record:?}");
     }
 }
@@ -450,14 +413,14 @@ fn an_array_has_the_same_events() {
 #[test]
 fn a_pretty_printed_result() {
     let line = "{\n  \"type\": \"result\",\n  \"is_error\": false,\n  \"result\": \"hi\"\n}\n";
-    assert_eq!(read_both(line), ["message unnamed hi", "end success", "turn_completed"]);
+    assert_eq!(read_both(line), ["message: hi", "end success", "status turn_completed"]);
 }
 
 #[test]
 fn what_is_not_of_the_format_stays_raw() {
-    assert_eq!(read_both("[1, 2]\n"), ["raw [1, 2]"]);
-    assert_eq!(read_both("[]\n[INFO] x\n"), ["raw []", "raw [INFO] x"]);
-    assert_eq!(read_both("{\n\"__SKILL_DONE__\": true\n}\n"), ["raw {", "raw \"__SKILL_DONE__\": true", "raw }"]);
+    assert_eq!(read_both("[1, 2]\n"), ["raw: [1, 2]"]);
+    assert_eq!(read_both("[]\n[INFO] x\n"), ["raw: []", "raw: [INFO] x"]);
+    assert_eq!(read_both("{\n\"__SKILL_DONE__\": true\n}\n"), ["raw: {", "raw: \"__SKILL_DONE__\": true", "raw: }"]);
     assert_eq!(read_both("{\"a\": 1}\n"), ["unknown object without type"]);
     assert_eq!(read_both("{\"type\":\"later\",\"session_id\":\"s\"}\n"), ["unknown later"]);
     assert_eq!(
@@ -466,14 +429,14 @@ fn what_is_not_of_the_format_stays_raw() {
     );
     assert_eq!(
         read_both("Error: no saved session found\n"),
-        ["error SESSION_NOT_FOUND session: Error: no saved session found"]
+        ["Error SESSION_NOT_FOUND session: Error: no saved session found"]
     );
 }
 
 #[test]
 fn a_lone_surrogate_spoils_nothing() {
     let line = assistant("m1", r#"{"type":"text","text":"a\ud800b"},{"type":"text","text":"c"}"#);
-    assert_eq!(read_both(&line), ["message m1 a\u{fffd}b", "message m1 c"]);
+    assert_eq!(read_both(&line), ["message m1: a\u{fffd}b", "message m1: c"]);
 }
 
 #[test]
@@ -497,10 +460,10 @@ fn a_cut_result_that_shows_success() {
 #[test]
 fn streams_do_not_disturb_each_other() {
     let deltas = [begun("m1"), delta("a")].concat();
-    let both = records(ProfileId::ClaudeStreamJson, &[(Stream::Stdout, &deltas), (Stream::Pty, &deltas)]);
-    let of = |stream| both.iter().filter(|r| r.span.stream == stream).map(shown).collect::<Vec<_>>();
-    assert_eq!(of(Stream::Stdout), ["streaming", "delta m1 a", "partial m1 a"]);
+    let claude = |streams: &[(Stream, &str)]| story::read(ProfileId::ClaudeStreamJson, streams);
+    let both = claude(&[(Stream::Stdout, &deltas), (Stream::Pty, &deltas)]);
+    let of = |stream| both.pick(|record| (record.span.stream == stream).then(|| story::line(&record.kind)));
+    assert_eq!(of(Stream::Stdout), ["status streaming", "delta m1: a", "partial m1: a"]);
     assert_eq!(of(Stream::Pty), of(Stream::Stdout));
-    let on_stderr = records(ProfileId::ClaudeStreamJson, &[(Stream::Stderr, SUCCESS)]);
-    assert_eq!(on_stderr.iter().map(shown).collect::<Vec<_>>(), [format!("raw {}", SUCCESS.trim_end())]);
+    assert_eq!(claude(&[(Stream::Stderr, SUCCESS)]).lines(), [format!("raw: {}", SUCCESS.trim_end())]);
 }
