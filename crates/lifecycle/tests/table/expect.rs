@@ -236,6 +236,14 @@ impl Rows {
         self.each(name, origin, turn, how, |_| expect.clone());
     }
 
+    /// Both modes: the outcome of auto, then that of interactive.
+    pub(crate) fn modes(&mut self, name: &str, origin: &'static str, turn: Turn, how: How, outcomes: (Expect, Expect)) {
+        self.each(name, origin, turn, how, |mode| match mode {
+            ExecutionMode::Auto => outcomes.0.clone(),
+            ExecutionMode::Interactive => outcomes.1.clone(),
+        });
+    }
+
     /// Both modes, each with its own outcome.
     pub(crate) fn each(
         &mut self,

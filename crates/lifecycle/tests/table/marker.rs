@@ -1,9 +1,10 @@
 //! Rows about the marker: contract R4, where it is looked for and what is one.
 
-use skillrun_model::{Code, EndedBy, ExecutionMode};
+use skillrun_model::TurnState::PartialFailed;
+use skillrun_model::{Code, EndedBy};
 use skillrun_parse::record::EndKind;
 
-use super::build::{DONE, GOOD, GOOD_DONE, NOT_DONE, Turn, auto, interactive, said};
+use super::build::{ASK, BAD, BAD_DONE, DONE, GOOD, GOOD_DONE, NOT_DONE, Turn, auto, interactive, said};
 use super::expect::{
     Expect, Rows, done, rule_2b, rule_3, rule_3b, rule_6, rule_8b, rule_9, rule_9_failed, rule_10, rule_11, rule_14,
 };
@@ -48,9 +49,8 @@ fn places(rows: &mut Rows) {
     let escapes = "{\"__SKILL_DONE__\": true, \"answer\": 42, \"note\": \"\\u001b[31m\"}";
     let output = "{\"answer\": 42, \"note\": \"\\u001b[31m\"}";
     let origin = "text is decoded but not sanitised";
-    rows.each("output with control characters", origin, said(escapes), auto().schema(), |mode| {
-        done(mode).output(output)
-    });
+    let expect = |mode| done(mode).output(output);
+    rows.each("output with control characters", origin, said(escapes), auto().schema(), expect);
 }
 
 fn messages(rows: &mut Rows) {
@@ -59,20 +59,14 @@ fn messages(rows: &mut Rows) {
     rows.each("marker in the message before", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
     let early = [Code::DoneMarkerBeforeWork, Code::OutputBeforeWork];
     let turn = said(GOOD_DONE).tool().then("That was all.");
-    rows.each("marker, a tool call, an answer", EARLY, turn, how(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
-        ExecutionMode::Interactive => rule_14("That was all.").notes(&early),
-    });
+    let outcomes = (rule_10(Code::OutputMissing, &early), rule_14("That was all.").notes(&early));
+    rows.modes("marker, a tool call, an answer", EARLY, turn, how(), outcomes);
     let turn = said(GOOD_DONE).works_on();
-    rows.each("marker, then a tool call and nothing", EARLY, turn, how(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
-        ExecutionMode::Interactive => rule_14(GOOD_DONE).notes(&early),
-    });
+    let outcomes = (rule_10(Code::OutputMissing, &early), rule_14(GOOD_DONE).notes(&early));
+    rows.modes("marker, then a tool call and nothing", EARLY, turn, how(), outcomes);
     let turn = said(GOOD_DONE).tool().then("One.").then("Two.");
-    rows.each("marker, a tool call, two messages", EARLY, turn, how(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
-        ExecutionMode::Interactive => rule_14("Two.").notes(&early),
-    });
+    let outcomes = (rule_10(Code::OutputMissing, &early), rule_14("Two.").notes(&early));
+    rows.modes("marker, a tool call, two messages", EARLY, turn, how(), outcomes);
     let turn = said("Working.").tool().then(GOOD_DONE);
     rows.each("a tool call, then the marker", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
     let turn = said(GOOD_DONE).then("One.").then("Two.");
@@ -81,33 +75,18 @@ fn messages(rows: &mut Rows) {
     rows.each("marker three messages before", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
     let plan = format!("I will end with {DONE} when done.");
     let turn = said(&plan).tool().then("Which colour?");
-    rows.row(
-        "marker quoted early",
-        "an agent that quotes its plan and then works is not done",
-        turn,
-        interactive(),
-        rule_14("Which colour?").notes(&[Code::DoneMarkerBeforeWork]),
-    );
+    let expect = rule_14("Which colour?").notes(&[Code::DoneMarkerBeforeWork]);
+    let origin = "an agent that quotes its plan and then works is not done";
+    rows.row("marker quoted early", origin, turn, interactive(), expect);
     let turn = said(&plan).tool().then(GOOD);
-    rows.row(
-        "marker quoted early, valid output",
-        EARLY,
-        turn,
-        interactive().schema(),
-        rule_11().output(ANSWER).notes(&[Code::DoneMarkerBeforeWork]),
-    );
+    let expect = rule_11().output(ANSWER).notes(&[Code::DoneMarkerBeforeWork]);
+    rows.row("marker quoted early, valid output", EARLY, turn, interactive().schema(), expect);
     // Tool output is not a message; facts contain none of it.
     let turn = said("I read the file.").tool().then("Nothing to do?");
-    rows.row(
-        "marker in tool output",
-        "nor does tool output carry a marker",
-        turn,
-        interactive(),
-        rule_14("Nothing to do?"),
-    );
+    let expect = rule_14("Nothing to do?");
+    rows.row("marker in tool output", "nor does tool output carry a marker", turn, interactive(), expect);
     let turn = said(GOOD_DONE).ends(EndKind::Failure);
-    let partial = skillrun_model::TurnState::PartialFailed;
-    rows.both("marker and a failure end", "no marker without a clean end", turn, how(), rule_2b(partial));
+    rows.both("marker and a failure end", "no marker without a clean end", turn, how(), rule_2b(PartialFailed));
 }
 
 fn malformed(rows: &mut Rows) {
@@ -131,19 +110,14 @@ fn malformed(rows: &mut Rows) {
     let expect = rule_14("And now?").notes(&[Code::DoneMarkerMalformed]);
     rows.row("lowercase marker in the message before", MALFORMED, turn, interactive(), expect);
     let both = format!("{{\"__skill_done__\": true}}\n{GOOD_DONE}");
-    rows.each("a malformed one beside a marker", MALFORMED, said(&both), auto().schema(), |mode| {
-        done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed])
-    });
+    let expect = |mode| done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed]);
+    rows.each("a malformed one beside a marker", MALFORMED, said(&both), auto().schema(), expect);
     for value in ["\"true\"", "\"false\"", "1", "0", "null", "[]"] {
         let text = format!("{{\"__SKILL_DONE__\": {value}, \"answer\": 42}}");
-        rows.each(&format!("marker {value} with valid output"), OTHER, said(&text), auto().schema(), |mode| {
-            match mode {
-                ExecutionMode::Auto => rule_9(),
-                ExecutionMode::Interactive => rule_11(),
-            }
-            .output(ANSWER)
-            .notes(&[Code::DoneMarkerMalformed])
-        });
+        let [auto_valid, soft] =
+            [rule_9(), rule_11()].map(|rule| rule.output(ANSWER).notes(&[Code::DoneMarkerMalformed]));
+        let name = format!("marker {value} with valid output");
+        rows.modes(&name, OTHER, said(&text), auto().schema(), (auto_valid, soft));
     }
 }
 
@@ -173,12 +147,11 @@ fn broken(rows: &mut Rows) {
     let turn = said(comma).tool().then("And now?");
     rows.row("a broken marker before a tool call", BROKEN, turn, how(), rule_14("And now?"));
     let turn = said(comma).then(GOOD_DONE);
-    rows.each("a broken marker, then a good one", BROKEN, turn, how(), |mode| {
-        done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed])
-    });
+    let expect = |mode| done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed]);
+    rows.each("a broken marker, then a good one", BROKEN, turn, how(), expect);
     let expect = rule_10(Code::OutputMissing, &[Code::DoneMarkerMalformed]);
     rows.row("a marker with a trailing comma, auto", BROKEN, said(comma), auto().schema(), expect);
-    let beside = format!("{comma}\n{}", super::build::ASK);
+    let beside = format!("{comma}\n{}", ASK);
     let prompt = format!("{}\n\nGo on?", unreadable("trailing comma at line 1, column 39"));
     rows.row("a broken marker beside a question", BROKEN, said(&beside), how(), wait(&prompt));
 }
@@ -186,10 +159,7 @@ fn broken(rows: &mut Rows) {
 fn denied(rows: &mut Rows) {
     let note = &[Code::DoneMarkerFalse];
     let each = |rows: &mut Rows, name: &str, turn: Turn, waits: Expect| {
-        rows.each(name, DENIED, turn, auto().schema(), |mode| match mode {
-            ExecutionMode::Auto => rule_8b(),
-            ExecutionMode::Interactive => waits.clone().notes(note),
-        });
+        rows.modes(name, DENIED, turn, auto().schema(), (rule_8b(), waits.notes(note)));
     };
     each(rows, "marker false with valid output", said(NOT_DONE), rule_14(NOT_DONE));
     let apart = format!("{{\"__SKILL_DONE__\": false}}\n{GOOD}");
@@ -202,47 +172,29 @@ fn denied(rows: &mut Rows) {
     let turn = said(NOT_DONE).then("One.").then(GOOD);
     each(rows, "denied two messages before", turn, rule_11().output(ANSWER));
     let turn = said(NOT_DONE).tool().then(GOOD);
-    rows.each("denied, then worked on", WHERE, turn, auto().schema(), |mode| {
-        match mode {
-            ExecutionMode::Auto => rule_9(),
-            ExecutionMode::Interactive => rule_11(),
-        }
-        .output(ANSWER)
-    });
+    let outcomes = (rule_9().output(ANSWER), rule_11().output(ANSWER));
+    rows.modes("denied, then worked on", WHERE, turn, auto().schema(), outcomes);
     let corrected = format!("{{\"__SKILL_DONE__\": false}}\n{GOOD_DONE}");
-    rows.each("denied, then done", "without a marker", said(&corrected), auto().schema(), |mode| {
-        done(mode).output(ANSWER).notes(note)
-    });
-    rows.each("done, then denied", "without a marker", said(GOOD_DONE).then(NOT_DONE), auto().schema(), |mode| {
-        done(mode).output(ANSWER).notes(note)
-    });
-    let partial = skillrun_model::TurnState::PartialFailed;
-    rows.row("denied and a bad exit", "6 before 8b", said(NOT_DONE), auto().exit(1), rule_6(partial).notes(note));
+    let expect = |mode| done(mode).output(ANSWER).notes(note);
+    rows.each("denied, then done", "without a marker", said(&corrected), auto().schema(), expect);
+    let expect = |mode| done(mode).output(ANSWER).notes(note);
+    rows.each("done, then denied", "without a marker", said(GOOD_DONE).then(NOT_DONE), auto().schema(), expect);
+    rows.row("denied and a bad exit", "6 before 8b", said(NOT_DONE), auto().exit(1), rule_6(PartialFailed).notes(note));
     let lingered = auto().ended_by(EndedBy::Linger).signal();
-    rows.row(
-        "denied and lingered",
-        "8b: linger is told",
-        said(NOT_DONE),
-        lingered,
-        rule_8b().warns(&[Code::LingerEnded]),
-    );
+    let expect = rule_8b().warns(&[Code::LingerEnded]);
+    rows.row("denied and lingered", "8b: linger is told", said(NOT_DONE), lingered, expect);
     required(rows);
 }
 
 fn required(rows: &mut Rows) {
     let how = || auto().require_marker();
-    rows.row(
-        "required and not there",
-        REQUIRED,
-        said(GOOD),
-        how().schema(),
-        rule_9_failed(Code::OutputValid).output(ANSWER),
-    );
+    let expect = rule_9_failed(Code::OutputValid).output(ANSWER);
+    rows.row("required and not there", REQUIRED, said(GOOD), how().schema(), expect);
     let expect = rule_9_failed(Code::CleanFinal).text("Hello.");
     rows.row("required and not there, no schema", REQUIRED, said("Hello."), how(), expect);
     rows.each("required and there", REQUIRED, said(GOOD_DONE), how().schema(), |mode| done(mode).output(ANSWER));
     let expect = rule_10(Code::OutputInvalid, &[]);
-    rows.row("required, output invalid", "10", said(super::build::BAD), how().schema(), expect);
+    rows.row("required, output invalid", "10", said(BAD), how().schema(), expect);
     rows.row("required and denied", "8b before 9", said(NOT_DONE), how().schema(), rule_8b());
     let interactive = interactive().schema().require_marker();
     rows.row("required, interactive", "9: auto alone", said(GOOD), interactive, rule_11().output(ANSWER));
@@ -255,10 +207,9 @@ fn repeated(rows: &mut Rows) {
     rows.each("two markers in the answer", FIRST, said(&twice), auto().schema(), expect);
     rows.each("a marker in each of two messages", FIRST, said(GOOD_DONE).then(again), auto().schema(), expect);
     let turn = said(GOOD_DONE).tool().then(again);
-    rows.each("markers with a tool call between", WHERE, turn, auto().schema(), |mode| {
-        done(mode).output(r#"{"answer": 43}"#).notes(&[Code::DoneMarkerBeforeWork])
-    });
-    let turn = said(super::build::BAD_DONE).then(GOOD_DONE);
+    let expect = |mode| done(mode).output(r#"{"answer": 43}"#).notes(&[Code::DoneMarkerBeforeWork]);
+    rows.each("markers with a tool call between", WHERE, turn, auto().schema(), expect);
+    let turn = said(BAD_DONE).then(GOOD_DONE);
     let expect = rule_3().notes(&[Code::DoneMarkerRepeated]);
     rows.both("the first marker has bad output", FIRST, turn, auto().schema(), expect);
     let bare = format!("{DONE}\n{DONE}");

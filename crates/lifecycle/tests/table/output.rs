@@ -2,7 +2,7 @@
 
 use skillrun_model::{Code, ExecutionMode};
 
-use super::build::{ASK, BAD, DONE, GOOD, GOOD_DONE, auto, interactive, said};
+use super::build::{ASK, BAD, BAD_DONE, DONE, GOOD, GOOD_DONE, auto, interactive, said};
 use super::expect::{
     Expect, Rows, done, rule_3, rule_3_missing, rule_3b, rule_9, rule_9_no_schema, rule_10, rule_11, rule_14,
 };
@@ -41,7 +41,7 @@ fn with_marker(rows: &mut Rows) {
     };
     let good = |mode| done(mode).output(ANSWER);
     row("the carrying object", CARRIES, format!("{OTHER}\n{GOOD_DONE}\n{OTHER}"), good);
-    row("the carrying object, invalid", CARRIES, format!("{GOOD}\n{}", super::build::BAD_DONE), |_| rule_3());
+    row("the carrying object, invalid", CARRIES, format!("{GOOD}\n{BAD_DONE}"), |_| rule_3());
     row("a bare marker after objects", NEAREST, format!("{OTHER}\n{GOOD}\n{DONE}"), good);
     row("a bare marker between objects", NEAREST, format!("{GOOD}\n{DONE}\n{OTHER}"), good);
     row("a bare marker before an object", NEAREST, format!("{DONE}\n{GOOD}"), |_| rule_3_missing());
@@ -51,12 +51,9 @@ fn with_marker(rows: &mut Rows) {
     row("a bare marker and prose", "schema but no candidate: missing", format!("Done.\n{DONE}"), |_| rule_3_missing());
     let keys = r#"{"note": "n", "__SKILL_DONE__": true, "answer": 42}"#;
     let origin = "control only: removed before validation in both modes";
-    rows.each("the marker is removed", origin, said(keys), auto().schema(), |mode| {
-        done(mode).output(r#"{"note": "n", "answer": 42}"#)
-    });
-    rows.each("the marker is not in the output", "never in result.json", said(keys), auto(), |mode| {
-        done(mode).output(r#"{"note": "n", "answer": 42}"#)
-    });
+    let expect = |mode| done(mode).output(r#"{"note": "n", "answer": 42}"#);
+    rows.each("the marker is removed", origin, said(keys), auto().schema(), expect);
+    rows.each("the marker is not in the output", "never in result.json", said(keys), auto(), expect);
 }
 
 fn message_before(rows: &mut Rows) {
@@ -88,10 +85,7 @@ fn message_before(rows: &mut Rows) {
 
 fn without_marker(rows: &mut Rows) {
     let both = |rows: &mut Rows, name: &str, text: String| {
-        rows.each(name, WITHOUT, said(&text), auto().schema(), |mode| match mode {
-            ExecutionMode::Auto => rule_9().output(ANSWER),
-            ExecutionMode::Interactive => rule_11().output(ANSWER),
-        });
+        rows.modes(name, WITHOUT, said(&text), auto().schema(), (rule_9().output(ANSWER), rule_11().output(ANSWER)));
     };
     both(rows, "the only object", GOOD.to_owned());
     both(rows, "the last of two valid", format!("{OTHER}\n{GOOD}"));
@@ -99,20 +93,10 @@ fn without_marker(rows: &mut Rows) {
     both(rows, "valid between invalid", format!("{BAD}\n{GOOD}\n{BAD}\n"));
     both(rows, "one that cannot be held is skipped", format!("{GOOD}\n{{\"answer\": 1e999}}"));
     let text = format!("{BAD} and {{\"note\": 1}}");
-    rows.each("no object validates", WITHOUT, said(&text), auto().schema(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputInvalid, &[]),
-        ExecutionMode::Interactive => rule_14(&text),
-    });
-    rows.each(
-        "no object at all",
-        "schema but no candidate: missing",
-        said("Hello."),
-        auto().schema(),
-        |mode| match mode {
-            ExecutionMode::Auto => rule_10(Code::OutputMissing, &[]),
-            ExecutionMode::Interactive => rule_14("Hello."),
-        },
-    );
+    let outcomes = (rule_10(Code::OutputInvalid, &[]), rule_14(&text));
+    rows.modes("no object validates", WITHOUT, said(&text), auto().schema(), outcomes);
+    let outcomes = (rule_10(Code::OutputMissing, &[]), rule_14("Hello."));
+    rows.modes("no object at all", "schema but no candidate: missing", said("Hello."), auto().schema(), outcomes);
     let turns = [
         ("an object in the message before", said(OTHER).then(GOOD).then("That was all.")),
         ("an object two messages before", said(GOOD).then("Look.").then("That was all.")),
@@ -120,10 +104,7 @@ fn without_marker(rows: &mut Rows) {
         ("an object after a tool call", said(OTHER).tool().then(GOOD).then("That was all.")),
     ];
     for (name, turn) in turns {
-        rows.each(name, WITHOUT, turn, auto().schema(), |mode| match mode {
-            ExecutionMode::Auto => rule_9().output(ANSWER),
-            ExecutionMode::Interactive => rule_14("That was all."),
-        });
+        rows.modes(name, WITHOUT, turn, auto().schema(), (rule_9().output(ANSWER), rule_14("That was all.")));
     }
     let turns = [
         ("an object before a tool call", said(GOOD).tool().then("That was all.")),
@@ -131,34 +112,22 @@ fn without_marker(rows: &mut Rows) {
     ];
     let early = [Code::OutputBeforeWork];
     for (name, turn) in turns {
-        rows.each(name, EARLY, turn, auto().schema(), |mode| match mode {
-            ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
-            ExecutionMode::Interactive => rule_14("That was all.").notes(&early),
-        });
+        let outcomes = (rule_10(Code::OutputMissing, &early), rule_14("That was all.").notes(&early));
+        rows.modes(name, EARLY, turn, auto().schema(), outcomes);
     }
-    rows.each("an object, then a tool call and nothing", EARLY, said(GOOD).works_on(), auto().schema(), |mode| {
-        match mode {
-            ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
-            ExecutionMode::Interactive => rule_14(GOOD).notes(&early),
-        }
-    });
+    let outcomes = (rule_10(Code::OutputMissing, &early), rule_14(GOOD).notes(&early));
+    let turn = said(GOOD).works_on();
+    rows.modes("an object, then a tool call and nothing", EARLY, turn, auto().schema(), outcomes);
     let turn = said(GOOD).tool().then(BAD);
-    rows.each("an object before a tool call, another after", EARLY, turn, auto().schema(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputInvalid, &early),
-        ExecutionMode::Interactive => rule_14(BAD).notes(&early),
-    });
+    let outcomes = (rule_10(Code::OutputInvalid, &early), rule_14(BAD).notes(&early));
+    rows.modes("an object before a tool call, another after", EARLY, turn, auto().schema(), outcomes);
     let turn = said(OTHER).tool().then(&format!("It is {GOOD} now."));
     rows.row("objects before and after a tool call", EARLY, turn, auto().schema(), rule_9().output(ANSWER));
     let turn = said(GOOD).tool().then("That was all.");
     rows.row("an object before a tool call, no schema", EARLY, turn, auto(), rule_9_no_schema().text("That was all."));
     let nested = format!("[{GOOD}]");
-    rows.row(
-        "an object in an array",
-        "nested, not a root",
-        said(&nested),
-        auto().schema(),
-        rule_10(Code::OutputMissing, &[]),
-    );
+    let expect = rule_10(Code::OutputMissing, &[]);
+    rows.row("an object in an array", "nested, not a root", said(&nested), auto().schema(), expect);
     let origin = "10: with diagnostic UNEXPECTED_COMPLETION_STATE";
     rows.row("auto, output invalid", origin, said(BAD), auto().schema(), rule_10(Code::OutputInvalid, &[]));
     rows.row("soft completion needs a schema", "11: valid by a schema", said(GOOD), interactive(), rule_14(GOOD));
@@ -183,10 +152,8 @@ fn standing(rows: &mut Rows) {
 
 fn cut_objects(rows: &mut Rows) {
     let cut = format!("{{\"results\": [\n{GOOD}");
-    rows.each("parts of a cut object", CUT, said(&cut), auto().schema(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputMissing, &[]),
-        ExecutionMode::Interactive => rule_14(&cut),
-    });
+    let outcomes = (rule_10(Code::OutputMissing, &[]), rule_14(&cut));
+    rows.modes("parts of a cut object", CUT, said(&cut), auto().schema(), outcomes);
     let code = format!("fn f() {{ g(); }}\n{GOOD}");
     rows.row("a brace that opens no key", CUT, said(&code), auto().schema(), rule_9().output(ANSWER));
     let before = format!("{GOOD}\n{{\"results\": [");
@@ -208,21 +175,15 @@ fn envelopes(rows: &mut Rows) {
     let expect = rule_10(Code::OutputMissing, &[Code::AskUserMalformed]);
     rows.row("an object after an open tag", origin, said(&unclosed), auto().schema(), expect);
     let between = format!("{GOOD}\n{json}\n{DONE}");
-    rows.each("an envelope between output and marker", origin, said(&between), auto().schema(), |mode| {
-        done(mode).output(ANSWER).notes(&[Code::AskUserIgnored])
-    });
+    let expect = |mode| done(mode).output(ANSWER).notes(&[Code::AskUserIgnored]);
+    rows.each("an envelope between output and marker", origin, said(&between), auto().schema(), expect);
     let turn = said(&format!("{GOOD}\n{json}")).then(DONE);
     rows.each("an envelope in the message before", origin, turn, auto().schema(), |mode| done(mode).output(ANSWER));
     let expect = rule_9_no_schema().text(json);
     rows.row("an envelope without a schema", origin, said(json), auto(), expect);
     let other_keys = r#"{"ask_user": 1, "answer": 42}"#;
-    rows.row(
-        "ask_user among other keys",
-        "whose only key is ask_user",
-        said(other_keys),
-        auto(),
-        rule_9_no_schema().output(other_keys),
-    );
+    let expect = rule_9_no_schema().output(other_keys);
+    rows.row("ask_user among other keys", "whose only key is ask_user", said(other_keys), auto(), expect);
 }
 
 fn no_schema(rows: &mut Rows) {
@@ -240,9 +201,8 @@ fn no_schema(rows: &mut Rows) {
     text(rows, "other fences stay", fences, "```\ncode\n```\nWell.\n\n```\nmore\n```");
     let origin = NO_SCHEMA;
     let twice = format!("Well.\n```\n{DONE}\n\n{DONE}\n```\n{DONE}");
-    rows.each("a fence with two markers", origin, said(&twice), auto(), |mode| {
-        done(mode).text("Well.").notes(&[Code::DoneMarkerRepeated])
-    });
+    let expect = |mode| done(mode).text("Well.").notes(&[Code::DoneMarkerRepeated]);
+    rows.each("a fence with two markers", origin, said(&twice), auto(), expect);
     let turn = said(&format!("Work.\n{DONE}")).then("Last words.");
     rows.each("the text is the answer", origin, turn, auto(), |mode| done(mode).text("Last words."));
     rows.row("prose alone", origin, said(" Hello. \n"), auto(), rule_9_no_schema().text("Hello."));
@@ -252,19 +212,12 @@ fn no_schema(rows: &mut Rows) {
     let malformed = r#"Done: {"__SKILL_DONE__": true,}"#;
     let expect = rule_9_no_schema().text(malformed).notes(&[Code::DoneMarkerMalformed]);
     rows.row("what is no marker stays", origin, said(malformed), auto(), expect);
-    rows.each("an object and a bare marker", origin, said(&format!("{BAD}\n{DONE}")), auto(), |mode| {
-        done(mode).output(BAD)
-    });
-    rows.each("an object in the message before, no schema", origin, said(BAD).then(DONE), auto(), |mode| {
-        done(mode).output(BAD)
-    });
-    rows.row(
-        "a question is no output",
-        "14",
-        said(&format!("{GOOD}\n{ASK}")),
-        interactive(),
-        rule_14(&format!("{GOOD}\n\nGo on?")),
-    );
+    let expect = |mode| done(mode).output(BAD);
+    rows.each("an object and a bare marker", origin, said(&format!("{BAD}\n{DONE}")), auto(), expect);
+    let expect = |mode| done(mode).output(BAD);
+    rows.each("an object in the message before, no schema", origin, said(BAD).then(DONE), auto(), expect);
+    let expect = rule_14(&format!("{GOOD}\n\nGo on?"));
+    rows.row("a question is no output", "14", said(&format!("{GOOD}\n{ASK}")), interactive(), expect);
 }
 
 fn too_large(rows: &mut Rows) {
@@ -275,10 +228,8 @@ fn too_large(rows: &mut Rows) {
     let expect = rule_14(&end).notes(&[Code::OutputTooLarge]);
     rows.row("the end of an object, interactive", TOO_LARGE, said(&end).cut(), interactive().schema(), expect);
     let after = format!("{OTHER}, 1]}}\nSee [this]({{x}}).\n{GOOD}\n");
-    rows.each("an object after the end of one", TOO_LARGE, said(&after).cut(), auto().schema(), |mode| match mode {
-        ExecutionMode::Auto => rule_9().output(ANSWER),
-        ExecutionMode::Interactive => rule_11().output(ANSWER),
-    });
+    let outcomes = (rule_9().output(ANSWER), rule_11().output(ANSWER));
+    rows.modes("an object after the end of one", TOO_LARGE, said(&after).cut(), auto().schema(), outcomes);
     let between = format!("{OTHER}, 1]}}\n{GOOD}\nSee [this](x).");
     rows.row("a link is no end", TOO_LARGE, said(&between).cut(), auto().schema(), rule_9().output(ANSWER));
     let marked = format!("{GOOD}]}}\n{DONE}");
@@ -290,24 +241,13 @@ fn too_large(rows: &mut Rows) {
     let expect = rule_3_missing().notes(&[Code::OutputTooLarge]);
     rows.both("too large, a marker, last words", TOO_LARGE, turn, auto().schema(), expect);
     let long = said("...long prose\n").cut();
-    rows.row(
-        "long prose",
-        TOO_LARGE,
-        long,
-        auto(),
-        rule_9_no_schema().text("...long prose").notes(&[Code::OutputTooLarge]),
-    );
+    let expect = rule_9_no_schema().text("...long prose").notes(&[Code::OutputTooLarge]);
+    rows.row("long prose", TOO_LARGE, long, auto(), expect);
     let whole = format!("{OTHER}]}}\n{GOOD_DONE}");
-    rows.each("a whole object at the end", TOO_LARGE, said(&whole).cut(), auto().schema(), |mode| {
-        done(mode).output(ANSWER)
-    });
+    let expect = |mode| done(mode).output(ANSWER);
+    rows.each("a whole object at the end", TOO_LARGE, said(&whole).cut(), auto().schema(), expect);
     // A complete message may contain stray brackets.
     let stray = format!("a] {GOOD} b]");
-    rows.row(
-        "stray brackets",
-        "only where the beginning is not there",
-        said(&stray),
-        auto().schema(),
-        rule_9().output(ANSWER),
-    );
+    let expect = rule_9().output(ANSWER);
+    rows.row("stray brackets", "only where the beginning is not there", said(&stray), auto().schema(), expect);
 }

@@ -1,11 +1,12 @@
 //! Rows about how the turn and its process ended.
 
+use skillrun_model::TurnState::{Failed, PartialFailed};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::status::Continuation;
-use skillrun_model::{Code, EndedBy, ExecutionMode, TurnState};
+use skillrun_model::{Code, EndedBy, ExecutionMode};
 use skillrun_parse::record::EndKind;
 
-use super::build::{DONE, GOOD, GOOD_DONE, Order, auto, by_exit, chat, interactive, said, silent};
+use super::build::{BAD, BAD_DONE, DONE, GOOD, GOOD_DONE, Order, Turn, auto, by_exit, chat, interactive, said, silent};
 use super::expect::{
     Expect, Rows, done, rule_1, rule_2, rule_2b, rule_3, rule_3_missing, rule_3b, rule_3c, rule_3c_failed, rule_4,
     rule_5, rule_5b, rule_6, rule_7, rule_7b, rule_8, rule_9, rule_9_no_schema, rule_11, rule_12, rule_13, rule_14,
@@ -39,43 +40,43 @@ fn cancel(rows: &mut Rows) {
     rows.both("cancel before a timeout", origin, chat().endless(), how, rule_1());
     // Only the record counts: without it the signal is what happened.
     let how = auto().ended_by(EndedBy::Canceled).signal();
-    rows.both("no cancel recorded", origin, silent().endless(), how, rule_6(TurnState::Failed));
+    rows.both("no cancel recorded", origin, silent().endless(), how, rule_6(Failed));
 }
 
 fn ends(rows: &mut Rows) {
     let origin = "2: limit end";
-    let limit = |turn: super::build::Turn| turn.ends(EndKind::Limit);
-    rows.both("limit with text", TEXT, limit(chat()), auto(), rule_2(TurnState::PartialFailed));
-    rows.both("limit with deltas alone", TEXT, limit(silent().deltas()), auto(), rule_2(TurnState::PartialFailed));
-    rows.both("limit without text", TEXT, limit(silent()), auto(), rule_2(TurnState::Failed));
+    let limit = |turn: Turn| turn.ends(EndKind::Limit);
+    rows.both("limit with text", TEXT, limit(chat()), auto(), rule_2(PartialFailed));
+    rows.both("limit with deltas alone", TEXT, limit(silent().deltas()), auto(), rule_2(PartialFailed));
+    rows.both("limit without text", TEXT, limit(silent()), auto(), rule_2(Failed));
     let how = auto().schema();
-    rows.both("limit with a marker", origin, limit(said(GOOD_DONE)), how, rule_2(TurnState::PartialFailed));
+    rows.both("limit with a marker", origin, limit(said(GOOD_DONE)), how, rule_2(PartialFailed));
     let how = auto().exit(1);
-    rows.both("limit and a bad exit", "2 before 6", limit(chat()), how, rule_2(TurnState::PartialFailed));
+    rows.both("limit and a bad exit", "2 before 6", limit(chat()), how, rule_2(PartialFailed));
     let how = auto().ended_by(EndedBy::HardTimeout).signal();
-    rows.both("limit and a timeout", "2 before 4", limit(chat()), how.clone(), rule_2(TurnState::PartialFailed));
+    rows.both("limit and a timeout", "2 before 4", limit(chat()), how.clone(), rule_2(PartialFailed));
     let origin = "8: a limit that the engine goes on after is no end; its process tells";
-    let passed = |turn: super::build::Turn| turn.ends(EndKind::ProvisionalLimit);
+    let passed = |turn: Turn| turn.ends(EndKind::ProvisionalLimit);
     rows.both("limit passed, then a timeout", origin, passed(chat()), how, rule_4());
     let how = auto().ended_by(EndedBy::Stall).signal();
     let after = passed(silent()).act(EndedBy::Stall, Order::AfterFailure);
     rows.both("limit passed, then a stall", origin, after, how, rule_4());
-    rows.both("limit passed, then exit 0", origin, passed(chat()), auto(), rule_2(TurnState::PartialFailed));
-    rows.both("limit passed, then exit 1", origin, passed(silent()), auto().exit(1), rule_2(TurnState::Failed));
+    rows.both("limit passed, then exit 0", origin, passed(chat()), auto(), rule_2(PartialFailed));
+    rows.both("limit passed, then exit 1", origin, passed(silent()), auto().exit(1), rule_2(Failed));
 
     let origin = "2b: failure end";
-    let failure = |turn: super::build::Turn| turn.ends(EndKind::Failure);
-    rows.both("failure with text", TEXT, failure(chat()), auto(), rule_2b(TurnState::PartialFailed));
-    rows.both("failure without text", TEXT, failure(silent()), auto(), rule_2b(TurnState::Failed));
+    let failure = |turn: Turn| turn.ends(EndKind::Failure);
+    rows.both("failure with text", TEXT, failure(chat()), auto(), rule_2b(PartialFailed));
+    rows.both("failure without text", TEXT, failure(silent()), auto(), rule_2b(Failed));
     let how = auto().schema();
-    rows.both("failure with a marker", origin, failure(said(GOOD_DONE)), how, rule_2b(TurnState::PartialFailed));
+    rows.both("failure with a marker", origin, failure(said(GOOD_DONE)), how, rule_2b(PartialFailed));
     let how = auto().ended_by(EndedBy::HostLost).exit_unknown();
-    rows.both("failure and a lost host", "2b before 5", failure(chat()), how, rule_2b(TurnState::PartialFailed));
+    rows.both("failure and a lost host", "2b before 5", failure(chat()), how, rule_2b(PartialFailed));
 }
 
 fn marker_and_process(rows: &mut Rows) {
     let origin = "3: never waiting_user";
-    let bad = || said(super::build::BAD_DONE);
+    let bad = || said(BAD_DONE);
     rows.both("marker, output invalid", origin, bad(), auto().schema(), rule_3());
     rows.both("marker, output missing", origin, said(DONE), auto().schema(), rule_3_missing());
     rows.both("marker, output invalid, bad exit", "3 before 6", bad(), auto().schema().exit(1), rule_3());
@@ -123,10 +124,8 @@ fn marker_and_process(rows: &mut Rows) {
         rows.each(&format!("done, then {ended_by}"), LINGER, after, how.clone(), expect);
         rows.each(&format!("done, then {ended_by} not recorded between chunks"), LINGER, turn(), how.clone(), expect);
         let before = turn().act(ended_by, Order::BeforeEnd);
-        rows.each(&format!("{ended_by}, then done"), LINGER, before, how, |mode| match mode {
-            ExecutionMode::Auto => rule_3c_failed().output(ANSWER),
-            ExecutionMode::Interactive => rule_3b().output(ANSWER).warns(&[Code::ExitNonzeroAfterDone]),
-        });
+        let outcomes = (rule_3c_failed().output(ANSWER), rule_3b().output(ANSWER).warns(&[Code::ExitNonzeroAfterDone]));
+        rows.modes(&format!("{ended_by}, then done"), LINGER, before, how, outcomes);
     }
 }
 
@@ -148,8 +147,8 @@ fn host(rows: &mut Rows) {
         let failed = silent().ends(EndKind::Failure);
         let origin = "2b before 4: the engine had failed already, or the order is not known";
         let after = failed.clone().act(ended_by, Order::AfterFailure);
-        rows.both(&format!("a failure end, then {ended_by}"), origin, after, how.clone(), rule_2b(TurnState::Failed));
-        rows.both(&format!("{ended_by} and a failure end"), origin, failed, how.clone(), rule_2b(TurnState::Failed));
+        rows.both(&format!("a failure end, then {ended_by}"), origin, after, how.clone(), rule_2b(Failed));
+        rows.both(&format!("{ended_by} and a failure end"), origin, failed, how.clone(), rule_2b(Failed));
         let exits = chat().endless();
         rows.both(&format!("{ended_by}, then exit 0"), "4 before 7", exits, how.exit(0), rule_4());
     }
@@ -184,17 +183,14 @@ fn host(rows: &mut Rows) {
 fn linger(rows: &mut Rows) {
     for ended_by in [EndedBy::Linger, EndedBy::HardTimeout, EndedBy::Stall, EndedBy::Budget] {
         let how = auto().schema().ended_by(ended_by).signal();
-        let expect = |mode: ExecutionMode| match mode {
-            ExecutionMode::Auto => {
-                rule_9().output(ANSWER).warns(&[Code::LingerEnded, Code::CompletedWithoutDoneMarker])
-            }
-            ExecutionMode::Interactive => {
-                rule_11().output(ANSWER).warns(&[Code::LingerEnded, Code::InteractiveCompletedWithoutDoneMarker])
-            }
-        };
+        let warned = |rule: Expect, code| rule.output(ANSWER).warns(&[Code::LingerEnded, code]);
+        let outcomes = (
+            warned(rule_9(), Code::CompletedWithoutDoneMarker),
+            warned(rule_11(), Code::InteractiveCompletedWithoutDoneMarker),
+        );
         let turn = said(GOOD).act(ended_by, Order::AfterSuccess);
-        rows.each(&format!("valid output, then {ended_by}"), LINGER, turn, how.clone(), expect);
-        rows.each(&format!("valid output, then {ended_by} not recorded"), LINGER, said(GOOD), how.clone(), expect);
+        rows.modes(&format!("valid output, then {ended_by}"), LINGER, turn, how.clone(), outcomes.clone());
+        rows.modes(&format!("valid output, then {ended_by} not recorded"), LINGER, said(GOOD), how.clone(), outcomes);
         let waits = rule_14(COLOUR).warns(&[Code::LingerEnded]);
         let how = how.mode(ExecutionMode::Interactive);
         rows.row(&format!("a question, then {ended_by}"), LINGER, chat(), how, waits);
@@ -211,79 +207,51 @@ fn linger(rows: &mut Rows) {
 
 fn exits(rows: &mut Rows) {
     let origin = "6: non-zero exit, or a signal not ours";
-    rows.both("exit 1 with text", TEXT, chat(), auto().exit(1), rule_6(TurnState::PartialFailed));
-    rows.both("exit 1 without text", TEXT, silent(), auto().exit(1), rule_6(TurnState::Failed));
-    rows.both("exit 1 without an end", origin, chat().endless(), auto().exit(1), rule_6(TurnState::PartialFailed));
-    rows.both("a signal not ours", origin, chat(), auto().signal(), rule_6(TurnState::PartialFailed));
-    rows.both(
-        "a signal, only deltas",
-        TEXT,
-        silent().endless().deltas(),
-        auto().signal(),
-        rule_6(TurnState::PartialFailed),
-    );
+    rows.both("exit 1 with text", TEXT, chat(), auto().exit(1), rule_6(PartialFailed));
+    rows.both("exit 1 without text", TEXT, silent(), auto().exit(1), rule_6(Failed));
+    rows.both("exit 1 without an end", origin, chat().endless(), auto().exit(1), rule_6(PartialFailed));
+    rows.both("a signal not ours", origin, chat(), auto().signal(), rule_6(PartialFailed));
+    rows.both("a signal, only deltas", TEXT, silent().endless().deltas(), auto().signal(), rule_6(PartialFailed));
     let valid = || said(GOOD);
     let how = auto().schema().exit(2);
-    rows.both("valid output, exit 2", "6 before 9 and 11", valid(), how, rule_6(TurnState::PartialFailed));
+    rows.both("valid output, exit 2", "6 before 9 and 11", valid(), how, rule_6(PartialFailed));
 
     let origin = "7: exit 0 without any end event";
-    rows.both("exit 0, no end, text", origin, chat().endless(), auto(), rule_7(TurnState::PartialFailed));
-    rows.both("exit 0, no end, no text", origin, silent().endless(), auto(), rule_7(TurnState::Failed));
+    rows.both("exit 0, no end, text", origin, chat().endless(), auto(), rule_7(PartialFailed));
+    rows.both("exit 0, no end, no text", origin, silent().endless(), auto(), rule_7(Failed));
     let how = auto().schema();
     let turn = said(GOOD_DONE).endless();
-    rows.both(
-        "exit 0, no end, marker",
-        "no marker without a clean end",
-        turn,
-        how.clone(),
-        rule_7(TurnState::PartialFailed),
-    );
+    rows.both("exit 0, no end, marker", "no marker without a clean end", turn, how.clone(), rule_7(PartialFailed));
     let turn = chat().ends(EndKind::Retracted);
-    rows.both("a success end taken back", origin, turn, how, rule_7(TurnState::PartialFailed));
+    rows.both("a success end taken back", origin, turn, how, rule_7(PartialFailed));
 
     let origin = "7b: exit unknown without an end event";
     rows.both("exit unknown, no end", origin, chat().endless(), auto().exit_unknown(), rule_7b());
     rows.both("exit unknown, no end, no text", origin, silent().endless(), auto().exit_unknown(), rule_7b());
     let origin = "7b: with an end event go on as for exit 0";
-    rows.each("exit unknown, valid output", origin, valid(), auto().schema().exit_unknown(), |mode| match mode {
-        ExecutionMode::Auto => rule_9().output(ANSWER),
-        ExecutionMode::Interactive => rule_11().output(ANSWER),
-    });
+    let outcomes = (rule_9().output(ANSWER), rule_11().output(ANSWER));
+    rows.modes("exit unknown, valid output", origin, valid(), auto().schema().exit_unknown(), outcomes);
     let limit = chat().ends(EndKind::Limit);
-    rows.both("exit unknown, limit end", origin, limit, auto().exit_unknown(), rule_2(TurnState::PartialFailed));
+    rows.both("exit unknown, limit end", origin, limit, auto().exit_unknown(), rule_2(PartialFailed));
     rows.row("exit unknown, a question", origin, chat(), interactive().exit_unknown(), rule_14(COLOUR));
 }
 
 /// iflow and plain text: the exit determines the end.
 fn exit_profiles(rows: &mut Rows) {
     let origin = "8: success end is exit 0 at EOF";
-    rows.each("by exit, exit 0", origin, by_exit(COLOUR), auto(), |mode| match mode {
-        ExecutionMode::Auto => rule_9_no_schema().text(COLOUR),
-        ExecutionMode::Interactive => rule_14(COLOUR),
-    });
+    rows.modes("by exit, exit 0", origin, by_exit(COLOUR), auto(), (rule_9_no_schema().text(COLOUR), rule_14(COLOUR)));
     let how = auto().schema();
     rows.each("by exit, done", origin, by_exit(GOOD_DONE), how.clone(), |mode| done(mode).output(ANSWER));
     let noisy = || by_exit(COLOUR).error(ErrorCategory::Network, "fetch failed");
-    rows.row(
-        "by exit, error keyword, exit 0",
-        "failure: a keyword and a non-zero exit",
-        noisy(),
-        auto(),
-        rule_9_no_schema().text(COLOUR),
-    );
+    let expect = rule_9_no_schema().text(COLOUR);
+    rows.row("by exit, error keyword, exit 0", "failure: a keyword and a non-zero exit", noisy(), auto(), expect);
     let origin = "failure: an error keyword and a non-zero exit";
-    rows.both("by exit, error keyword, exit 1", origin, noisy(), auto().exit(1), rule_2b(TurnState::PartialFailed));
-    rows.both("by exit, exit 1, no keyword", "6", by_exit(COLOUR), auto().exit(1), rule_6(TurnState::PartialFailed));
-    rows.both("by exit, signal", "6", by_exit(COLOUR), auto().signal(), rule_6(TurnState::PartialFailed));
+    rows.both("by exit, error keyword, exit 1", origin, noisy(), auto().exit(1), rule_2b(PartialFailed));
+    rows.both("by exit, exit 1, no keyword", "6", by_exit(COLOUR), auto().exit(1), rule_6(PartialFailed));
+    rows.both("by exit, signal", "6", by_exit(COLOUR), auto().signal(), rule_6(PartialFailed));
     rows.both("by exit, exit unknown", "7b", by_exit(COLOUR), auto().exit_unknown(), rule_7b());
     let turn = by_exit(GOOD_DONE);
-    rows.both(
-        "by exit, done, exit 1",
-        "no clean end, no marker",
-        turn,
-        how.clone().exit(1),
-        rule_6(TurnState::PartialFailed),
-    );
+    rows.both("by exit, done, exit 1", "no clean end, no marker", turn, how.clone().exit(1), rule_6(PartialFailed));
     let origin = "linger: the act came before the exit, which is the success end";
     for ended_by in [EndedBy::HardTimeout, EndedBy::Stall] {
         let how = auto().ended_by(ended_by);
@@ -294,7 +262,7 @@ fn exit_profiles(rows: &mut Rows) {
 }
 
 fn clean(rows: &mut Rows) {
-    let failed = |expect: Expect| expect.turn(TurnState::Failed);
+    let failed = |expect: Expect| expect.turn(Failed);
     rows.row("auto, no answer", "8", silent(), auto(), rule_8());
     rows.row("auto, no answer, only deltas", "8", silent().deltas(), auto().schema(), rule_8());
     rows.row("auto, no answer, exit unknown", "8", silent(), auto().exit_unknown(), rule_8());
@@ -317,20 +285,14 @@ fn clean(rows: &mut Rows) {
     let origin = "14: failed without an answer";
     rows.row("interactive, no answer", origin, silent(), interactive(), failed(rule_14(FALLBACK)));
     rows.row("interactive, a question", "14", chat(), interactive(), rule_14(COLOUR));
-    rows.row(
-        "interactive, invalid output",
-        "14",
-        said(super::build::BAD),
-        interactive().schema(),
-        rule_14(super::build::BAD),
-    );
+    rows.row("interactive, invalid output", "14", said(BAD), interactive().schema(), rule_14(BAD));
 }
 
 fn sessions(rows: &mut Rows) {
     let origin = "13: resumable engine, no session id known in the run";
     let turn = || chat().no_session();
     rows.row("no session", origin, turn(), interactive(), rule_13());
-    let failed = rule_13().turn(TurnState::Failed);
+    let failed = rule_13().turn(Failed);
     rows.row("no session, no answer", "13: failed without an answer", silent().no_session(), interactive(), failed);
     rows.row("session of an earlier attempt", origin, turn(), interactive().known_session("s-0"), rule_14(COLOUR));
     let sticky = interactive().continuation(Continuation::Sticky);
@@ -343,11 +305,11 @@ fn sessions(rows: &mut Rows) {
     let lost = |expect: Expect| expect.error(Code::SessionNotFound);
     let how = || interactive().attempt(2).known_session("s-0");
     let turn = refused().ends(EndKind::Failure);
-    rows.row("refused by a failure end", origin, turn, how().exit(1), lost(rule_2b(TurnState::Failed)));
+    rows.row("refused by a failure end", origin, turn, how().exit(1), lost(rule_2b(Failed)));
     let turn = silent().ends(EndKind::Failure).end_category(ErrorCategory::Session);
-    rows.row("refused in the end event alone", origin, turn, how(), lost(rule_2b(TurnState::Failed)));
-    rows.row("refused by exit", origin, refused(), how().exit(1), lost(rule_6(TurnState::Failed)));
-    rows.row("refused with exit 0", origin, refused(), how(), lost(rule_7(TurnState::Failed)));
+    rows.row("refused in the end event alone", origin, turn, how(), lost(rule_2b(Failed)));
+    rows.row("refused by exit", origin, refused(), how().exit(1), lost(rule_6(Failed)));
+    rows.row("refused with exit 0", origin, refused(), how(), lost(rule_7(Failed)));
     let other = silent().ends(EndKind::Failure).error(ErrorCategory::Auth, "401");
-    rows.row("another failure", "error.code is the reason code", other, how(), rule_2b(TurnState::Failed));
+    rows.row("another failure", "error.code is the reason code", other, how(), rule_2b(Failed));
 }
