@@ -71,6 +71,16 @@ fn changed(from: &str, to: &str) -> String {
     sentence(&GOOD.replace(from, to))
 }
 
+/// Checks changes of the good file: what is removed, what replaces it, and the message; `\n` is the end of a line.
+fn check(changes: &str) {
+    let lines: Vec<String> = changes.trim().lines().map(|line| line.replace("\\n", "\n")).collect();
+    for change in lines.chunks(3) {
+        let [from, to, expected] = change else { panic!("{change:?}") };
+        let (from, to) = (from.strip_prefix("- "), to.strip_prefix('+').map(str::trim_start));
+        assert_eq!(changed(from.expect("a removed text"), to.expect("its replacement")), *expected);
+    }
+}
+
 #[test]
 fn the_reference_is_a_file_that_loads_and_starts() {
     let (_folder, engines) = load(&[("example.toml", REFERENCE)]);
@@ -184,206 +194,151 @@ fn folders_and_files_that_cannot_be_read() {
 
 #[test]
 fn keys() {
-    for (from, to, expected) in [
-        ("notes =", "note =", "mine.toml, line 6, key \"note\": there is no such key; did you mean \"notes\"?"),
-        (
-            "[prompt]\nargument",
-            "[prompt]\ncolour",
-            "mine.toml, line 18, key \"prompt.colour\": there is no such key; the known ones are: argument, stdin, file, protocol, limit",
-        ),
-        (
-            "[permission.read_only]",
-            "[permission.readonly]",
-            "mine.toml, line 24, key \"permission.readonly\": there is no such key; did you mean \"read_only\"?",
-        ),
-        ("title = \"Mine\"\n", "", "mine.toml, line 1, key \"title\": is missing"),
-        (
-            "[permission.full]\nposture = \"not_enforced\"",
-            "[permission.full]",
-            "mine.toml, line 27, key \"permission.full.posture\": is missing",
-        ),
-        (
-            "[resume]\nargv = [\"{{permission_flags}}\", \"-r\", \"{{session_id}}\", \"{{prompt_flags}}\"]",
-            "",
-            "mine.toml, line 1, key \"resume\": is missing",
-        ),
-    ] {
-        assert_eq!(changed(from, to), expected);
-    }
+    check(
+        r#"
+- notes =
++ note =
+mine.toml, line 6, key "note": there is no such key; did you mean "notes"?
+- [prompt]\nargument
++ [prompt]\ncolour
+mine.toml, line 18, key "prompt.colour": there is no such key; the known ones are: argument, stdin, file, protocol, limit
+- [permission.read_only]
++ [permission.readonly]
+mine.toml, line 24, key "permission.readonly": there is no such key; did you mean "read_only"?
+- title = "Mine"\n
++
+mine.toml, line 1, key "title": is missing
+- [permission.full]\nposture = "not_enforced"
++ [permission.full]
+mine.toml, line 27, key "permission.full.posture": is missing
+- [resume]\nargv = ["{{permission_flags}}", "-r", "{{session_id}}", "{{prompt_flags}}"]
++
+mine.toml, line 1, key "resume": is missing
+"#,
+    );
 }
 
 #[test]
 fn types_and_words() {
-    for (from, to, expected) in [
-        ("title = \"Mine\"", "title = 7", "mine.toml, line 2, key \"title\": must be a string, and is an integer"),
-        ("title = \"Mine\"", "title = \" \"", "mine.toml, line 2, key \"title\": is empty"),
-        ("notes = [\"one\"]", "notes = \"one\"", "mine.toml, line 6, key \"notes\": must be a list, and is a string"),
-        (
-            "argument = [\"{{prompt}}\"]",
-            "argument = [\"{{prompt}}\",\n true]",
-            "mine.toml, line 19, key \"prompt.argument\": must be a string, and is a boolean",
-        ),
-        (
-            "[start]\nargv = [",
-            "[start]\nargv = [1.5, ",
-            "mine.toml, line 12, key \"start.argv\": must be a string or a group of strings, and is a float",
-        ),
-        (
-            "set = { C = \"{{home}}\" }",
-            "set = 1979-05-27",
-            "mine.toml, line 33, key \"environment.set\": must be a table, and is a date",
-        ),
-        (
-            "\"plain_text\"",
-            "\"codex_njson\"",
-            "mine.toml, line 3, key \"profile\": \"codex_njson\" is not known here; did you mean \"codex_ndjson\"?",
-        ),
-        (
-            "wiring = \"pipes\"",
-            "wiring = \"socket\"",
-            "mine.toml, line 5, key \"wiring\": \"socket\" is not known here; the known ones are: pipes, split_pty, one_pty",
-        ),
-        (
-            "wiring = \"pipes\"",
-            "stdin = \"file\"",
-            "mine.toml, line 5, key \"stdin\": \"file\" is not known here; the known ones are: null, pipe, tty",
-        ),
-        (
-            "wiring = \"pipes\"",
-            "stdin = \"tty\"",
-            "mine.toml, line 5, key \"stdin\": a terminal needs the wiring split_pty or one_pty",
-        ),
-        (
-            "continuation = \"resumable\"",
-            "continuation = \"sticky\"\nstdin = \"null\"",
-            "mine.toml, line 5, key \"stdin\": a sticky engine gets its replies on stdin, so this must be pipe or tty",
-        ),
-        (
-            "title = \"Mine\"",
-            "title = ",
-            "mine.toml, line 2: is not TOML: string values must be quoted, expected literal string",
-        ),
-        ("title = \"Mine\"", "title = \"a\"\ntitle = \"b\"", "mine.toml, line 3: is not TOML: duplicate key"),
-    ] {
-        assert_eq!(changed(from, to), expected);
-    }
+    check(
+        r#"
+- title = "Mine"
++ title = 7
+mine.toml, line 2, key "title": must be a string, and is an integer
+- title = "Mine"
++ title = " "
+mine.toml, line 2, key "title": is empty
+- notes = ["one"]
++ notes = "one"
+mine.toml, line 6, key "notes": must be a list, and is a string
+- argument = ["{{prompt}}"]
++ argument = ["{{prompt}}",\n true]
+mine.toml, line 19, key "prompt.argument": must be a string, and is a boolean
+- [start]\nargv = [
++ [start]\nargv = [1.5,
+mine.toml, line 12, key "start.argv": must be a string or a group of strings, and is a float
+- set = { C = "{{home}}" }
++ set = 1979-05-27
+mine.toml, line 33, key "environment.set": must be a table, and is a date
+- "plain_text"
++ "codex_njson"
+mine.toml, line 3, key "profile": "codex_njson" is not known here; did you mean "codex_ndjson"?
+- wiring = "pipes"
++ wiring = "socket"
+mine.toml, line 5, key "wiring": "socket" is not known here; the known ones are: pipes, split_pty, one_pty
+- wiring = "pipes"
++ stdin = "file"
+mine.toml, line 5, key "stdin": "file" is not known here; the known ones are: null, pipe, tty
+- wiring = "pipes"
++ stdin = "tty"
+mine.toml, line 5, key "stdin": a terminal needs the wiring split_pty or one_pty
+- continuation = "resumable"
++ continuation = "sticky"\nstdin = "null"
+mine.toml, line 5, key "stdin": a sticky engine gets its replies on stdin, so this must be pipe or tty
+- title = "Mine"
++ title =
+mine.toml, line 2: is not TOML: string values must be quoted, expected literal string
+- title = "Mine"
++ title = "a"\ntitle = "b"
+mine.toml, line 3: is not TOML: duplicate key
+"#,
+    );
 }
 
 #[test]
 fn placeholders() {
-    for (from, to, expected) in [
-        (
-            "C = \"{{home}}\"",
-            "C = \"{{hom}}\"",
-            "mine.toml, line 33, key \"environment.set.C\": there is no placeholder {{hom}}; did you mean \"home\"?",
-        ),
-        (
-            "C = \"{{home}}\"",
-            "C = \"{{home\"",
-            "mine.toml, line 33, key \"environment.set.C\": {{ has no }} on its line",
-        ),
-        (
-            "C = \"{{home}}\"",
-            "C = \"{{prompt}}\"",
-            "mine.toml, line 33, key \"environment.set.C\": {{prompt}} is allowed only in the words of [prompt]",
-        ),
-        (
-            "C = \"{{home}}\"",
-            "C = \"{{session_id}}\"",
-            "mine.toml, line 33, key \"environment.set.C\": {{session_id}} is allowed only in [resume]",
-        ),
-        (
-            "[start]\nargv = [\"{{permission_flags}}\",",
-            "[start]\nargv = [\"{{permission_flags}}\", \"{{session_id}}\",",
-            "mine.toml, line 12, key \"start.argv\": {{session_id}} is allowed only in [resume]",
-        ),
-        (
-            "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
-            "[start]\nargv = [\"{{permission_flags}}\", \"-p={{prompt_flags}}\"]",
-            "mine.toml, line 12, key \"start.argv\": {{prompt_flags}} must be a word of its own in argv, outside of \
-             groups",
-        ),
-        (
-            "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
-            "[start]\nargv = [\"{{permission_flags}}\"]",
-            "mine.toml, line 12, key \"start.argv\": must have {{prompt_flags}} in it, once",
-        ),
-        (
-            "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
-            "[start]\nargv = [\"{{prompt_flags}}\"]",
-            "mine.toml, line 12, key \"start.argv\": must have {{permission_flags}} in it, once",
-        ),
-        (
-            "\"-r\", \"{{session_id}}\", ",
-            "",
-            "mine.toml, line 15, key \"resume.argv\": must have {{session_id}} in it, once",
-        ),
-        (
-            "argument = [\"{{prompt}}\"]",
-            "argument = [\"-p\"]",
-            "mine.toml, line 18, key \"prompt.argument\": must have {{prompt}} in it, once",
-        ),
-        (
-            "argument = [\"{{prompt}}\"]",
-            "limit = 5",
-            "mine.toml, line 17, key \"prompt\": must have argument, stdin, file or protocol",
-        ),
-        (
-            "[start]\nargv = [",
-            "[start]\nargv = [[\"-a\", \"-b\"], ",
-            "mine.toml, line 12, key \"start.argv\": a group without a placeholder is never left out; write its \
-             words in argv",
-        ),
-        (
-            "names = [\"mine\"]",
-            "names = [\"mine\"]\nplaces = [\"{{home}}/x\"]",
-            "mine.toml, line 10, key \"executable.places\": {{home}} is not allowed where an executable is looked \
-             for; {{user_home}} is",
-        ),
-    ] {
-        assert_eq!(changed(from, to), expected);
-    }
+    check(
+        r#"
+- C = "{{home}}"
++ C = "{{hom}}"
+mine.toml, line 33, key "environment.set.C": there is no placeholder {{hom}}; did you mean "home"?
+- C = "{{home}}"
++ C = "{{home"
+mine.toml, line 33, key "environment.set.C": {{ has no }} on its line
+- C = "{{home}}"
++ C = "{{prompt}}"
+mine.toml, line 33, key "environment.set.C": {{prompt}} is allowed only in the words of [prompt]
+- C = "{{home}}"
++ C = "{{session_id}}"
+mine.toml, line 33, key "environment.set.C": {{session_id}} is allowed only in [resume]
+- [start]\nargv = ["{{permission_flags}}",
++ [start]\nargv = ["{{permission_flags}}", "{{session_id}}",
+mine.toml, line 12, key "start.argv": {{session_id}} is allowed only in [resume]
+- [start]\nargv = ["{{permission_flags}}", "{{prompt_flags}}"]
++ [start]\nargv = ["{{permission_flags}}", "-p={{prompt_flags}}"]
+mine.toml, line 12, key "start.argv": {{prompt_flags}} must be a word of its own in argv, outside of groups
+- [start]\nargv = ["{{permission_flags}}", "{{prompt_flags}}"]
++ [start]\nargv = ["{{permission_flags}}"]
+mine.toml, line 12, key "start.argv": must have {{prompt_flags}} in it, once
+- [start]\nargv = ["{{permission_flags}}", "{{prompt_flags}}"]
++ [start]\nargv = ["{{prompt_flags}}"]
+mine.toml, line 12, key "start.argv": must have {{permission_flags}} in it, once
+- "-r", "{{session_id}}", "{{prompt_flags}}"]
++ "{{prompt_flags}}"]
+mine.toml, line 15, key "resume.argv": must have {{session_id}} in it, once
+- argument = ["{{prompt}}"]
++ argument = ["-p"]
+mine.toml, line 18, key "prompt.argument": must have {{prompt}} in it, once
+- argument = ["{{prompt}}"]
++ limit = 5
+mine.toml, line 17, key "prompt": must have argument, stdin, file or protocol
+- [start]\nargv = [
++ [start]\nargv = [["-a", "-b"],
+mine.toml, line 12, key "start.argv": a group without a placeholder is never left out; write its words in argv
+- names = ["mine"]
++ names = ["mine"]\nplaces = ["{{home}}/x"]
+mine.toml, line 10, key "executable.places": {{home}} is not allowed where an executable is looked for; {{user_home}} is
+"#,
+    );
 }
 
 #[test]
 fn values_that_cannot_be_used() {
-    for (from, to, expected) in [
-        (
-            "name = \"mine\"",
-            "name = \"other\"",
-            "mine.toml, line 1, key \"name\": the file of the engine \"other\" must be named other.toml",
-        ),
-        (
-            "name = \"mine\"",
-            "name = \"Mine!\"",
-            "mine.toml, line 1, key \"name\": an engine name has lower-case letters, digits, - and _, and is not \
-             \"unknown\"",
-        ),
-        (
-            "names = [\"mine\"]",
-            "names = [\"bin/mine\"]",
-            "mine.toml, line 9, key \"executable.names\": \"bin/mine\" is not the name of a file; paths go into \
-             path or places",
-        ),
-        ("names = [\"mine\"]", "names = []", "mine.toml, line 8, key \"executable\": must have names or path"),
-        (
-            "pass = [\"A\"]",
-            "pass = [\"B\"]",
-            "mine.toml, line 32, key \"environment.secret\": B is named twice in the file",
-        ),
-        (
-            "pass = [\"A\"]",
-            "pass = [\"A=\"]",
-            "mine.toml, line 31, key \"environment.pass\": \"A=\" cannot be the name of a variable",
-        ),
-        (
-            "pass = [\"A\"]",
-            "pass = [\"TMPDIR\"]",
-            "mine.toml, line 31, key \"environment.pass\": TMPDIR is set by the host",
-        ),
-    ] {
-        assert_eq!(changed(from, to), expected);
-    }
+    check(
+        r#"
+- name = "mine"
++ name = "other"
+mine.toml, line 1, key "name": the file of the engine "other" must be named other.toml
+- name = "mine"
++ name = "Mine!"
+mine.toml, line 1, key "name": an engine name has lower-case letters, digits, - and _, and is not "unknown"
+- names = ["mine"]
++ names = ["bin/mine"]
+mine.toml, line 9, key "executable.names": "bin/mine" is not the name of a file; paths go into path or places
+- names = ["mine"]
++ names = []
+mine.toml, line 8, key "executable": must have names or path
+- pass = ["A"]
++ pass = ["B"]
+mine.toml, line 32, key "environment.secret": B is named twice in the file
+- pass = ["A"]
++ pass = ["A="]
+mine.toml, line 31, key "environment.pass": "A=" cannot be the name of a variable
+- pass = ["A"]
++ pass = ["TMPDIR"]
+mine.toml, line 31, key "environment.pass": TMPDIR is set by the host
+"#,
+    );
     for (more, expected) in [
         (
             "[[files]]\nin = \"home\"\npath = \"../x\"\ntext = \"\"",

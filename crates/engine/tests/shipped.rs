@@ -1,10 +1,11 @@
 //! The engines in the binary: each loads, and each starts and resumes with the arguments given here.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use skillrun_engine::descriptor::Executable;
-use skillrun_engine::{Engines, Home, LoginFound, Permission, Posture, StartRequest, login, resume, start};
+use skillrun_engine::{Descriptor, Engines, Home, LoginFound, Permission, Posture, StartRequest, login, resume, start};
 use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ExecutionMode, ProfileId};
 use skillrun_plan::StdinPlan;
@@ -13,63 +14,41 @@ use skillrun_plan::signals::SignalName;
 mod support;
 use support::{request, variables, words};
 
-const NAMES: &[&str] = &[
-    "claude",
-    "claude-acp",
-    "codex",
-    "codex-acp",
-    "gemini",
-    "gemini-acp",
-    "iflow",
-    "opencode",
-    "opencode-acp",
-    "qwen",
-    "qwen-acp",
-    "scripted",
-];
+const NAMES: &str = "claude claude-acp codex codex-acp gemini gemini-acp iflow opencode opencode-acp qwen qwen-acp \
+                     scripted";
 
-fn started(engine: &str, request: &StartRequest<'_>) -> Vec<String> {
-    let engines = Engines::shipped();
-    let launch = start(engines.get(engine).expect("an engine"), request).expect("a launch");
-    words(&launch).into_iter().map(str::to_owned).collect()
+/// The words on one line, as a shell would read them.
+fn line<T: AsRef<str>>(words: &[T]) -> String {
+    let quoted = |word: &str| if word.contains(' ') { format!("'{word}'") } else { word.to_owned() };
+    words.iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-fn resumed(engine: &str, request: &StartRequest<'_>) -> Vec<String> {
-    let engines = Engines::shipped();
-    let launch = resume(engines.get(engine).expect("an engine"), request, "ses_1").expect("a launch");
-    words(&launch).into_iter().map(str::to_owned).collect()
+fn started(engine: &str, request: &StartRequest<'_>) -> String {
+    line(&words(&start(Engines::shipped().get(engine).expect("an engine"), request).expect("a launch")))
 }
 
-fn environment_of(engine: &str) -> Vec<String> {
-    let user = [
-        "PATH=/bin",
-        "HOME=/people/me",
-        "SHELL=/bin/sh",
-        "OPENAI_API_KEY=o",
-        "ANTHROPIC_API_KEY=a",
-        "GEMINI_API_KEY=g",
-        "IFLOW_API_KEY=i",
-        "OPENAI_BASE_URL=http://x",
-        "AWS_SECRET_ACCESS_KEY=w",
-    ];
-    let user =
-        user.map(|entry| entry.split_once('=').map(|(name, value)| (name.into(), value.into())).expect("a pair"));
+fn resumed(engine: &str, request: &StartRequest<'_>) -> String {
+    line(&words(&resume(Engines::shipped().get(engine).expect("an engine"), request, "ses_1").expect("a launch")))
+}
+
+fn environment_of(engine: &str) -> String {
+    let user = "PATH=/bin HOME=/people/me SHELL=/bin/sh OPENAI_API_KEY=o ANTHROPIC_API_KEY=a GEMINI_API_KEY=g \
+                IFLOW_API_KEY=i OPENAI_BASE_URL=http://x AWS_SECRET_ACCESS_KEY=w";
+    let pair = |(name, value): (&str, &str)| (name.into(), value.into());
+    let user: Vec<_> = user.split(' ').map(|entry| entry.split_once('=').map(pair).expect("a pair")).collect();
     let launch = start(Engines::shipped().get(engine).expect("an engine"), &request(&user)).expect("a launch");
-    variables(&launch)
+    line(&variables(&launch))
 }
 
 #[test]
 fn every_file_loads_and_is_in_the_list() {
     let engines = Engines::shipped();
     assert_eq!(engines.broken().map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
-    assert_eq!(engines.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), NAMES);
+    assert_eq!(engines.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(" "), NAMES);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("engines");
-    let mut files: Vec<_> =
+    let files: BTreeSet<_> =
         fs::read_dir(folder).expect("files").map(|file| file.expect("a file").file_name()).collect();
-    files.sort();
-    let mut names: Vec<std::ffi::OsString> = NAMES.iter().map(|name| format!("{name}.toml").into()).collect();
-    names.sort();
-    assert_eq!(files, names);
+    assert_eq!(files, NAMES.split(' ').map(|name| format!("{name}.toml").into()).collect());
 }
 
 #[test]
@@ -141,92 +120,50 @@ fn codex() {
                  -c check_for_update_on_startup=false -c analytics.enabled=false";
     let tmp = "-c sandbox_workspace_write.exclude_slash_tmp=true";
     let request = request(&[]);
-    assert_eq!(
-        started("codex", &request).join(" "),
-        format!("exec --json --skip-git-repo-check {quiet} --sandbox workspace-write {tmp} -")
-    );
-    assert_eq!(
-        resumed("codex", &request).join(" "),
-        format!("exec resume --json --skip-git-repo-check {quiet} -c sandbox_mode=\"workspace-write\" {tmp} ses_1 -")
-    );
+    let exec = format!("exec --json --skip-git-repo-check {quiet}");
+    let exec_resume = format!("exec resume --json --skip-git-repo-check {quiet}");
+    assert_eq!(started("codex", &request), format!("{exec} --sandbox workspace-write {tmp} -"));
+    let expected = format!("{exec_resume} -c sandbox_mode=\"workspace-write\" {tmp} ses_1 -");
+    assert_eq!(resumed("codex", &request), expected);
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
-    assert!(started("codex", &read_only).join(" ").contains(" --sandbox read-only "));
-    assert!(resumed("codex", &read_only).join(" ").contains(" -c sandbox_mode=\"read-only\" "));
+    assert!(started("codex", &read_only).contains(" --sandbox read-only "));
+    assert!(resumed("codex", &read_only).contains(" -c sandbox_mode=\"read-only\" "));
     let full = StartRequest { permission: Permission::Full, model: Some("gpt-5"), effort: Some("high"), ..request };
     let words = "--dangerously-bypass-approvals-and-sandbox --model gpt-5 -c model_reasoning_effort=\"high\"";
-    assert_eq!(started("codex", &full).join(" "), format!("exec --json --skip-git-repo-check {quiet} {words} -"));
-    assert_eq!(
-        resumed("codex", &full).join(" "),
-        format!("exec resume --json --skip-git-repo-check {quiet} {words} ses_1 -")
-    );
-    assert_eq!(
-        environment_of("codex"),
-        ["HOME=/run/own", "*OPENAI_API_KEY=o", "OPENAI_BASE_URL=http://x", "PATH=/bin"]
-    );
+    assert_eq!(started("codex", &full), format!("{exec} {words} -"));
+    assert_eq!(resumed("codex", &full), format!("{exec_resume} {words} ses_1 -"));
+    let expected = "HOME=/run/own *OPENAI_API_KEY=o OPENAI_BASE_URL=http://x PATH=/bin";
+    assert_eq!(environment_of("codex"), expected);
 }
 
 #[test]
 fn gemini() {
     let request = StartRequest { model: Some("gemini-2.5-flash"), ..request(&[]) };
-    assert_eq!(
-        started("gemini", &request),
-        ["--output-format", "stream-json", "--approval-mode", "yolo", "--model", "gemini-2.5-flash",]
-    );
-    assert_eq!(
-        resumed("gemini", &request),
-        [
-            "--output-format",
-            "stream-json",
-            "--approval-mode",
-            "yolo",
-            "--model",
-            "gemini-2.5-flash",
-            "--resume",
-            "ses_1",
-        ]
-    );
+    let first = "--output-format stream-json --approval-mode yolo --model gemini-2.5-flash";
+    assert_eq!(started("gemini", &request), first);
+    assert_eq!(resumed("gemini", &request), format!("{first} --resume ses_1"));
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
-    assert!(started("gemini", &read_only).join(" ").contains("--approval-mode default"));
-    assert_eq!(
-        environment_of("gemini"),
-        [
-            "*GEMINI_API_KEY=g",
-            "GEMINI_CLI_NO_RELAUNCH=true",
-            "GEMINI_CLI_TRUST_WORKSPACE=true",
-            "HOME=/run/own",
-            "NO_COLOR=1",
-            "PATH=/bin"
-        ]
-    );
+    assert!(started("gemini", &read_only).contains("--approval-mode default"));
+    let expected = "*GEMINI_API_KEY=g GEMINI_CLI_NO_RELAUNCH=true GEMINI_CLI_TRUST_WORKSPACE=true HOME=/run/own \
+                    NO_COLOR=1 PATH=/bin";
+    assert_eq!(environment_of("gemini"), expected);
 }
 
 #[test]
 fn opencode() {
     let request = StartRequest { model: Some("fake/fake-model"), ..request(&[]) };
-    assert_eq!(started("opencode", &request), ["run", "--format", "json", "--model", "fake/fake-model"]);
-    assert_eq!(
-        resumed("opencode", &request),
-        ["run", "--format", "json", "--model", "fake/fake-model", "--session", "ses_1"]
+    assert_eq!(started("opencode", &request), "run --format json --model fake/fake-model");
+    assert_eq!(resumed("opencode", &request), "run --format json --model fake/fake-model --session ses_1");
+    let config = concat!(
+        r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow","#,
+        r#""provider":{"openai":{"options":{"baseURL":"http://x"}}}}"#
     );
-    assert_eq!(
-        environment_of("opencode"),
-        [
-            "*ANTHROPIC_API_KEY=a",
-            "*GEMINI_API_KEY=g",
-            "HOME=/run/own",
-            "*OPENAI_API_KEY=o",
-            "OPENAI_BASE_URL=http://x",
-            concat!(
-                r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow","#,
-                r#""provider":{"openai":{"options":{"baseURL":"http://x"}}}}"#
-            ),
-            "OPENCODE_DISABLE_AUTOUPDATE=1",
-            "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-            "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
-            "OPENCODE_DISABLE_MODELS_FETCH=1",
-            "PATH=/bin"
-        ]
+    let expected = format!(
+        "*ANTHROPIC_API_KEY=a *GEMINI_API_KEY=g HOME=/run/own *OPENAI_API_KEY=o OPENAI_BASE_URL=http://x {config} \
+         OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_DEFAULT_PLUGINS=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 \
+         OPENCODE_DISABLE_MODELS_FETCH=1 PATH=/bin"
     );
+    assert_eq!(environment_of("opencode"), expected);
 }
 
 #[test]
@@ -245,85 +182,37 @@ fn opencode_configuration_is_json_at_every_permission() {
 #[test]
 fn claude() {
     let request = request(&[]);
-    assert_eq!(
-        started("claude", &request),
-        ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
-    );
+    let expected = "-p --output-format stream-json --verbose --dangerously-skip-permissions";
+    assert_eq!(started("claude", &request), expected);
     let with_model = StartRequest { model: Some("claude-sonnet-4-5"), permission: Permission::ReadOnly, ..request };
-    assert_eq!(
-        resumed("claude", &with_model),
-        [
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--permission-mode=default",
-            "--disallowedTools=Bash,Edit,Write,NotebookEdit",
-            "--model",
-            "claude-sonnet-4-5",
-            "--resume",
-            "ses_1",
-        ]
-    );
-    assert_eq!(
-        environment_of("claude"),
-        [
-            "*ANTHROPIC_API_KEY=a",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-            "CLAUDE_CODE_MAX_RETRIES=2",
-            "DISABLE_AUTOUPDATER=1",
-            "DISABLE_ERROR_REPORTING=1",
-            "DISABLE_TELEMETRY=1",
-            "HOME=/run/own",
-            "IS_SANDBOX=1",
-            "PATH=/bin"
-        ]
-    );
+    let expected = "-p --output-format stream-json --verbose --permission-mode=default \
+                    --disallowedTools=Bash,Edit,Write,NotebookEdit --model claude-sonnet-4-5 --resume ses_1";
+    assert_eq!(resumed("claude", &with_model), expected);
+    let expected = "*ANTHROPIC_API_KEY=a CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_MAX_RETRIES=2 \
+                    DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 DISABLE_TELEMETRY=1 HOME=/run/own IS_SANDBOX=1 \
+                    PATH=/bin";
+    assert_eq!(environment_of("claude"), expected);
 }
 
 #[test]
 fn qwen() {
     let request = StartRequest { model: Some("fake-model"), ..request(&[]) };
-    assert_eq!(
-        started("qwen", &request),
-        ["--auth-type", "openai", "--output-format", "stream-json", "--approval-mode", "yolo", "--model", "fake-model",]
-    );
-    assert_eq!(
-        resumed("qwen", &request),
-        [
-            "--auth-type",
-            "openai",
-            "--output-format",
-            "stream-json",
-            "--approval-mode",
-            "yolo",
-            "--model",
-            "fake-model",
-            "--resume",
-            "ses_1",
-        ]
-    );
-    assert_eq!(
-        environment_of("qwen"),
-        [
-            "HOME=/run/own",
-            "NO_COLOR=1",
-            "*OPENAI_API_KEY=o",
-            "OPENAI_BASE_URL=http://x",
-            "PATH=/bin",
-            "QWEN_CODE_NO_RELAUNCH=true"
-        ]
-    );
+    let first = "--auth-type openai --output-format stream-json --approval-mode yolo --model fake-model";
+    assert_eq!(started("qwen", &request), first);
+    assert_eq!(resumed("qwen", &request), format!("{first} --resume ses_1"));
+    let expected =
+        "HOME=/run/own NO_COLOR=1 *OPENAI_API_KEY=o OPENAI_BASE_URL=http://x PATH=/bin QWEN_CODE_NO_RELAUNCH=true";
+    assert_eq!(environment_of("qwen"), expected);
 }
 
 #[test]
 fn iflow() {
     let request = request(&[]);
-    assert_eq!(started("iflow", &request), ["--yolo", "--thinking", "-p", "Do the job."]);
-    assert_eq!(resumed("iflow", &request), ["--resume=ses_1", "--yolo", "--thinking", "-p", "Do the job."]);
+    assert_eq!(started("iflow", &request), "--yolo --thinking -p 'Do the job.'");
+    assert_eq!(resumed("iflow", &request), "--resume=ses_1 --yolo --thinking -p 'Do the job.'");
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
-    assert_eq!(started("iflow", &read_only), ["--thinking", "-p", "Do the job."]);
-    assert_eq!(environment_of("iflow"), ["HOME=/run/own", "*IFLOW_API_KEY=i", "NO_COLOR=1", "PATH=/bin"]);
+    assert_eq!(started("iflow", &read_only), "--thinking -p 'Do the job.'");
+    assert_eq!(environment_of("iflow"), "HOME=/run/own *IFLOW_API_KEY=i NO_COLOR=1 PATH=/bin");
 }
 
 #[test]
@@ -332,29 +221,18 @@ fn scripted_is_this_program_and_speaks_any_format() {
     let scripted = engines.get("scripted").expect("scripted");
     assert_eq!(scripted.executable, Executable::Own);
     let request = StartRequest { mode: ExecutionMode::Interactive, ..request(&[]) };
-    assert_eq!(
-        started("scripted", &request).join(" "),
-        "simulate-scripted --script /run/script.yaml --profile codex_ndjson --state /run/own/.scripted \
-         --prompt=-"
-    );
+    let written = |profile: &str, more: &str| {
+        format!("simulate-scripted --script /run/script.yaml --profile {profile} --state /run/own/.scripted {more}")
+    };
+    assert_eq!(started("scripted", &request), written("codex_ndjson", "--prompt=-"));
     let claude = StartRequest { profile: Some(ProfileId::ClaudeStreamJson), ..request };
-    assert_eq!(
-        resumed("scripted", &claude).join(" "),
-        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/own/.scripted \
-         --resume ses_1 --prompt=-"
-    );
+    assert_eq!(resumed("scripted", &claude), written("claude_stream_json", "--resume ses_1 --prompt=-"));
     let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..claude };
     let launch = start(scripted, &sticky).expect("a launch");
-    assert_eq!(
-        words(&launch).join(" "),
-        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/own/.scripted \
-         --sticky --prompt=Do the job."
-    );
+    assert_eq!(line(&words(&launch)), written("claude_stream_json", "--sticky '--prompt=Do the job.'"));
     assert_eq!(launch.stdin, StdinPlan::Pipe);
-    assert_eq!(
-        (launch.profile, launch.label.profile),
-        (ProfileId::ClaudeStreamJson, Some(ProfileId::ClaudeStreamJson))
-    );
+    let profile = ProfileId::ClaudeStreamJson;
+    assert_eq!((launch.profile, launch.label.profile), (profile, Some(profile)));
     assert_eq!(launch.continuation, Continuation::Sticky);
     let plain = StartRequest { profile: Some(ProfileId::PlainText), ..request };
     assert!(start(scripted, &plain).is_err(), "text has no session to continue");
@@ -390,20 +268,17 @@ fn what_sounds_secret_is_masked() {
     }
 }
 
+/// Regression: opencode was among those that are held to reading, and a file of the workspace lifts its rules.
 #[test]
-fn only_codex_keeps_to_the_workspace() {
+fn only_codex_is_held_to_its_permission() {
     let engines = Engines::shipped();
-    let enforced = engines.iter().filter(|one| one.permissions.workspace.posture == Posture::Enforced);
-    assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex", "codex-acp"]);
+    let enforced = |permission| {
+        let is_held = |one: &&Descriptor| one.permissions.rule(permission).posture == Posture::Enforced;
+        engines.iter().filter(is_held).map(|one| one.name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(enforced(Permission::Workspace), ["codex", "codex-acp"]);
+    assert_eq!(enforced(Permission::ReadOnly), ["codex", "codex-acp"]);
     assert!(engines.iter().all(|one| one.permissions.full.posture == Posture::NotEnforced));
-}
-
-/// Regression: opencode was among them, and a file of the workspace lifts its rules.
-#[test]
-fn only_codex_is_held_to_reading() {
-    let engines = Engines::shipped();
-    let enforced = engines.iter().filter(|one| one.permissions.read_only.posture == Posture::Enforced);
-    assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex", "codex-acp"]);
 }
 
 /// They read files of the workspace before they do anything, and some of those files set where keys are sent.
@@ -439,8 +314,9 @@ fn the_folder_of_the_skill_may_be_read() {
         ("qwen", "--include-directories=/run/own/skills/s"),
         ("claude", "--add-dir=/run/own/skills/s"),
     ] {
-        assert!(started(name, &request).contains(&word.to_owned()), "{name}");
-        assert!(resumed(name, &request).contains(&word.to_owned()), "{name}");
+        for launched in [started(name, &request), resumed(name, &request)] {
+            assert!(launched.split(' ').any(|one| one == word), "{name}: {launched}");
+        }
     }
 }
 
@@ -454,7 +330,7 @@ fn a_folder_that_would_be_taken_for_two_is_refused() {
         let words = "the value for {{skill_dir}} has a comma in it, and would be read as two values";
         assert_eq!(refused, format!("{name} cannot be started: {words}"));
     }
-    assert!(started("claude", &request).contains(&"--add-dir=/some/me,you/skills/s".to_owned()));
+    assert!(started("claude", &request).split(' ').any(|word| word == "--add-dir=/some/me,you/skills/s"));
 }
 
 #[test]
