@@ -1,6 +1,6 @@
 //! One suite over the trait, run against every implementation: [`suite!`] makes a test of each case.
 //!
-//! A case gets a function that creates an empty Log and a value that must live as long as it.
+//! A case gets an empty folder of Logs.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -32,17 +32,14 @@ pub(crate) fn event(run: RunId, seq: u64, millis: u64) -> Event {
 }
 
 pub(crate) fn text_event(run: RunId, seq: u64, millis: u64, text: String) -> Event {
+    let (stream, parser) = (SourceStream::Stdout, Some(ProfileId::PlainText));
+    let source = Source { engine: EngineName::new("scripted"), stream, parser, confidence: 0.3 };
     Event {
         run_id: run,
         seq,
         ts: moment(millis),
         attempt_number: AttemptNumber(1),
-        source: Source {
-            engine: EngineName::new("scripted"),
-            stream: SourceStream::Stdout,
-            parser: Some(ProfileId::PlainText),
-            confidence: 0.3,
-        },
+        source,
         level: Level::Info,
         data: Data::Evidence(EvidenceData::RawStdout(RawText::new(text))),
         correlation: Correlation::default(),
@@ -87,7 +84,17 @@ fn seqs(page: &Page) -> Vec<u64> {
 macro_rules! suite {
     ($($case:ident)+) => {
         macro_rules! conform {
-            ($make:expr) => { $(#[test] fn $case() { $crate::conformance::$case($make); })+ };
+            ($make:expr) => {
+                $(#[test] fn $case() {
+                    let (log, _keep) = $make();
+                    $crate::conformance::$case(&log);
+                })+
+
+                #[test]
+                fn any_sequence_keeps_the_laws() {
+                    $crate::conformance::any_sequence_keeps_the_laws($make);
+                }
+            };
         }
         pub(crate) use conform;
     };
@@ -111,11 +118,15 @@ suite! {
     a_waiting_tail_is_told_when_the_log_is_removed
     a_dropped_subscription_is_silent
     of_writers_that_race_one_wins_each_seq
-    any_sequence_keeps_the_laws
 }
 
-pub(crate) fn what_is_appended_is_read<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
+/// The Log of a new run.
+fn created(log: &impl EventLog) -> RunId {
+    log.create(run_id(1)).expect("a Log");
+    run_id(1)
+}
+
+pub(crate) fn what_is_appended_is_read(log: &impl EventLog) {
     let run = run_id(1);
     assert_eq!(log.create(run).expect("a Log"), Head { epoch: Epoch::FIRST, next_seq: Seq(1) });
     assert_eq!(log.create(run).expect_err("there is one").to_string(), format!("the Log of run {run}: exists already"));
@@ -124,7 +135,7 @@ pub(crate) fn what_is_appended_is_read<L: EventLog, K>(make: impl Fn() -> (L, K)
     assert_eq!(log.append(run, Seq(4), &[], Durability::Synced).expect("synced"), Seq(4));
     assert_eq!(log.append(run, Seq(4), &events(run, 4, 6), Durability::Synced).expect("appended"), Seq(6));
     assert_eq!(log.next_seq(run).expect("a head"), Seq(6));
-    assert_eq!(read_all(&log, run, Limits::default()), events(run, 1, 6));
+    assert_eq!(read_all(log, run, Limits::default()), events(run, 1, 6));
     let all = page(log.read(run, Cursor::BEGINNING, MANY).expect("a page"));
     let line = all.lines().nth(1).expect("a line").json().to_vec();
     assert!(line.starts_with(br#"{"protocol_version":"rasp/1.0","run_id":""#), "as the model writes it");
@@ -135,10 +146,8 @@ pub(crate) fn what_is_appended_is_read<L: EventLog, K>(make: impl Fn() -> (L, K)
 }
 
 /// Whatever the batches are, and whichever thread appends them.
-pub(crate) fn each_line_carries_the_hash_of_the_line_before<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn each_line_carries_the_hash_of_the_line_before(log: &impl EventLog) {
+    let run = created(log);
     assert_eq!(log.chain_head(run).expect("a head"), None);
     log.append(run, Seq(1), &events(run, 1, 4), Durability::Derived).expect("appended");
     log.append(run, Seq(4), &events(run, 4, 5), Durability::Synced).expect("appended");
@@ -157,10 +166,8 @@ pub(crate) fn each_line_carries_the_hash_of_the_line_before<L: EventLog, K>(make
     assert_eq!((head.seq, head.hash), (8, before.to_string()));
 }
 
-pub(crate) fn a_stale_writer_is_told_the_next_seq<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn a_stale_writer_is_told_the_next_seq(log: &impl EventLog) {
+    let run = created(log);
     log.append(run, Seq(1), &events(run, 1, 4), Durability::Derived).expect("appended");
     for expected in [0, 1, 3, 5, u64::MAX] {
         let batch = if expected < 10 { events(run, expected, expected + 1) } else { vec![] };
@@ -168,13 +175,11 @@ pub(crate) fn a_stale_writer_is_told_the_next_seq<L: EventLog, K>(make: impl Fn(
         let LogErrorKind::Stale { expected: told, actual } = error.kind else { panic!("{error}") };
         assert_eq!((told, actual), (Seq(expected), Seq(4)));
     }
-    assert_eq!(read_all(&log, run, MANY), events(run, 1, 4));
+    assert_eq!(read_all(log, run, MANY), events(run, 1, 4));
 }
 
-pub(crate) fn a_batch_with_another_seq_or_run_is_refused_whole<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn a_batch_with_another_seq_or_run_is_refused_whole(log: &impl EventLog) {
+    let run = created(log);
     let refused = |batch: &[Event]| log.append(run, Seq(1), batch, Durability::Derived).expect_err("refused").kind;
     let gap = [event(run, 1, 0), event(run, 3, 0)];
     assert!(matches!(refused(&gap), LogErrorKind::WrongSeq { found: Seq(3), wanted: Seq(2) }));
@@ -184,23 +189,19 @@ pub(crate) fn a_batch_with_another_seq_or_run_is_refused_whole<L: EventLog, K>(m
     let foreign = [event(run, 1, 0), event(run_id(2), 2, 0)];
     assert!(matches!(refused(&foreign), LogErrorKind::WrongRun { found } if found == run_id(2)));
     assert_eq!(log.next_seq(run).expect("a head"), Seq(1));
-    assert!(read_all(&log, run, MANY).is_empty());
+    assert!(read_all(log, run, MANY).is_empty());
 }
 
-pub(crate) fn a_batch_that_is_too_large_is_refused_whole<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn a_batch_that_is_too_large_is_refused_whole(log: &impl EventLog) {
+    let run = created(log);
     let batch = [event(run, 1, 0), text_event(run, 2, 0, "x".repeat(MAX_BATCH))];
     let error = log.append(run, Seq(1), &batch, Durability::Derived).expect_err("refused");
     assert!(matches!(error.kind, LogErrorKind::BatchTooLarge { limit: MAX_BATCH }), "{error}");
     assert_eq!(log.next_seq(run).expect("a head"), Seq(1));
 }
 
-pub(crate) fn pages_keep_their_limits_and_always_get_on<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn pages_keep_their_limits_and_always_get_on(log: &impl EventLog) {
+    let run = created(log);
     let mut all = events(run, 1, 200);
     all.push(text_event(run, 200, 0, "long ".repeat(50_000)));
     all.extend(events(run, 201, 400));
@@ -214,14 +215,12 @@ pub(crate) fn pages_keep_their_limits_and_always_get_on<L: EventLog, K>(make: im
     assert_eq!(seqs(&read(199, Limits { events: 9, bytes: 10 })), [200], "however long it is");
     assert_eq!(seqs(&read(399, MANY)), [0; 0]);
     for limits in [Limits { events: 7, bytes: usize::MAX }, Limits { events: usize::MAX, bytes: 1_000 }, MANY] {
-        assert_eq!(read_all(&log, run, limits), all);
+        assert_eq!(read_all(log, run, limits), all);
     }
 }
 
-pub(crate) fn a_wrong_cursor_is_answered_with_a_reset<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn a_wrong_cursor_is_answered_with_a_reset(log: &impl EventLog) {
+    let run = created(log);
     let head = log.head(run).expect("a head");
     let ask = |cursor| log.read(run, cursor, MANY).expect("an answer");
     assert_eq!(ask(Cursor::new(head.epoch, Seq(1))), LogRead::Reset(head), "nothing was appended yet");
@@ -244,15 +243,13 @@ pub(crate) fn a_wrong_cursor_is_answered_with_a_reset<L: EventLog, K>(make: impl
         assert_eq!(seqs(&all), [1, 2, 3], "a reader without events has no wrong ones");
         assert_eq!(all.cursor(), Cursor::new(head.epoch, Seq(3)));
     }
-    let mut tail = Tail::new(&log, run, Cursor::new(head.epoch, Seq(9))).expect("a tail");
+    let mut tail = Tail::new(log, run, Cursor::new(head.epoch, Seq(9))).expect("a tail");
     assert_eq!(tail.next(MANY, LONG).expect("told"), Tailed::Reset(log.head(run).expect("a head")));
     assert_eq!(seqs(&tailed(tail.next(MANY, LONG).expect("read"))), [1, 2, 3], "and restarts from the beginning");
 }
 
-pub(crate) fn by_time_is_the_first_in_order_of_seq<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn by_time_is_the_first_in_order_of_seq(log: &impl EventLog) {
+    let run = created(log);
     assert_eq!(log.first_at(run, moment(0)).expect("an answer"), None);
     // Saw teeth: times go back again and again, and a far future stands early.
     let time = |seq: u64| if seq == 700 { 900_000 } else { 10_000 + seq * 7 - (seq % 50) * 100 };
@@ -274,10 +271,8 @@ pub(crate) fn by_time_is_the_first_in_order_of_seq<L: EventLog, K>(make: impl Fn
     }
 }
 
-pub(crate) fn there_is_one_writer<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn there_is_one_writer(log: &impl EventLog) {
+    let run = created(log);
     let held = log.open(run).expect_err("it has a writer");
     assert!(matches!(held.kind, LogErrorKind::Held { pid: Some(pid) } if pid == std::process::id()), "{held}");
     log.append(run, Seq(1), &events(run, 1, 3), Durability::Derived).expect("appended");
@@ -285,16 +280,15 @@ pub(crate) fn there_is_one_writer<L: EventLog, K>(make: impl Fn() -> (L, K)) {
     log.release(run);
     let error = log.append(run, Seq(3), &events(run, 3, 4), Durability::Derived).expect_err("not open");
     assert!(matches!(error.kind, LogErrorKind::NotOpen), "{error}");
-    assert_eq!(read_all(&log, run, MANY), events(run, 1, 3), "readers need no writer");
+    assert_eq!(read_all(log, run, MANY), events(run, 1, 3), "readers need no writer");
     let recovered = log.open(run).expect("opened");
     assert_eq!(recovered.head, Head { epoch: Epoch::FIRST, next_seq: Seq(3) });
     assert_eq!((recovered.torn, recovered.damage, recovered.is_new_epoch), (None, None, false));
     log.append(run, Seq(3), &events(run, 3, 4), Durability::Derived).expect("appended");
-    assert_eq!(read_all(&log, run, MANY), events(run, 1, 4));
+    assert_eq!(read_all(log, run, MANY), events(run, 1, 4));
 }
 
-pub(crate) fn what_never_was_is_not_found_and_what_was_removed_is_gone<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
+pub(crate) fn what_never_was_is_not_found_and_what_was_removed_is_gone(log: &impl EventLog) {
     let errors = |run| {
         log.release(run);
         let error = |result: Result<(), LogError>| result.expect_err("there is none").kind;
@@ -322,18 +316,15 @@ pub(crate) fn what_never_was_is_not_found_and_what_was_removed_is_gone<L: EventL
         assert!(matches!(kind, LogErrorKind::Gone), "{kind}");
     }
     assert!(matches!(log.create(run_id(1)).expect_err("never again").kind, LogErrorKind::Gone));
-    assert_eq!(read_all(&log, run_id(2), MANY), events(run_id(2), 1, 3), "others stay");
+    assert_eq!(read_all(log, run_id(2), MANY), events(run_id(2), 1, 3), "others stay");
     assert!(matches!(log.head(run_id(9)).expect_err("never was").kind, LogErrorKind::NotFound));
 }
 
-pub(crate) fn a_tail_waits_and_sees_everything<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn a_tail_waits_and_sees_everything(log: &impl EventLog) {
+    let run = created(log);
     thread::scope(|scope| {
         let readers: Vec<_> = (0..4)
             .map(|after| {
-                let log = &log;
                 scope.spawn(move || {
                     let mut tail = Tail::new(log, run, Cursor::BEGINNING).expect("a tail");
                     let mut seen = Vec::new();
@@ -361,15 +352,13 @@ pub(crate) fn a_tail_waits_and_sees_everything<L: EventLog, K>(make: impl Fn() -
     });
 }
 
-pub(crate) fn a_tail_that_nobody_feeds_times_out<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn a_tail_that_nobody_feeds_times_out(log: &impl EventLog) {
+    let run = created(log);
     for is_open in [true, false] {
         if !is_open {
             log.release(run);
         }
-        let mut tail = Tail::new(&log, run, Cursor::BEGINNING).expect("a tail");
+        let mut tail = Tail::new(log, run, Cursor::BEGINNING).expect("a tail");
         let start = Instant::now();
         assert_eq!(tail.next(MANY, Duration::from_millis(30)).expect("nothing"), Tailed::TimedOut);
         assert!(start.elapsed() >= Duration::from_millis(30));
@@ -377,11 +366,9 @@ pub(crate) fn a_tail_that_nobody_feeds_times_out<L: EventLog, K>(make: impl Fn()
     }
 }
 
-pub(crate) fn a_slow_tail_loses_nothing<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
-    let mut tail = Tail::new(&log, run, Cursor::BEGINNING).expect("a tail");
+pub(crate) fn a_slow_tail_loses_nothing(log: &impl EventLog) {
+    let run = created(log);
+    let mut tail = Tail::new(log, run, Cursor::BEGINNING).expect("a tail");
     log.append(run, Seq(1), &events(run, 1, 2), Durability::Derived).expect("appended");
     assert_eq!(seqs(&tailed(tail.next(MANY, LONG).expect("more"))), [1]);
     for seq in 2..3_000 {
@@ -395,11 +382,9 @@ pub(crate) fn a_slow_tail_loses_nothing<L: EventLog, K>(make: impl Fn() -> (L, K
     assert_eq!(tail.next(MANY, Duration::ZERO).expect("nothing"), Tailed::TimedOut);
 }
 
-pub(crate) fn a_tail_outlives_its_writer<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
-    let mut tail = Tail::new(&log, run, Cursor::BEGINNING).expect("a tail");
+pub(crate) fn a_tail_outlives_its_writer(log: &impl EventLog) {
+    let run = created(log);
+    let mut tail = Tail::new(log, run, Cursor::BEGINNING).expect("a tail");
     for seq in 1..6 {
         thread::scope(|scope| {
             let reader = scope.spawn(|| seqs(&tailed(tail.next(MANY, LONG).expect("more"))));
@@ -413,15 +398,14 @@ pub(crate) fn a_tail_outlives_its_writer<L: EventLog, K>(make: impl Fn() -> (L, 
     }
 }
 
-pub(crate) fn a_waiting_tail_is_told_when_the_log_is_removed<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
+pub(crate) fn a_waiting_tail_is_told_when_the_log_is_removed(log: &impl EventLog) {
     for (run, is_open) in [(run_id(1), true), (run_id(2), false)] {
         log.create(run).expect("a Log");
         log.append(run, Seq(1), &events(run, 1, 3), Durability::Derived).expect("appended");
         if !is_open {
             log.release(run);
         }
-        let mut tail = Tail::new(&log, run, Cursor::new(Epoch::FIRST, Seq(2))).expect("a tail");
+        let mut tail = Tail::new(log, run, Cursor::new(Epoch::FIRST, Seq(2))).expect("a tail");
         thread::scope(|scope| {
             let reader = scope.spawn(|| tail.next(MANY, LONG));
             thread::sleep(Duration::from_millis(10));
@@ -432,8 +416,7 @@ pub(crate) fn a_waiting_tail_is_told_when_the_log_is_removed<L: EventLog, K>(mak
     }
 }
 
-pub(crate) fn a_dropped_subscription_is_silent<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
+pub(crate) fn a_dropped_subscription_is_silent(log: &impl EventLog) {
     let (run, other) = (run_id(1), run_id(2));
     log.create(run).expect("a Log");
     log.create(other).expect("a Log");
@@ -453,15 +436,12 @@ pub(crate) fn a_dropped_subscription_is_silent<L: EventLog, K>(make: impl Fn() -
     assert_eq!(count.load(Ordering::SeqCst), before);
 }
 
-pub(crate) fn of_writers_that_race_one_wins_each_seq<L: EventLog, K>(make: impl Fn() -> (L, K)) {
-    let (log, _keep) = make();
-    let run = run_id(1);
-    log.create(run).expect("a Log");
+pub(crate) fn of_writers_that_race_one_wins_each_seq(log: &impl EventLog) {
+    let run = created(log);
     // Each writer marks its events with its own time.
     let won: Vec<BTreeSet<u64>> = thread::scope(|scope| {
         let writers: Vec<_> = (0..4_u64)
             .map(|writer| {
-                let log = &log;
                 scope.spawn(move || {
                     let mut won = BTreeSet::new();
                     let mut next = Seq(1);
@@ -483,7 +463,7 @@ pub(crate) fn of_writers_that_race_one_wins_each_seq<L: EventLog, K>(make: impl 
             .collect();
         writers.into_iter().map(|writer| writer.join().expect("a writer")).collect()
     });
-    let all = read_all(&log, run, MANY);
+    let all = read_all(log, run, MANY);
     for event in &all {
         for (won, writer) in won.iter().zip(0..) {
             assert_eq!(won.contains(&event.seq), event.ts == moment(writer), "seq {}", event.seq);
