@@ -225,29 +225,23 @@ mod tests {
 
     #[test]
     fn records_of_today() {
-        let index = concat!(
+        let index = [
             r#"{"i":0,"t_ns":5,"stream":"stdout","from":0,"to":7,"batch":0}"#,
-            "\n\n",
+            "",
             r#"{"i":1,"t_ns":6,"stream":"stderr","from":3,"to":3,"batch":0,"new":true}"#,
-            "\n",
             r#"{"i":2,"t_ns":7,"stream":"pty","from":0,"to":1,"batch":1,"masks":4}"#,
-            "\n",
             r#"{"i":3,"t_ns":8,"eof":"stderr"}"#,
-            "\n",
             r#"{"i":4,"t_ns":9,"act":"hard_timeout"}"#,
-            "\n",
-        );
+        ];
+        let masked = ChunkKind::Bytes { stream: Stream::Pty, from: Some(0), len: 1, masks: Some(4) };
         let expected = vec![
             bytes(5, Stream::Stdout, Some(0), 7),
             bytes(6, Stream::Stderr, Some(3), 0),
-            ChunkRecord {
-                t_ns: 7,
-                kind: ChunkKind::Bytes { stream: Stream::Pty, from: Some(0), len: 1, masks: Some(4) },
-            },
+            ChunkRecord { t_ns: 7, kind: masked },
             ChunkRecord { t_ns: 8, kind: ChunkKind::Eof(Stream::Stderr) },
             ChunkRecord { t_ns: 9, kind: ChunkKind::Act(EndedBy::HardTimeout) },
         ];
-        assert_eq!(records(index.as_bytes()), (expected, false));
+        assert_eq!(records((index.join("\n") + "\n").as_bytes()), (expected, false));
     }
 
     #[test]

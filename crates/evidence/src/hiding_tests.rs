@@ -1,15 +1,14 @@
 //! Evidence through patterns: every reader, live or later, sees the result of searching each line, and ends of lines,
 //! ends of streams and acts come in the same order and at the same moments as without patterns.
 
-use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use regex::bytes::Regex;
-use skillrun_model::{AttemptNumber, EndedBy};
+use skillrun_model::AttemptNumber;
 
 use crate::feed::{FeedStep, StepKind};
-use crate::testing::{Recording, patterns, step_text};
-use crate::{Extent, LiveFeed, Patterns, Recorder, Stream, Tail};
+use crate::testing::{Recording, RecordingAct, patterns, recording_acts, report, step_text};
+use crate::{LiveFeed, Patterns, Recorder, Stream, Tail};
 
 const ONE: AttemptNumber = AttemptNumber(1);
 const MAIL: &str = r"[a-z]+@example\.org";
@@ -121,52 +120,10 @@ fn a_pattern_sees_what_the_process_wrote() {
     assert_eq!(seen.bytes[0].escape_ascii().to_string(), r"token *****************\n");
 }
 
-#[derive(Debug, Clone)]
-enum Act {
-    Write(Stream, &'static [u8]),
-    Hide(Stream),
-    Clear(Stream, u64),
-    Announce,
-    End(Stream),
-    Host(EndedBy),
-    Read([u64; 3]),
-    Restart,
-}
-
-fn acts() -> impl Strategy<Value = Vec<Act>> {
-    static FILLER: [u8; 70_000] = [b'0'; 70_000];
-    let stream = || select(vec![Stream::Stdout, Stream::Stderr, Stream::Pty]);
-    let words: Vec<&'static [u8]> = vec![
-        b"jo@example.org",
-        b"jo@exam",
-        b"ple.org",
-        b"al",
-        b"@",
-        b"key=",
-        b"k",
-        b"ey=",
-        b"\n",
-        b"\r\n",
-        b"\r",
-        b"\n\n",
-        b" ",
-        b"\xc3\xa4",
-        b"\xc3",
-        b"\xff",
-        b"0",
-    ];
-    let act = prop_oneof![
-        12 => (stream(), select(words)).prop_map(|(stream, bytes)| Act::Write(stream, bytes)),
-        1 => stream().prop_map(|stream| Act::Write(stream, &FILLER)),
-        2 => stream().prop_map(Act::Hide),
-        6 => (stream(), select(vec![1, 3, u64::MAX])).prop_map(|(stream, count)| Act::Clear(stream, count)),
-        6 => Just(Act::Announce),
-        1 => stream().prop_map(Act::End),
-        1 => select(vec![EndedBy::Stall, EndedBy::Linger]).prop_map(Act::Host),
-        6 => [0..=4u64, 0..=4u64, 0..=4u64].prop_map(Act::Read),
-        1 => Just(Act::Restart),
-    ];
-    vec(act, 0..120)
+fn words() -> impl Strategy<Value = Vec<u8>> {
+    let addresses = [&b"jo@example.org"[..], b"jo@exam", b"ple.org", b"al", b"@", b"key=", b"k", b"ey="];
+    let others = [&b"\n"[..], b"\r\n", b"\r", b"\n\n", b" ", b"\xc3\xa4", b"\xc3", b"\xff", b"0"];
+    select([&addresses[..], &others].concat()).prop_map(<[u8]>::to_vec)
 }
 
 /// Records all remaining bytes, as a host does at its end.
@@ -182,7 +139,7 @@ fn close(recorder: &mut Recorder, hidden: &mut [Vec<(usize, usize)>; 3], t_ns: u
 
 proptest! {
     #[test]
-    fn live_and_later_are_the_same_and_nothing_gets_through(acts in acts()) {
+    fn live_and_later_are_the_same_and_nothing_gets_through(acts in recording_acts(words(), 70_000, 120)) {
         let recording = Recording::new(&[]);
         let audit = recording.path().join(".audit");
         let all = patterns(&[MAIL, KEY]);
@@ -195,40 +152,26 @@ proptest! {
         for act in acts {
             t_ns += 1;
             match act {
-                Act::Write(stream, bytes) if !recorder.is_over(stream) => recorder.write(stream, bytes),
-                Act::Write(..) => Ok(()),
-                Act::Hide(stream) => {
-                    let range = recorder.clear_to(stream)..recorder.written(stream);
-                    hidden[stream.index()].push((range.start as usize, range.end as usize));
-                    recorder.hide(stream, range)
-                }
-                Act::Clear(stream, count) => {
-                    recorder.clear(stream, recorder.clear_to(stream).saturating_add(count));
-                    Ok(())
-                }
-                Act::Announce => recorder.announce(t_ns),
-                Act::End(stream) => recorder.end(t_ns, stream),
-                Act::Host(act) => recorder.act(t_ns, act),
-                Act::Read(parts) => {
+                RecordingAct::Read(parts) => {
+                    let extent = report(&recorder, parts, &mut told);
                     for stream in Stream::ALL {
-                        let at = stream.index();
-                        told[at] += (recorder.recorded(stream) - told[at]) * parts[at] / 4;
-                        while let Some(bytes) = tail.next(stream, told[at]).expect("readable") {
-                            tailed[at].extend_from_slice(bytes);
+                        while let Some(bytes) = tail.next(stream, told[stream.index()]).expect("readable") {
+                            tailed[stream.index()].extend_from_slice(bytes);
                         }
                     }
-                    let [stdout, stderr, pty] = told;
-                    while let Some(step) = feed.next_step(Extent { stdout, stderr, pty }).expect("readable") {
+                    while let Some(step) = feed.next_step(extent).expect("readable") {
                         seen.step(&step);
                     }
-                    Ok(())
                 }
-                Act::Restart => {
-                    (feed, seen) = (open(), Seen::default());
-                    Ok(())
+                RecordingAct::Restart => (feed, seen) = (open(), Seen::default()),
+                act => {
+                    if let RecordingAct::Hide(stream) = act {
+                        let range = (recorder.clear_to(stream) as usize, recorder.written(stream) as usize);
+                        hidden[stream.index()].push(range);
+                    }
+                    act.record(&mut recorder, t_ns);
                 }
             }
-            .expect("recorded");
         }
         close(&mut recorder, &mut hidden, t_ns);
         let recorded = Stream::ALL.map(|stream| recorder.recorded(stream));

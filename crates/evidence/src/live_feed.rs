@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
     use crate::Recorder;
-    use crate::testing::{Recording, step_text, steps};
+    use crate::testing::{Recording, RecordingAct, recording_acts, report, step_text, steps};
 
     const ONE: AttemptNumber = AttemptNumber(1);
 
@@ -219,39 +219,6 @@ mod tests {
         assert_eq!(problems, recording.steps().1);
     }
 
-    #[derive(Debug, Clone)]
-    enum Act {
-        Write(Stream, Vec<u8>),
-        /// Everything behind what is clear is hidden.
-        Hide(Stream),
-        /// This many more bytes are clear.
-        Clear(Stream, u64),
-        Announce,
-        End(Stream),
-        Host(EndedBy),
-        /// The given quarters of the recorded bytes that were not reported yet are reported to the reader, which then
-        /// reads.
-        Read([u64; 3]),
-        /// The reader is killed, and another one begins.
-        Restart,
-    }
-
-    fn acts() -> impl Strategy<Value = Vec<Act>> {
-        let stream = || select(Stream::ALL.to_vec());
-        let act = prop_oneof![
-            6 => (stream(), vec(any::<u8>(), 0..12)).prop_map(|(stream, bytes)| Act::Write(stream, bytes)),
-            1 => stream().prop_map(|stream| Act::Write(stream, vec![b'x'; 150_000])),
-            2 => stream().prop_map(Act::Hide),
-            6 => (stream(), select(vec![1, 3, u64::MAX])).prop_map(|(stream, count)| Act::Clear(stream, count)),
-            5 => Just(Act::Announce),
-            1 => stream().prop_map(Act::End),
-            1 => select(vec![EndedBy::Stall, EndedBy::Linger]).prop_map(Act::Host),
-            6 => [0..=4u64, 0..=4u64, 0..=4u64].prop_map(Act::Read),
-            1 => Just(Act::Restart),
-        ];
-        vec(act, 0..60)
-    }
-
     fn wirings() -> impl Strategy<Value = &'static [Stream]> {
         const WIRINGS: [&[Stream]; 4] =
             [&[Stream::Stdout], &[Stream::Stdout, Stream::Stderr], &Stream::ALL, &[Stream::Pty]];
@@ -271,7 +238,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_living_attempt_gives_the_steps_of_a_finished_one(streams in wirings(), acts in acts(), tail in tails()) {
+        fn a_living_attempt_gives_the_steps_of_a_finished_one(
+            streams in wirings(),
+            acts in recording_acts(vec(any::<u8>(), 0..12), 150_000, 60),
+            tail in tails(),
+        ) {
             let recording = Recording::new(&[]);
             let audit = audit(&recording);
             let mut feed = LiveFeed::open(&audit, ONE).expect("nothing to read");
@@ -280,34 +251,18 @@ mod tests {
             let mut given = Vec::new();
             for (t_ns, act) in (1..).zip(acts) {
                 match act {
-                    Act::Write(stream, bytes) if !recorder.is_over(stream) => recorder.write(stream, &bytes),
-                    Act::Hide(stream) => recorder.hide(stream, recorder.clear_to(stream)..recorder.written(stream)),
-                    Act::Clear(stream, count) => {
-                        recorder.clear(stream, recorder.clear_to(stream).saturating_add(count));
-                        Ok(())
-                    }
-                    Act::Announce => recorder.announce(t_ns),
-                    Act::End(stream) => recorder.end(t_ns, stream),
-                    Act::Host(act) => recorder.act(t_ns, act),
-                    Act::Read(parts) => {
-                        for stream in Stream::ALL {
-                            let at = stream.index();
-                            told[at] += (recorder.recorded(stream) - told[at]) * parts[at] / 4;
-                        }
-                        let [stdout, stderr, pty] = told;
-                        take(&mut feed, Extent { stdout, stderr, pty }, &mut given);
+                    RecordingAct::Read(parts) => {
+                        let extent = report(&recorder, parts, &mut told);
+                        take(&mut feed, extent, &mut given);
                         let given_out: u64 = Stream::ALL.into_iter().map(|stream| feed.position(stream)).sum();
-                        prop_assert!(given_out <= stdout + stderr + pty);
-                        Ok(())
+                        prop_assert!(given_out <= told.iter().sum());
                     }
-                    Act::Restart => {
+                    RecordingAct::Restart => {
                         given.clear();
                         feed = LiveFeed::open(&audit, ONE).expect("readable");
-                        Ok(())
                     }
-                    Act::Write(..) => Ok(()),
+                    act => act.record(&mut recorder, t_ns),
                 }
-                .expect("recorded");
             }
             drop(recorder);
             let mut index = OpenOptions::new().append(true).open(audit.join(names::chunks(ONE))).expect("the index");

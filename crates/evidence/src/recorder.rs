@@ -367,15 +367,25 @@ mod tests {
     use super::*;
     use crate::testing::Recording;
 
-    fn recorder(recording: &Recording) -> Recorder {
+    fn recorder() -> (Recording, Recorder) {
+        let recording = Recording::new(&[]);
         let streams = [Stream::Stdout, Stream::Stderr];
-        Recorder::create(&recording.path().join(".audit"), AttemptNumber(1), &streams).expect("new files")
+        let recorder = Recorder::create(&recording.path().join(".audit"), AttemptNumber(1), &streams);
+        (recording, recorder.expect("new files"))
+    }
+
+    /// A recorder with a secret that is hidden and not announced yet.
+    fn with_a_secret() -> (Recording, Recorder) {
+        let (recording, mut recorder) = recorder();
+        recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");
+        recorder.hide(Stream::Stdout, 4..12).expect("hidden");
+        recorder.clear(Stream::Stdout, 13);
+        (recording, recorder)
     }
 
     #[test]
     fn what_is_written_is_read_in_the_same_order() {
-        let recording = Recording::new(&[]);
-        let mut recorder = recorder(&recording);
+        let (recording, mut recorder) = recorder();
         let mut put = |t_ns, stream, bytes: &[u8]| {
             recorder.write(stream, bytes).expect("written");
             recorder.clear(stream, recorder.written(stream));
@@ -400,8 +410,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_clear_have_no_record_before_the_end() {
-        let recording = Recording::new(&[]);
-        let mut recorder = recorder(&recording);
+        let (recording, mut recorder) = recorder();
         recorder.write(Stream::Stdout, b"abcdef").expect("written");
         recorder.clear(Stream::Stdout, 4);
         recorder.announce(1).expect("announced");
@@ -416,11 +425,7 @@ mod tests {
 
     #[test]
     fn a_hidden_range_is_on_disk_before_its_bytes_have_a_record() {
-        let recording = Recording::new(&[]);
-        let mut recorder = recorder(&recording);
-        recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");
-        recorder.hide(Stream::Stdout, 4..12).expect("hidden");
-        recorder.clear(Stream::Stdout, 13);
+        let (recording, mut recorder) = with_a_secret();
         recorder.announce(1).expect("announced");
         assert_eq!(recording.steps().0[0], "1 stdout key=********!");
         let kept = fs::read(recording.path().join(".audit/stdout.1.log")).expect("the file");
@@ -433,11 +438,7 @@ mod tests {
     /// An index that had a record before its mask was on the disk showed the secret after a power cut.
     #[test]
     fn bytes_get_no_record_before_their_mask_is_synced() {
-        let recording = Recording::new(&[]);
-        let mut recorder = recorder(&recording);
-        recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");
-        recorder.hide(Stream::Stdout, 4..12).expect("hidden");
-        recorder.clear(Stream::Stdout, 13);
+        let (recording, mut recorder) = with_a_secret();
         // /dev/full rejects every byte, as a full disk does.
         let full = File::options().write(true).open("/dev/full").expect("/dev/full");
         let good = std::mem::replace(&mut recorder.redact.file, full);
@@ -451,28 +452,24 @@ mod tests {
 
     #[test]
     fn streams_announced_together_share_a_batch() {
-        let recording = Recording::new(&[]);
-        let mut recorder = recorder(&recording);
+        let (recording, mut recorder) = recorder();
         for stream in [Stream::Stderr, Stream::Stdout] {
             recorder.write(stream, b"x").expect("written");
             recorder.clear(stream, 1);
         }
         recorder.announce(9).expect("announced");
         let index = fs::read_to_string(recording.path().join(".audit/chunks.1.jsonl")).expect("the index");
-        let expected = concat!(
+        let expected = [
             r#"{"i":0,"t_ns":9,"stream":"stdout","from":0,"to":1,"batch":0,"masks":0}"#,
-            "\n",
             r#"{"i":1,"t_ns":9,"stream":"stderr","from":0,"to":1,"batch":0,"masks":0}"#,
-            "\n"
-        );
-        assert_eq!((index.as_str(), recorder.batches()), (expected, 1));
+        ];
+        assert_eq!((index, recorder.batches()), (expected.join("\n") + "\n", 1));
     }
 
     #[test]
     fn files_are_for_their_owner_alone_and_never_written_twice() {
         use std::os::unix::fs::PermissionsExt;
-        let recording = Recording::new(&[]);
-        drop(recorder(&recording));
+        let (recording, _recorder) = recorder();
         for entry in fs::read_dir(recording.path().join(".audit")).expect("a folder") {
             let mode = entry.expect("an entry").metadata().expect("metadata").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
