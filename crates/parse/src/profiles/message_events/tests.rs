@@ -272,7 +272,7 @@ fn failures_and_their_words() {
         let expected = [
             format!("end failure {category}: {words}"),
             format!("Error {code} {category}: {words}"),
-            "turn_failed".to_owned(),
+            "status turn_failed".to_owned(),
         ];
         assert_eq!(read_both(&format!(r#"{{"type":"result",{members}}}"#)), expected, "{members}");
     }
