@@ -247,20 +247,15 @@ impl<O: NormalizeOutput> Run<'_, O> {
 
     fn circumstances<'a>(&'a self, attempt: AttemptNumber, how: &'a Circumstances, profile: ProfileId) -> Control<'a> {
         Control {
-            mode: how.mode,
-            attempt,
             max_attempt: self.options.max_attempt,
             require_marker: self.options.require_marker,
-            continuation: profile.continuation(),
             known_session: self.session_id.as_deref(),
             cancel_recorded: how.ended_by == Some(EndedBy::Canceled),
             ended_by: how.ended_by,
-            exit: how.exit.clone(),
             host_words: how.host_words.as_deref(),
             schema: self.schema,
             next_interaction: InteractionId(self.interactions + 1),
-            request_policy: None,
-            skill_policy: None,
+            ..Control::new(how.mode, attempt, profile.continuation(), how.exit.clone())
         }
     }
 

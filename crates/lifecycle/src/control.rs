@@ -26,7 +26,7 @@ impl ProcessExit {
 }
 
 /// The circumstances of an attempt.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Control<'a> {
     pub mode: ExecutionMode,
     pub attempt: AttemptNumber,
@@ -48,4 +48,26 @@ pub struct Control<'a> {
     pub next_interaction: InteractionId,
     pub request_policy: Option<DecisionPolicy>,
     pub skill_policy: Option<DecisionPolicy>,
+}
+
+impl Control<'_> {
+    /// The first question of a run that sets nothing else.
+    pub fn new(mode: ExecutionMode, attempt: AttemptNumber, continuation: Continuation, exit: ProcessExit) -> Self {
+        Self {
+            mode,
+            attempt,
+            max_attempt: None,
+            require_marker: false,
+            continuation,
+            known_session: None,
+            cancel_recorded: false,
+            ended_by: None,
+            exit,
+            host_words: None,
+            schema: None,
+            next_interaction: InteractionId(1),
+            request_policy: None,
+            skill_policy: None,
+        }
+    }
 }

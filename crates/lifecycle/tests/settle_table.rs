@@ -23,7 +23,7 @@ fn decision_table() {
     let wrong: Vec<String> = rows()
         .iter()
         .filter_map(|row| {
-            let seen = Expect::from(&settle(&row.turn.facts(), &row.how.control()));
+            let seen = Expect::from(&settle(&row.turn.facts(), row.how.control()));
             (seen != row.expect)
                 .then(|| format!("{} ({})\n  expected {:?}\n  seen     {seen:?}", row.name, row.origin, row.expect))
         })
@@ -61,7 +61,7 @@ fn modes(rule: Rule) -> &'static [ExecutionMode] {
 
 #[test]
 fn every_rule_has_a_row_in_each_of_its_modes() {
-    let seen: HashSet<_> = rows().iter().map(|row| (row.expect.rule(), row.how.mode)).collect();
+    let seen: HashSet<_> = rows().iter().map(|row| (row.expect.rule(), row.how.control().mode)).collect();
     let possible: HashSet<_> =
         Rule::ALL.iter().flat_map(|rule| modes(*rule).iter().map(|mode| (*rule, *mode))).collect();
     assert_eq!(seen, possible);

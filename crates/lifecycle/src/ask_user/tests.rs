@@ -52,10 +52,8 @@ fn reads_what_engines_wrote() {
     let AskUser::Found { ranges, .. } = find(RECORDED) else {
         panic!("no envelope");
     };
-    assert_eq!(
-        without_envelopes(RECORDED, &ranges),
-        "Before I can go on I need a decision from you: which colour should the report use?"
-    );
+    let expected = "Before I can go on I need a decision from you: which colour should the report use?";
+    assert_eq!(without_envelopes(RECORDED, &ranges), expected);
 }
 
 #[test]
@@ -156,25 +154,23 @@ fn reads_all_fields() {
          ui_hints: {rows: 3}\n  default_decision_policy: abort\n  context:\n    - a\n  unknown: 1\n",
     ));
     assert_eq!(notes, []);
-    assert_eq!(
-        ask,
-        Ask {
-            kind: Some(Kind::RiskAck),
-            prompt: Some("Two\nlines".into()),
-            options: vec![
-                option("plain", "plain", false),
-                option("3", "3", false),
-                option("true", "true", false),
-                option("no", "no", false),
-                option("v", "v", false),
-                option("L", "L", true),
-                option("1.5", "x: y", false),
-            ],
-            ui_hints: Some(json!({"rows": 3})),
-            default_decision_policy: Some(Policy::Abort),
-            context: Some(json!(["a"])),
-        }
-    );
+    let expected = Ask {
+        kind: Some(Kind::RiskAck),
+        prompt: Some("Two\nlines".into()),
+        options: vec![
+            option("plain", "plain", false),
+            option("3", "3", false),
+            option("true", "true", false),
+            option("no", "no", false),
+            option("v", "v", false),
+            option("L", "L", true),
+            option("1.5", "x: y", false),
+        ],
+        ui_hints: Some(json!({"rows": 3})),
+        default_decision_policy: Some(Policy::Abort),
+        context: Some(json!(["a"])),
+    };
+    assert_eq!(ask, expected);
 }
 
 #[test]
@@ -207,16 +203,14 @@ fn what_is_unknown_is_noted() {
     assert_eq!(ask.kind, Some(Kind::OpenText));
     assert_eq!(ask.default_decision_policy, None);
     assert_eq!(ask.options, [option("a", "a", false)]);
-    assert_eq!(
-        notes,
-        [
-            AskNote::UnknownKind("quiz".into()),
-            AskNote::UnreadableOptions(Some(1)),
-            AskNote::UnreadableOptions(Some(2)),
-            AskNote::UnreadableOptions(Some(3)),
-            AskNote::UnknownPolicy("coin".into()),
-        ]
-    );
+    let expected = [
+        AskNote::UnknownKind("quiz".into()),
+        AskNote::UnreadableOptions(Some(1)),
+        AskNote::UnreadableOptions(Some(2)),
+        AskNote::UnreadableOptions(Some(3)),
+        AskNote::UnknownPolicy("coin".into()),
+    ];
+    assert_eq!(notes, expected);
     let (_, notes) = found(&tag("prompt: P\noptions: {a: b}"));
     assert_eq!(notes, [AskNote::UnreadableOptions(None)]);
 }

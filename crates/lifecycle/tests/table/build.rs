@@ -8,9 +8,9 @@ use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, InteractionId, ProfileId, Stream};
 use skillrun_parse::Span;
-use skillrun_parse::record::{EndKind, EndPolicy, EngineError};
+use skillrun_parse::record::{AnswerFrom, EndKind, EndPolicy, EngineError};
 use skillrun_translate::Facts;
-use skillrun_translate::facts::{EndFact, FinalMessage, HostAct, ParseCounts};
+use skillrun_translate::facts::{EndFact, FactsFold, FinalMessage, HostAct};
 
 pub(crate) const DONE: &str = r#"{"__SKILL_DONE__": true}"#;
 pub(crate) const GOOD: &str = r#"{"answer": 42}"#;
@@ -55,21 +55,8 @@ pub(crate) struct Turn {
 
 /// A turn with a success end and no message.
 pub(crate) fn silent() -> Turn {
-    let facts = Facts {
-        end_policy: EndPolicy::Event,
-        session_id: Some("s-1".to_owned()),
-        messages: Vec::new(),
-        tool_follows: false,
-        end: None,
-        has_text: false,
-        error: None,
-        reset_at: None,
-        profile: None,
-        session_refused: false,
-        usage: None,
-        acts: Vec::new(),
-        parse: ParseCounts::default(),
-    };
+    let nothing = FactsFold::default().finish(EndPolicy::Event, AnswerFrom::Only(Stream::Stdout));
+    let facts = Facts { session_id: Some("s-1".to_owned()), ..nothing };
     Turn { facts, tool: false }.ends(EndKind::Success)
 }
 
@@ -205,38 +192,12 @@ impl Turn {
 
 /// Everything else: by default auto, attempt 1, exit 0, no schema, a resumable engine.
 #[derive(Debug, Clone)]
-pub(crate) struct How {
-    pub(crate) mode: ExecutionMode,
-    attempt: u32,
-    max_attempt: Option<u32>,
-    require_marker: bool,
-    continuation: Continuation,
-    known_session: Option<&'static str>,
-    cancel_recorded: bool,
-    ended_by: Option<EndedBy>,
-    exit: ProcessExit,
-    schema: bool,
-    next_interaction: u32,
-    request_policy: Option<DecisionPolicy>,
-    skill_policy: Option<DecisionPolicy>,
-}
+pub(crate) struct How(Control<'static>);
 
 pub(crate) fn auto() -> How {
-    How {
-        mode: ExecutionMode::Auto,
-        attempt: 1,
-        max_attempt: None,
-        require_marker: false,
-        continuation: Continuation::Resumable,
-        known_session: None,
-        cancel_recorded: false,
-        ended_by: Some(EndedBy::Exited),
-        exit: ProcessExit::Code(0),
-        schema: false,
-        next_interaction: 1,
-        request_policy: None,
-        skill_policy: None,
-    }
+    let (mode, exit) = (ExecutionMode::Auto, ProcessExit::Code(0));
+    let control = Control::new(mode, AttemptNumber(1), Continuation::Resumable, exit);
+    How(Control { ended_by: Some(EndedBy::Exited), ..control })
 }
 
 pub(crate) fn interactive() -> How {
@@ -244,82 +205,67 @@ pub(crate) fn interactive() -> How {
 }
 
 impl How {
-    pub(crate) fn control(&self) -> Control<'static> {
-        Control {
-            mode: self.mode,
-            attempt: AttemptNumber(self.attempt),
-            max_attempt: self.max_attempt,
-            require_marker: self.require_marker,
-            continuation: self.continuation,
-            known_session: self.known_session,
-            cancel_recorded: self.cancel_recorded,
-            ended_by: self.ended_by,
-            exit: self.exit.clone(),
-            host_words: None,
-            schema: self.schema.then_some(&AnswerSchema as &dyn OutputValidator),
-            next_interaction: InteractionId(self.next_interaction),
-            request_policy: self.request_policy,
-            skill_policy: self.skill_policy,
-        }
+    pub(crate) fn control(&self) -> &Control<'static> {
+        &self.0
     }
 
     pub(crate) fn mode(self, mode: ExecutionMode) -> Self {
-        Self { mode, ..self }
+        Self(Control { mode, ..self.0 })
     }
 
     pub(crate) fn schema(self) -> Self {
-        Self { schema: true, ..self }
+        Self(Control { schema: Some(&AnswerSchema), ..self.0 })
     }
 
     pub(crate) fn canceled(self) -> Self {
-        Self { cancel_recorded: true, ..self }
+        Self(Control { cancel_recorded: true, ..self.0 })
     }
 
     pub(crate) fn exit(self, code: i32) -> Self {
-        Self { exit: ProcessExit::Code(code), ..self }
+        Self(Control { exit: ProcessExit::Code(code), ..self.0 })
     }
 
     pub(crate) fn signal(self) -> Self {
-        Self { exit: ProcessExit::Signal("SIGKILL".to_owned()), ..self }
+        Self(Control { exit: ProcessExit::Signal("SIGKILL".to_owned()), ..self.0 })
     }
 
     pub(crate) fn exit_unknown(self) -> Self {
-        Self { exit: ProcessExit::Unknown, ended_by: None, ..self }
+        Self(Control { exit: ProcessExit::Unknown, ended_by: None, ..self.0 })
     }
 
     pub(crate) fn ended_by(self, ended_by: EndedBy) -> Self {
-        Self { ended_by: Some(ended_by), ..self }
+        Self(Control { ended_by: Some(ended_by), ..self.0 })
     }
 
     pub(crate) fn attempt(self, attempt: u32) -> Self {
-        Self { attempt, ..self }
+        Self(Control { attempt: AttemptNumber(attempt), ..self.0 })
     }
 
     pub(crate) fn max_attempt(self, max: u32) -> Self {
-        Self { max_attempt: Some(max), ..self }
+        Self(Control { max_attempt: Some(max), ..self.0 })
     }
 
     pub(crate) fn require_marker(self) -> Self {
-        Self { require_marker: true, ..self }
+        Self(Control { require_marker: true, ..self.0 })
     }
 
     pub(crate) fn continuation(self, continuation: Continuation) -> Self {
-        Self { continuation, ..self }
+        Self(Control { continuation, ..self.0 })
     }
 
     pub(crate) fn known_session(self, session: &'static str) -> Self {
-        Self { known_session: Some(session), ..self }
+        Self(Control { known_session: Some(session), ..self.0 })
     }
 
     pub(crate) fn next_interaction(self, next_interaction: u32) -> Self {
-        Self { next_interaction, ..self }
+        Self(Control { next_interaction: InteractionId(next_interaction), ..self.0 })
     }
 
     pub(crate) fn request_policy(self, policy: DecisionPolicy) -> Self {
-        Self { request_policy: Some(policy), ..self }
+        Self(Control { request_policy: Some(policy), ..self.0 })
     }
 
     pub(crate) fn skill_policy(self, policy: DecisionPolicy) -> Self {
-        Self { skill_policy: Some(policy), ..self }
+        Self(Control { skill_policy: Some(policy), ..self.0 })
     }
 }

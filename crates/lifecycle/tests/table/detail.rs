@@ -21,7 +21,7 @@ use super::build::{
 };
 
 fn settled(turn: &Turn, how: &How) -> Settled {
-    settle(&turn.facts(), &how.control())
+    settle(&turn.facts(), how.control())
 }
 
 fn verdict(turn: &Turn, how: &How) -> Verdict {
@@ -154,7 +154,7 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
     ] {
         let facts = turn.facts();
         let ending = ProcessEnding::new(ProcessExit::Unknown, None);
-        let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
+        let events = closing::attempt_ended(&facts, &settle(&facts, how.control()), &ending);
         let record = events.iter().find_map(|event| {
             let ControlData::AttemptEnded(ended) = &event.data else { return None };
             Some(ended)

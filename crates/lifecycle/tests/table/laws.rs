@@ -19,31 +19,9 @@ use skillrun_translate::facts::{EndFact, FinalMessage, HostAct, ParseCounts};
 use super::build::{ASK, AnswerSchema, BAD, BAD_DONE, DONE, GOOD, GOOD_DONE, NOT_DONE, span};
 
 fn message() -> impl Strategy<Value = FinalMessage> {
-    let pieces = vec![
-        DONE,
-        GOOD,
-        GOOD_DONE,
-        BAD,
-        BAD_DONE,
-        NOT_DONE,
-        ASK,
-        "{",
-        "}",
-        "[",
-        "]",
-        "{\"a\":",
-        "\"",
-        "\n",
-        " ",
-        "```",
-        "\n```\n",
-        "<ASK_USER_YAML>",
-        "é",
-        "words",
-        "{\"__skill_done__\":true}",
-        "{\"ask_user\":{\"prompt\":\"?\"}}",
-        "\\ud800",
-    ];
+    let whole = [DONE, GOOD, GOOD_DONE, BAD, BAD_DONE, NOT_DONE, ASK, r#"{"ask_user":{"prompt":"?"}}"#];
+    let broken = ["{", "}", "[", "]", "{\"a\":", "\"", "\n", " ", "```", "\n```\n", "é", "words", "\\ud800"];
+    let pieces = [&whole[..], &broken, &["<ASK_USER_YAML>", r#"{"__skill_done__":true}"#]].concat();
     (prop::collection::vec(select(pieces), 0..8), any::<[bool; 2]>(), 0.0..=1.0).prop_map(
         |(pieces, [truncated, after_tool], confidence)| FinalMessage {
             message_id: "m".to_owned(),
@@ -114,22 +92,11 @@ fn control() -> impl Strategy<Value = Control<'static>> {
         |(mode, (attempt, max_attempt, next), (exit, ended_by, cancel_recorded), session, flags, request, skill)| {
             let [schema, require_marker] = flags;
             let (continuation, known_session) = session;
-            Control {
-                mode,
-                attempt: AttemptNumber(attempt),
-                max_attempt,
-                require_marker,
-                continuation,
-                known_session,
-                cancel_recorded,
-                ended_by,
-                exit,
-                host_words: None,
-                schema: schema.then_some(&AnswerSchema as &dyn OutputValidator),
-                next_interaction: InteractionId(next),
-                request_policy: request,
-                skill_policy: skill,
-            }
+            let control = Control::new(mode, AttemptNumber(attempt), continuation, exit);
+            let schema = schema.then_some(&AnswerSchema as &dyn OutputValidator);
+            let (request_policy, skill_policy, next_interaction) = (request, skill, InteractionId(next));
+            let control = Control { max_attempt, require_marker, known_session, cancel_recorded, ended_by, ..control };
+            Control { schema, next_interaction, request_policy, skill_policy, ..control }
         },
     )
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use skillrun_evidence::{EvidenceError, Folder, Stream, names};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, settle};
 use skillrun_model::verdict::Verdict;
-use skillrun_model::{AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunStatus, Timestamp};
+use skillrun_model::{AttemptNumber, Code, EngineName, ExecutionMode, ProfileId, RunStatus, Timestamp};
 use skillrun_skill::OutputSchema;
 use skillrun_translate::{EventBuilder, Replay};
 
@@ -157,21 +157,13 @@ fn read(root: &Path, profile: ProfileId, schema: &dyn OutputValidator) -> Result
         unknown += facts.parse.unknown;
         session = session.or_else(|| facts.session_id.clone());
         let meta = &attempt.meta;
+        let mode = meta.execution_mode.unwrap_or(ExecutionMode::Auto);
         let control = Control {
-            mode: meta.execution_mode.unwrap_or(ExecutionMode::Auto),
-            attempt: number,
-            max_attempt: None,
-            require_marker: false,
-            continuation: profile.continuation(),
             known_session: session.as_deref(),
-            cancel_recorded: false,
             ended_by: meta.ended_by,
-            exit: ProcessExit::of(meta),
             host_words: meta.host_words.as_deref(),
             schema: Some(schema),
-            next_interaction: InteractionId(1),
-            request_policy: None,
-            skill_policy: None,
+            ..Control::new(mode, number, profile.continuation(), ProcessExit::of(meta))
         };
         verdicts.push(settle(&facts, &control).verdict);
     }

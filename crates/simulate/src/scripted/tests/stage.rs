@@ -4,9 +4,7 @@ use skillrun_evidence::FeedStep;
 use skillrun_evidence::feed::StepKind;
 use skillrun_lifecycle::{Control, ProcessExit, Settled, settle};
 use skillrun_model::rasp::{Data, EventType};
-use skillrun_model::{
-    AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, Stream, Timestamp,
-};
+use skillrun_model::{AttemptNumber, Code, EngineName, ExecutionMode, ProfileId, RunId, Stream, Timestamp};
 use skillrun_parse::record::CallQuestion;
 use skillrun_translate::{AttemptPipeline, EventBuilder, Facts};
 
@@ -115,22 +113,7 @@ impl Played {
         assert_eq!(pipeline.profile(), self.profile, "read as another format");
         let questions = pipeline.take_questions();
         let facts = pipeline.finish(&mut builder, |event| events.push(event.data));
-        let control = Control {
-            mode,
-            attempt,
-            max_attempt: None,
-            require_marker: false,
-            continuation: self.profile.continuation(),
-            known_session: None,
-            cancel_recorded: false,
-            ended_by: None,
-            exit: self.exit.clone(),
-            host_words: None,
-            schema: None,
-            next_interaction: InteractionId(1),
-            request_policy: None,
-            skill_policy: None,
-        };
+        let control = Control::new(mode, attempt, self.profile.continuation(), self.exit.clone());
         let settled = settle(&facts, &control);
         Judged { facts, settled, events, questions }
     }
