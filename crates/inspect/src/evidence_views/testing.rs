@@ -1,13 +1,13 @@
 //! A run for tests: its folder, its record, its Log, and evidence as a host records it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use serde_json::Map;
-use skillrun_engine::{Permission, Posture};
+use serde_json::json;
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::host_record::{Bytes, Capture, Label};
+use skillrun_evidence::host_record::{Bytes, Capture};
 use skillrun_evidence::{Folder, HostRecord, Patterns, Recorder};
 use skillrun_log::{Durability, EventLog, FileLog, Seq};
 use skillrun_model::profile::EngineName;
@@ -15,16 +15,12 @@ use skillrun_model::rasp::data::{AttemptEnded, Exit, MessageFinal, RunCompleted}
 use skillrun_model::rasp::{
     ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, Source, SourceStream, SpanRef,
 };
-use skillrun_model::status::Continuation;
 use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{
-    AttemptNumber, Code, CompletionState, ExecutionMode, ProfileId, RunId, RunStatus, StdinKind, Stream, Timestamp,
-    TurnState, Wiring,
+    AttemptNumber, Code, CompletionState, ProfileId, RunId, RunStatus, Stream, Timestamp, TurnState, Wiring,
 };
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::record::{
-    EngineRecord, HomeChoice, RunRecord, RunRequest, SkillRecord, Snapshot, Timeouts, Workspace,
-};
+use skillrun_runs::record::RunRecord;
 use tempfile::TempDir;
 
 pub(super) const ONE: AttemptNumber = AttemptNumber(1);
@@ -86,35 +82,15 @@ impl World {
         };
         let (attempt_number, batches) = (recorder.number(), recorder.batches());
         let sealed = recorder.seal().expect("sealed");
-        let record = HostRecord {
-            format: 1,
-            run_id: run_id(),
-            attempt_number,
-            label: Label::default(),
-            wiring,
-            stdin: StdinKind::Null,
-            argv: vec![],
-            cwd: "x".into(),
-            env_names: vec![],
-            secret_names: vec![],
-            host_pid: 1,
-            pid: Some(2),
-            started_at,
-            ended_at: None,
-            exit_code: Some(0),
-            signal: None,
-            ended_by: None,
-            error: None,
-            survivors: vec![],
-            survivors_total: 0,
-            rusage: None,
-            bytes,
-            hashes: sealed.into_iter().map(|file| (file.name, file.hash)).collect(),
-            capture: Capture { batches, ..Capture::default() },
-            warnings: vec![],
-            fs_diff: None,
-            process_continues: false,
-        };
+        let hashes: BTreeMap<_, _> = sealed.into_iter().map(|file| (file.name, file.hash)).collect();
+        let record = json!({
+            "format": 1, "run_id": run_id(), "attempt_number": attempt_number, "wiring": wiring, "stdin": "null",
+            "argv": [], "cwd": "x", "env_names": [], "secret_names": [], "host_pid": 1, "pid": 2,
+            "started_at": started_at, "exit_code": 0, "survivors": [], "survivors_total": 0, "bytes": bytes,
+            "hashes": hashes, "capture": Capture { batches, ..Capture::default() }, "warnings": [],
+            "process_continues": false,
+        });
+        let record: HostRecord = serde_json::from_value(record).expect("a record");
         record.write(&self.folder.audit()).expect("written");
     }
 
@@ -179,60 +155,6 @@ pub(super) fn completed() -> ControlData {
 }
 
 fn record() -> RunRecord {
-    RunRecord {
-        format: 1,
-        run_id: run_id(),
-        created_at: moment(0),
-        skillrun: "0.1.0".into(),
-        translator: 1,
-        gate: 1,
-        skill: SkillRecord {
-            name: "demo".into(),
-            version: None,
-            source: "demo".into(),
-            hash: "aa".into(),
-            layers_hash: "bb".into(),
-        },
-        engine: EngineRecord {
-            name: "scripted".into(),
-            program: "skillrun".into(),
-            interpreter: None,
-            version: None,
-            profile: ProfileId::PlainText,
-            profile_version: 1,
-            continuation: Continuation::None,
-            posture: Posture::Enforced,
-            login: None,
-        },
-        request: RunRequest {
-            mode: ExecutionMode::Auto,
-            input: Map::new(),
-            parameter: Map::new(),
-            files: Default::default(),
-            workspace: Workspace::Own,
-            home: HomeChoice::Run,
-            permission: Permission::Workspace,
-            model: None,
-            effort: None,
-            script: None,
-            timeouts: Timeouts { hard_sec: 60.0, stall_sec: 60.0, linger_sec: None },
-            max_bytes: 1,
-            interactive_require_user_reply: true,
-            session_timeout_sec: 1200.0,
-            auto_decision_limit: 10,
-            default_decision_policy: None,
-            max_attempt: None,
-            require_marker: false,
-            snapshot: Snapshot::Taken,
-            env: vec![],
-            secrets: vec![],
-            priority: 0,
-            retry: Default::default(),
-            request_id: None,
-        },
-        input_hashes: Default::default(),
-        redact_patterns: vec![],
-        retry_of: None,
-        quota_retry: None,
-    }
+    let record = serde_json::from_value(testkit::run_record::run_record(&run_id().to_string()));
+    RunRecord { created_at: moment(0), ..record.expect("a record") }
 }

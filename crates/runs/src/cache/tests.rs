@@ -2,76 +2,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use skillrun_engine::{Permission, Posture};
+use skillrun_engine::Permission;
 use skillrun_model::interaction::DecisionPolicy;
-use skillrun_model::status::Continuation;
 use skillrun_model::{ProfileId, Timestamp};
 use tempfile::TempDir;
 
 use super::*;
-use crate::record::{HomeChoice, Sharing, Snapshot, Timeouts};
+use crate::record::{HomeChoice, Sharing, Snapshot};
 
 fn id(number: u8) -> RunId {
     RunId::new(u64::from(number), [number; 10])
 }
 
 fn record(number: u8) -> RunRecord {
-    RunRecord {
-        format: 1,
-        run_id: id(number),
-        created_at: Timestamp::EPOCH,
-        skillrun: "0.1.0".into(),
-        translator: 1,
-        gate: 1,
-        skill: SkillRecord {
-            name: "demo".into(),
-            version: None,
-            source: "demo".into(),
-            hash: "aa".into(),
-            layers_hash: "bb".into(),
-        },
-        engine: EngineRecord {
-            name: "scripted".into(),
-            program: "skillrun".into(),
-            interpreter: None,
-            version: Some("1".into()),
-            profile: ProfileId::PlainText,
-            profile_version: 1,
-            continuation: Continuation::None,
-            posture: Posture::Enforced,
-            login: None,
-        },
-        request: RunRequest {
-            mode: ExecutionMode::Auto,
-            input: json!({"b": 1, "a": {"y": 1, "x": [2]}}).as_object().cloned().expect("an object"),
-            parameter: Map::new(),
-            files: BTreeMap::from([("data".to_owned(), "data.csv".to_owned())]),
-            workspace: Workspace::Own,
-            home: HomeChoice::Run,
-            permission: Permission::Workspace,
-            model: None,
-            effort: None,
-            script: Some("script.toml".into()),
-            timeouts: Timeouts { hard_sec: 60.0, stall_sec: 60.0, linger_sec: None },
-            max_bytes: 1,
-            interactive_require_user_reply: true,
-            session_timeout_sec: 1200.0,
-            auto_decision_limit: 10,
-            default_decision_policy: None,
-            max_attempt: None,
-            require_marker: false,
-            snapshot: Snapshot::Taken,
-            env: vec![],
-            secrets: vec![],
-            priority: 0,
-            retry: Default::default(),
-            request_id: None,
-        },
-        input_hashes: Default::default(),
-        redact_patterns: vec![],
-        retry_of: None,
-        quota_retry: None,
-    }
+    let mut record = testkit::run_record::run_record(&id(number).to_string());
+    record["engine"]["version"] = json!("1");
+    record["request"]["input"] = json!({"b": 1, "a": {"y": 1, "x": [2]}});
+    record["request"]["files"] = json!({"data": "data.csv"});
+    record["request"]["script"] = json!("script.toml");
+    serde_json::from_value(record).expect("a record")
 }
 
 fn inputs() -> TempDir {
@@ -198,13 +147,13 @@ fn world() -> (TempDir, DataFolder, CacheKey) {
         "attempts": 1, "next_actions": [],
     });
     fs::write(folder.result(), result.to_string()).expect("written");
-    fs::write(folder.events(), last_event("run.completed", json!({"reason_code": "CLEAN_FINAL"}))).expect("written");
+    write_last_event(&folder, "run.completed", json!({"reason_code": "CLEAN_FINAL"}));
     let key = CacheKey::of(&record, &folder.inputs()).expect("readable").expect("a key");
     remember(&data, &key, id(1)).expect("remembered");
     (dir, data, key)
 }
 
-fn last_event(event_type: &str, data: Value) -> String {
+fn write_last_event(run: &RunFolder, event_type: &str, data: Value) {
     let event = json!({
         "protocol_version": "rasp/1.0", "run_id": id(1), "seq": 1, "ts": Timestamp::EPOCH, "attempt_number": 1,
         "source": {"engine": "scripted", "stream": "control", "parser": null, "confidence": 1.0},
@@ -214,7 +163,7 @@ fn last_event(event_type: &str, data: Value) -> String {
             "artifact_id": null, "parent_run_id": null, "step_id": null},
         "raw_ref": {"stdout_from": 0, "stdout_to": 0, "stderr_from": 0, "stderr_to": 0},
     });
-    format!("{event}\n")
+    fs::write(run.events(), format!("{event}\n")).expect("written");
 }
 
 #[test]
@@ -232,13 +181,8 @@ fn an_entry_is_only_a_hint() {
         |_, run, _| fs::remove_dir_all(run.root()).expect("removed"),
         |_, run, _| fs::remove_file(run.result()).expect("removed"),
         |_, run, _| fs::remove_file(run.events()).expect("removed"),
-        |_, run, _| {
-            fs::write(run.events(), last_event("run.canceled", json!({"reason_code": "CANCELED", "by": null})))
-                .expect("written")
-        },
-        |_, run, _| {
-            fs::write(run.events(), last_event("run.heartbeat", json!({"elapsed_ms": 1, "bytes": 1}))).expect("written")
-        },
+        |_, run, _| write_last_event(run, "run.canceled", json!({"reason_code": "CANCELED", "by": null})),
+        |_, run, _| write_last_event(run, "run.heartbeat", json!({"elapsed_ms": 1, "bytes": 1})),
         |_, run, _| fs::remove_file(run.workspace().join("artifacts/a")).expect("removed"),
         |_, run, _| fs::write(run.workspace().join("artifacts/a"), "longer than it was").expect("written"),
         |_, run, _| fs::write(run.inputs().join("data.csv"), "1,3").expect("written"),
