@@ -261,16 +261,14 @@ fn links_and_special_files_in_the_folder_are_told_and_left_out() {
     let found = world.found(None, &[]);
     assert_eq!(paths_and_changes(&found), [("artifacts/file", "created"), ("artifacts/now-a-link", "deleted")]);
     let skipped: Vec<(&str, Why)> = found.skipped.iter().map(|s| (s.path.as_str(), s.why)).collect();
-    assert_eq!(
-        skipped,
-        [
-            ("artifacts/out", Why::Link),
-            ("artifacts/pipe", Why::Special),
-            ("artifacts/odd", Why::Special),
-            ("artifacts/\u{fffd}", Why::NotUtf8),
-            ("artifacts/a\u{fffd}[2J", Why::ControlCharacters),
-        ]
-    );
+    let expected = [
+        ("artifacts/out", Why::Link),
+        ("artifacts/pipe", Why::Special),
+        ("artifacts/odd", Why::Special),
+        ("artifacts/\u{fffd}", Why::NotUtf8),
+        ("artifacts/a\u{fffd}[2J", Why::ControlCharacters),
+    ];
+    assert_eq!(skipped, expected);
 }
 
 #[test]
@@ -288,14 +286,12 @@ fn rules_tell_role_and_type_and_find_files_elsewhere() {
     let found = world.found(None, &[report, images, rule("out/*.bin"), rule("*.nothing")]);
     let labels: Vec<_> = found.artifacts.iter().filter_map(|(_, indexed)| indexed.as_ref()).collect();
     let labels: Vec<_> = labels.iter().map(|i| (i.path.as_str(), i.media_type.as_str(), i.role.as_deref())).collect();
-    assert_eq!(
-        labels,
-        [
-            ("artifacts/img/a.png", "image/png", Some("image")),
-            ("artifacts/report.html", "text/x-special", Some("report")),
-            ("out/data.bin", "application/octet-stream", None),
-        ]
-    );
+    let expected = [
+        ("artifacts/img/a.png", "image/png", Some("image")),
+        ("artifacts/report.html", "text/x-special", Some("report")),
+        ("out/data.bin", "application/octet-stream", None),
+    ];
+    assert_eq!(labels, expected);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 use ignore::gitignore::GitignoreBuilder;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use skillrun_engine::{Descriptor, Engines, LoginFound};
-use skillrun_lifecycle::run::ProcessLeft::{Gone, Living};
+use skillrun_lifecycle::closing::ControlEvent;
+use skillrun_lifecycle::run::ProcessLeft::{self, Gone, Living};
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::rasp::ControlData;
 use skillrun_model::{Code, RunId};
@@ -39,6 +40,14 @@ impl Lab {
 
     fn new() -> Self {
         Self::with("codex")
+    }
+
+    /// The first run has taken the login, and its engine has refreshed it.
+    fn refreshed() -> Self {
+        let lab = Self::new();
+        lab.take(1).expect("taken");
+        lab.write(&lab.ours(1), SECOND);
+        lab
     }
 
     fn write(&self, path: &Path, text: &str) {
@@ -73,15 +82,19 @@ impl Lab {
         take(&self.data(), id(run), &self.engine, &found, &self.home(run), &user_home, |_| false)
     }
 
-    /// What could not be kept, as messages.
-    fn told(&self, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<String> {
-        let words = |event: skillrun_lifecycle::closing::ControlEvent| {
+    /// The codes and texts of everything that is reported.
+    fn said(&self, run: u8, process: ProcessLeft) -> Vec<(Code, String)> {
+        let words = |event: ControlEvent| {
             let ControlData::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
             (warning.code, warning.message)
         };
-        let told = give_back(&self.data(), id(run), process).into_iter().map(words);
-        told.filter(|(code, _)| *code != Code::LoginCopiedBack)
-            .inspect(|(code, _)| assert!(matches!(code, Code::LoginNotKept | Code::LoginOtherAccount), "{code}"))
+        give_back(&self.data(), id(run), process).into_iter().map(words).collect()
+    }
+
+    /// What could not be kept, as messages.
+    fn told(&self, run: u8, process: ProcessLeft) -> Vec<String> {
+        let told = self.said(run, process).into_iter().filter(|(code, _)| *code != Code::LoginCopiedBack);
+        told.inspect(|(code, _)| assert!(matches!(code, Code::LoginNotKept | Code::LoginOtherAccount), "{code}"))
             .map(|(_, words)| words)
             .collect()
     }
@@ -201,9 +214,7 @@ fn what_is_cut_short_never_goes_back() {
 
 #[test]
 fn an_owner_that_died_leaves_it_to_the_next_attempt() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     // The login was not given back; the next attempt of the run begins.
     assert_eq!(lab.give_back(1), []);
     lab.take(1).expect("taken again");
@@ -214,9 +225,7 @@ fn an_owner_that_died_leaves_it_to_the_next_attempt() {
 
 #[test]
 fn a_run_that_is_over_leaves_it_to_another() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     give_back_left(&lab.data(), id(2), |_| false);
     assert_eq!(lab.read(), FIRST, "its run continues");
     give_back_left(&lab.data(), id(2), |run| run == id(1));
@@ -226,9 +235,7 @@ fn a_run_that_is_over_leaves_it_to_another() {
 
 #[test]
 fn a_crash_between_the_users_file_and_the_note_is_no_conflict() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     // The state on disk when the file was moved and the note was not removed.
     lab.write(&lab.users(), SECOND);
     assert_eq!(lab.give_back(1), []);
@@ -302,9 +309,7 @@ fn in_time<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
 /// Refresh tokens are used once: a copy that could not be given back is the only valid login.
 #[test]
 fn an_unwritable_login_stays_in_the_run_and_returns_later() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     let obstacle = lab.obstacle();
     let told = lab.told(1, Gone);
     assert!(told.len() == 1 && told[0].contains("could not be given back yet"), "{told:?}");
@@ -322,9 +327,7 @@ fn an_unwritable_login_stays_in_the_run_and_returns_later() {
 
 #[test]
 fn a_refreshed_login_that_is_not_returned_is_kept_privately() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     lab.write(&lab.users(), THIRD);
     let told = lab.told(1, Gone);
     let kept = lab.kept(1);
@@ -382,9 +385,7 @@ fn a_login_keeps_its_owner() {
 
 #[test]
 fn a_held_lock_is_waited_for_with_a_bound() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     let folder = File::open(lab.users().parent().expect("a parent")).expect("a folder");
     folder.lock().expect("locked");
     let data = lab.data();
@@ -400,9 +401,7 @@ fn a_held_lock_is_waited_for_with_a_bound() {
 
 #[test]
 fn a_running_process_keeps_its_copy_after_a_refresh() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     assert_eq!(lab.told(1, Living), Vec::<String>::new());
     assert_eq!((lab.read().as_str(), lab.ours(1).exists()), (SECOND, true));
     // The process may be writing at this moment.
@@ -415,9 +414,7 @@ fn a_running_process_keeps_its_copy_after_a_refresh() {
 
 #[test]
 fn what_a_living_process_could_not_give_back_is_told_once() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     lab.write(&lab.users(), THIRD);
     assert_eq!(lab.told(1, Living).len(), 1);
     assert_eq!(lab.told(1, Living).len(), 0);
@@ -428,9 +425,7 @@ fn what_a_living_process_could_not_give_back_is_told_once() {
 
 #[test]
 fn a_users_file_that_cannot_be_reached_is_no_conflict() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     let real = lab.folder.path().join("aside");
     fs::rename(lab.users(), &real).expect("moved");
     symlink(lab.users(), lab.users()).expect("a link to itself");
@@ -469,9 +464,7 @@ fn a_copy_that_cannot_be_removed_is_not_forgotten() {
 
 #[test]
 fn a_run_that_is_removed_takes_no_login_with_it() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
+    let lab = Lab::refreshed();
     let obstacle = lab.obstacle();
     give_up(&lab.data(), id(1)).expect("kept");
     assert_eq!(fs::read_to_string(lab.kept(1)).expect("kept"), SECOND);
@@ -545,15 +538,6 @@ fn logins_are_not_seen_in_a_workspace_at_whatever_depth() {
     }
 }
 
-/// The codes and texts of everything that is reported.
-fn said(lab: &Lab, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<(Code, String)> {
-    let words = |event: skillrun_lifecycle::closing::ControlEvent| {
-        let ControlData::ParserWarning(told) = event.data else { panic!("{:?}", event.data) };
-        (told.code, told.message)
-    };
-    give_back(&lab.data(), id(run), process).into_iter().map(words).collect()
-}
-
 /// Regression: an agent wrote the login of another account into its HOME, and that replaced the user's login, so that
 /// all later requests of the user went to that account.
 #[test]
@@ -566,8 +550,8 @@ fn a_login_of_another_account_never_goes_back() {
     lab.write(&lab.users(), &mine);
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), &login("somebody", "second"));
-    assert_eq!(said(&lab, 1, Living), [], "it may be writing at this moment");
-    let told = said(&lab, 1, Gone);
+    assert_eq!(lab.said(1, Living), [], "it may be writing at this moment");
+    let told = lab.said(1, Gone);
     assert_eq!(told.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [Code::LoginOtherAccount], "{told:?}");
     assert!(told[0].1.contains("tokens.account_id"), "{told:?}");
     assert_eq!(lab.read(), mine);
@@ -576,7 +560,7 @@ fn a_login_of_another_account_never_goes_back() {
     // A login of the same account is copied back, and the run reports it.
     lab.take(2).expect("taken");
     lab.write(&lab.ours(2), &login("mine", "second"));
-    let told = said(&lab, 2, Gone);
+    let told = lab.said(2, Gone);
     assert!(
         matches!(&told[..], [(Code::LoginCopiedBack, words)] if words.contains("for the same account")),
         "{told:?}"
@@ -587,9 +571,7 @@ fn a_login_of_another_account_never_goes_back() {
 /// Opaque tokens do not identify an account; that is reported too.
 #[test]
 fn a_login_without_an_account_is_returned_with_a_note() {
-    let lab = Lab::new();
-    lab.take(1).expect("taken");
-    lab.write(&lab.ours(1), SECOND);
-    let told = said(&lab, 1, Gone);
+    let lab = Lab::refreshed();
+    let told = lab.said(1, Gone);
     assert!(matches!(&told[..], [(Code::LoginCopiedBack, words)] if words.contains("names no account")), "{told:?}");
 }

@@ -33,6 +33,13 @@ impl Log {
         log
     }
 
+    /// A Log whose first attempt has begun.
+    fn begun() -> Self {
+        let mut log = Self::new();
+        log.attempt();
+        log
+    }
+
     fn add(&mut self, stream: SourceStream, raw_ref: RawRef, data: Data) {
         self.nanos += 1_000_000_000;
         self.events.push(Event {
@@ -85,6 +92,11 @@ impl Log {
     fn completed(&mut self) {
         let result = Some("result.json".into());
         self.control(ControlData::RunCompleted(RunCompleted { result, ..RunCompleted::new(Code::DoneMarkerFound) }));
+    }
+
+    fn completed_with(&mut self, verdict: Verdict) {
+        self.ended(verdict);
+        self.completed();
     }
 
     fn failed(&mut self) {
@@ -142,8 +154,7 @@ fn waiting(answer: &str) -> Verdict {
 
 #[test]
 fn a_run_that_succeeded() {
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     log.message("m1", "I look around.", (0, 10));
     log.message("m2", "Done.\n```json\n{\"__SKILL_DONE__\": true}\n```", (10, 20));
     assert_eq!(log.fold().finish(run_id()), None, "it is not over");
@@ -156,27 +167,25 @@ fn a_run_that_succeeded() {
     let result = log.result();
     let text = serde_json::to_string_pretty(&result).expect("JSON");
     assert!(!text.contains("__SKILL_DONE__"), "the marker is control only: {text}");
-    assert_eq!(
-        serde_json::to_value(&result).expect("JSON"),
-        json!({
-            "run_id": run_id(),
-            "status": "succeeded",
-            "output": {"a": 1},
-            "text": "Done.",
-            "warnings": ["LINGER_ENDED"],
-            "artifacts": [],
-            "usage": null,
-            "completion": {"state": "completed", "reason_code": "DONE_MARKER_FOUND", "confidence": 0.8},
-            "timing": {
-                "created_at": "1970-01-01T00:00:01.000000Z",
-                "started_at": "1970-01-01T00:00:01.000000Z",
-                "ended_at": "1970-01-01T00:00:06.000000Z",
-                "elapsed_ms": 5000,
-            },
-            "attempts": 1,
-            "next_actions": [],
-        })
-    );
+    let expected = json!({
+        "run_id": run_id(),
+        "status": "succeeded",
+        "output": {"a": 1},
+        "text": "Done.",
+        "warnings": ["LINGER_ENDED"],
+        "artifacts": [],
+        "usage": null,
+        "completion": {"state": "completed", "reason_code": "DONE_MARKER_FOUND", "confidence": 0.8},
+        "timing": {
+            "created_at": "1970-01-01T00:00:01.000000Z",
+            "started_at": "1970-01-01T00:00:01.000000Z",
+            "ended_at": "1970-01-01T00:00:06.000000Z",
+            "elapsed_ms": 5000,
+        },
+        "attempts": 1,
+        "next_actions": [],
+    });
+    assert_eq!(serde_json::to_value(&result).expect("JSON"), expected);
     assert_eq!(serde_json::from_str::<RunResult>(&text).expect("a result"), result);
 }
 
@@ -194,8 +203,7 @@ fn a_run_that_failed_tells_why_and_what_to_do() {
 /// Pitfall 6: an answer from an earlier turn shown for a failed later one.
 #[test]
 fn an_answer_of_an_earlier_turn_is_not_that_of_a_later_one() {
-    let mut asked = Log::new();
-    asked.attempt();
+    let mut asked = Log::begun();
     asked.message("m1", "Which one?", (0, 10));
     asked.ended(waiting("m1"));
 
@@ -225,8 +233,7 @@ fn an_answer_of_an_earlier_turn_is_not_that_of_a_later_one() {
 #[test]
 fn an_incomplete_turn_has_no_answer() {
     for turn in TurnState::ALL {
-        let mut log = Log::new();
-        log.attempt();
+        let mut log = Log::begun();
         log.message("m1", "text", (0, 10));
         log.ended(verdict(*turn, RunStatus::Failed, Some("m1"), &[]));
         log.failed();
@@ -236,8 +243,7 @@ fn an_incomplete_turn_has_no_answer() {
 
 #[test]
 fn text_after_an_unanswered_question_does_not_count() {
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     log.message("m1", "done", (0, 10));
     let mut done = succeeded("m1");
     done.output = Some(Map::new());
@@ -250,8 +256,7 @@ fn text_after_an_unanswered_question_does_not_count() {
 #[test]
 fn messages_that_the_engine_went_on_with_are_one_answer() {
     let joined = |spans: &[SpanRef]| {
-        let mut log = Log::new();
-        log.attempt();
+        let mut log = Log::begun();
         log.message("m0", "before ", (0, 5));
         log.message("m1", "first, ", (5, 10));
         log.message_on(SourceStream::Stderr, "e", "noise", (0, 5));
@@ -269,8 +274,7 @@ fn messages_that_the_engine_went_on_with_are_one_answer() {
 
 #[test]
 fn a_message_made_of_pieces_has_them_all_in_the_verdict() {
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     log.message("m1", "first ", (0, 5));
     let pieces = vec![span(5, 8), span(9, 12)];
     let message = MessageFinal { spans: pieces.clone(), ..MessageFinal::new("m2", "second") };
@@ -288,8 +292,7 @@ fn a_message_made_of_pieces_has_them_all_in_the_verdict() {
 #[test]
 fn few_texts_are_kept_and_the_answer_is_among_them() {
     let mut fold = ResultFold::default();
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     log.message("answer", "the answer", (0, 10));
     let large = "x".repeat(1 << 20);
     for n in 0..1_000 {
@@ -300,19 +303,16 @@ fn few_texts_are_kept_and_the_answer_is_among_them() {
         let kept = &fold.messages.stderr_len();
         assert!(*kept <= 64);
     }
-    log.ended(succeeded("answer"));
-    log.completed();
+    log.completed_with(succeeded("answer"));
     assert_eq!(log.result().text.as_deref(), Some("the answer"), "another stream does not push it out");
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     (0..100).for_each(|n| log.message(&format!("m{n}"), &large, (n, n + 1)));
     assert!(log.fold().messages.bytes() <= 9 << 20, "{}", log.fold().messages.bytes());
 }
 
 #[test]
 fn messages_that_were_taken_back_make_room() {
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     log.message("answer", "the answer", (0, 10));
     for n in 0..100 {
         let id = format!("v{n}");
@@ -321,8 +321,7 @@ fn messages_that_were_taken_back_make_room() {
         let voided = Data::Evidence(EvidenceData::ParserWarning(voided));
         log.add(SourceStream::Stdout, RawRef::default(), voided);
     }
-    log.ended(succeeded("answer"));
-    log.completed();
+    log.completed_with(succeeded("answer"));
     assert_eq!(log.result().text.as_deref(), Some("the answer"));
 }
 
@@ -335,8 +334,7 @@ fn usage_is_that_of_all_attempts() {
         reasoning_tokens: reasoning,
         reported: serde_json::from_value(reported).expect("a map"),
     };
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     log.control(ControlData::TurnUsage(usage(5, None, json!({"cost": 0.25, "model": "a", "by": {"x": 1, "z": -3}}))));
     log.ended(waiting("m"));
     log.attempt();
@@ -345,8 +343,7 @@ fn usage_is_that_of_all_attempts() {
         Some(2),
         json!({"cost": 0.5, "model": "b", "by": {"x": 2, "y": 3, "z": 1}}),
     )));
-    log.ended(succeeded("m"));
-    log.completed();
+    log.completed_with(succeeded("m"));
     let total = log.result().usage.expect("usage");
     assert_eq!((total.input_tokens, total.output_tokens), (Some(12), None));
     assert_eq!((total.cached_input_tokens, total.reasoning_tokens), (Some(2), Some(2)));
@@ -414,8 +411,7 @@ fn artifacts_are_as_they_were_last() {
 
 #[test]
 fn an_output_that_is_too_large_for_its_event_is_brought() {
-    let mut log = Log::new();
-    log.attempt();
+    let mut log = Log::begun();
     let mut done = succeeded("m");
     done.output_bytes = Some(70_000);
     log.ended(done);

@@ -12,6 +12,7 @@ use skillrun_model::verdict::RunError;
 use skillrun_model::{EngineName, ExecutionMode};
 use tempfile::TempDir;
 
+use super::RetentionStatus::{Canceled, Failed, NotOver, Succeeded};
 use super::*;
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
@@ -25,7 +26,7 @@ fn day(days: u64) -> Timestamp {
 }
 
 fn run(number: u8, standing: RetentionStatus, ended: u64) -> RunUse {
-    let ended_at = Some(day(ended)).filter(|_| standing != RetentionStatus::NotOver);
+    let ended_at = Some(day(ended)).filter(|_| standing != NotOver);
     let (evidence_bytes, other_bytes) = (100, 10);
     let created_at = day(0);
     RunUse { run: id(number), standing, created_at, ended_at, evidence_bytes, other_bytes, evidence: Evidence::Present }
@@ -42,12 +43,11 @@ fn planned(removals: &[Removal]) -> Vec<(RunId, What, Why)> {
 
 #[test]
 fn by_default_failed_runs_stay_three_times_as_long() {
-    let runs: Vec<RunUse> =
-        [RetentionStatus::Succeeded, RetentionStatus::Failed, RetentionStatus::Canceled, RetentionStatus::NotOver]
-            .into_iter()
-            .enumerate()
-            .map(|(number, standing)| run(u8::try_from(number).expect("small"), standing, 0))
-            .collect();
+    let runs: Vec<RunUse> = [Succeeded, Failed, Canceled, NotOver]
+        .into_iter()
+        .enumerate()
+        .map(|(number, standing)| run(u8::try_from(number).expect("small"), standing, 0))
+        .collect();
     let plan = |days| planned(&plan(&runs, &Retention::default(), day(days)));
     assert_eq!(plan(30), []);
     for days in [31, 90] {
@@ -60,11 +60,11 @@ fn by_default_failed_runs_stay_three_times_as_long() {
 
 #[test]
 fn the_oldest_are_too_many() {
-    let runs: Vec<RunUse> = (0..5).map(|n| run(n, RetentionStatus::Succeeded, 10 - u64::from(n))).collect();
+    let runs: Vec<RunUse> = (0..5).map(|n| run(n, Succeeded, 10 - u64::from(n))).collect();
     let retention = Retention { succeeded: Keep { age: None, count: Some(3) }, ..unlimited() };
     let wanted = [(id(4), What::Run, Why::Count), (id(3), What::Run, Why::Count)];
     assert_eq!(planned(&plan(&runs, &retention, day(10))), wanted);
-    let failed: Vec<RunUse> = (0..5).map(|n| run(n, RetentionStatus::Failed, 10 - u64::from(n))).collect();
+    let failed: Vec<RunUse> = (0..5).map(|n| run(n, Failed, 10 - u64::from(n))).collect();
     assert_eq!(plan(&failed, &retention, day(10)), [], "each kind of run has its own limit");
 }
 
@@ -72,8 +72,7 @@ fn the_oldest_are_too_many() {
 fn a_failed_run_stays_as_long_as_an_older_one_that_did_not_fail() {
     let strict = Keep { age: Some(DAY), count: Some(0) };
     let retention = Retention { failed: strict, ..unlimited() };
-    let runs =
-        [run(1, RetentionStatus::Succeeded, 5), run(2, RetentionStatus::Failed, 5), run(3, RetentionStatus::Failed, 4)];
+    let runs = [run(1, Succeeded, 5), run(2, Failed, 5), run(3, Failed, 4)];
     assert_eq!(planned(&plan(&runs, &retention, day(100))), [(id(3), What::Run, Why::Age)]);
     let retention = Retention { succeeded: strict, ..retention };
     assert_eq!(plan(&runs, &retention, day(100)).len(), 3);
@@ -81,12 +80,8 @@ fn a_failed_run_stays_as_long_as_an_older_one_that_did_not_fail() {
 
 #[test]
 fn evidence_goes_before_the_run() {
-    let mut runs = vec![
-        run(1, RetentionStatus::Succeeded, 0),
-        run(2, RetentionStatus::Succeeded, 15),
-        run(3, RetentionStatus::NotOver, 0),
-    ];
-    runs.push(RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run(4, RetentionStatus::Succeeded, 15) });
+    let mut runs = vec![run(1, Succeeded, 0), run(2, Succeeded, 15), run(3, NotOver, 0)];
+    runs.push(RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run(4, Succeeded, 15) });
     let retention = Retention { evidence_age: Some(DAY * 10), ..Retention::default() };
     let removals = plan(&runs, &retention, day(31));
     assert_eq!(planned(&removals), [(id(1), What::Run, Why::Age), (id(2), What::Evidence, Why::Age)]);
@@ -95,11 +90,7 @@ fn evidence_goes_before_the_run() {
 
 #[test]
 fn too_much_costs_old_evidence_first_and_then_old_runs() {
-    let runs = [
-        run(1, RetentionStatus::Failed, 1),
-        run(2, RetentionStatus::Succeeded, 2),
-        run(3, RetentionStatus::NotOver, 0),
-    ];
+    let runs = [run(1, Failed, 1), run(2, Succeeded, 2), run(3, NotOver, 0)];
     let plan = |most| planned(&plan(&runs, &Retention { max_bytes: Some(most), ..unlimited() }, day(9)));
     assert_eq!(plan(330), []);
     assert_eq!(plan(329), [(id(1), What::Evidence, Why::Size)]);
@@ -112,7 +103,7 @@ fn too_much_costs_old_evidence_first_and_then_old_runs() {
 #[test]
 fn a_failed_run_that_was_kept_for_an_older_one_goes_with_it() {
     let bare = |run: RunUse| RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run };
-    let runs = [bare(run(1, RetentionStatus::Succeeded, 1)), bare(run(2, RetentionStatus::Failed, 2))];
+    let runs = [bare(run(1, Succeeded, 1)), bare(run(2, Failed, 2))];
     let failed = Keep { age: Some(DAY), count: None };
     let retention = Retention { failed, max_bytes: Some(10), ..unlimited() };
     let wanted = [(id(1), What::Run, Why::Size), (id(2), What::Run, Why::Age)];
@@ -121,17 +112,11 @@ fn a_failed_run_that_was_kept_for_an_older_one_goes_with_it() {
 
 #[test]
 fn a_clock_that_was_set_back_removes_nothing() {
-    assert_eq!(plan(&[run(1, RetentionStatus::Succeeded, 50)], &Retention::default(), day(1)), []);
+    assert_eq!(plan(&[run(1, Succeeded, 50)], &Retention::default(), day(1)), []);
 }
 
 fn standing() -> impl Strategy<Value = RetentionStatus> {
-    prop_oneof![
-        Just(RetentionStatus::NotOver),
-        Just(RetentionStatus::Succeeded),
-        Just(RetentionStatus::Failed),
-        Just(RetentionStatus::Failed),
-        Just(RetentionStatus::Canceled)
-    ]
+    prop_oneof![Just(NotOver), Just(Succeeded), Just(Failed), Just(Failed), Just(Canceled)]
 }
 
 fn keep() -> impl Strategy<Value = Keep> {
@@ -187,11 +172,11 @@ proptest! {
         let of = |name: RunId| runs.iter().find(|run| run.run == name).expect("one of them");
         for removal in &removals {
             let gone = of(removal.run);
-            prop_assert_ne!(gone.standing, RetentionStatus::NotOver);
-            if gone.standing != RetentionStatus::Failed {
+            prop_assert_ne!(gone.standing, NotOver);
+            if gone.standing != Failed {
                 continue;
             }
-            for kept in left.iter().filter(|kept| matches!(kept.standing, RetentionStatus::Succeeded | RetentionStatus::Canceled)) {
+            for kept in left.iter().filter(|kept| matches!(kept.standing, Succeeded | Canceled)) {
                 let is_older = kept.ended_at <= gone.ended_at;
                 match removal.what {
                     What::Run => prop_assert!(!is_older, "{gone:?} went before {kept:?}"),
@@ -201,7 +186,7 @@ proptest! {
         }
         if let Some(most) = retention.max_bytes {
             let bytes: u64 = left.iter().map(|run| run.evidence_bytes + run.other_bytes).sum();
-            let all_that_can = left.iter().all(|run| run.standing == RetentionStatus::NotOver);
+            let all_that_can = left.iter().all(|run| run.standing == NotOver);
             prop_assert!(bytes <= most || all_that_can);
         }
         prop_assert_eq!(plan(&left, &retention, now), [], "asked again, there is no more");
@@ -268,13 +253,13 @@ const KEPT: [&str; 4] = ["host.1.json", "meta.1.json", "claim.1", "blobs/aa"];
 fn ending_event(standing: RetentionStatus) -> Option<ControlData> {
     let reason_code = Code::EngineFailed;
     match standing {
-        RetentionStatus::NotOver => None,
-        RetentionStatus::Succeeded => Some(ControlData::RunCompleted(RunCompleted::new(reason_code))),
-        RetentionStatus::Failed => {
+        NotOver => None,
+        Succeeded => Some(ControlData::RunCompleted(RunCompleted::new(reason_code))),
+        Failed => {
             let error = RunError::new(ErrorCategory::Engine, reason_code, "no");
             Some(ControlData::RunFailed(RunFailed::new(error, vec![])))
         }
-        RetentionStatus::Canceled => Some(ControlData::RunCanceled(RunCanceled { reason_code, by: None })),
+        Canceled => Some(ControlData::RunCanceled(RunCanceled { reason_code, by: None })),
     }
 }
 
@@ -293,15 +278,11 @@ fn names(folder: PathBuf) -> Vec<String> {
 #[test]
 fn a_run_is_measured_by_its_log_and_its_files() {
     let world = World::new();
-    for (number, standing) in
-        [RetentionStatus::NotOver, RetentionStatus::Succeeded, RetentionStatus::Failed, RetentionStatus::Canceled]
-            .into_iter()
-            .enumerate()
-    {
+    for (number, standing) in [NotOver, Succeeded, Failed, Canceled].into_iter().enumerate() {
         let number = u8::try_from(number).expect("small");
         world.run(number, standing);
         let found = measure(&world.data, id(number)).expect("measured");
-        let ended_at = Some(day(2)).filter(|_| standing != RetentionStatus::NotOver);
+        let ended_at = Some(day(2)).filter(|_| standing != NotOver);
         assert_eq!((found.standing, found.created_at, found.ended_at), (standing, day(1), ended_at));
         assert!((80_000..200_000).contains(&found.evidence_bytes), "{found:?}");
         assert!((40_000..200_000).contains(&found.other_bytes), "{found:?}");
@@ -317,26 +298,26 @@ fn a_run_is_measured_by_its_log_and_its_files() {
 #[test]
 fn a_log_that_does_not_end_plainly_is_not_over() {
     let world = World::new();
-    let folder = world.run(1, RetentionStatus::Succeeded);
+    let folder = world.run(1, Succeeded);
     let whole = fs::read(folder.events()).expect("a Log");
     let standing = || ending(&folder).expect("readable").standing;
-    assert_eq!(standing(), RetentionStatus::Succeeded);
+    assert_eq!(standing(), Succeeded);
     let torn = [&whole[..whole.len() - 1], &whole[..whole.len() - 2], b"", b"nonsense\n", b"\n"];
     for bytes in torn {
         fs::write(folder.events(), bytes).expect("written");
-        assert_eq!(standing(), RetentionStatus::NotOver, "{}", String::from_utf8_lossy(bytes));
+        assert_eq!(standing(), NotOver, "{}", String::from_utf8_lossy(bytes));
     }
     let long = [b"x".repeat(1 << 20).as_slice(), b"\n"].concat();
     fs::write(folder.events(), [&long, &whole[..]].concat()).expect("written");
-    assert_eq!(standing(), RetentionStatus::Succeeded, "whatever was before");
+    assert_eq!(standing(), Succeeded, "whatever was before");
     fs::write(folder.events(), [&whole[..], &long].concat()).expect("written");
-    assert_eq!(standing(), RetentionStatus::NotOver);
+    assert_eq!(standing(), NotOver);
 }
 
 #[test]
 fn evidence_is_removed_and_noted_and_the_rest_stays() {
     let world = World::new();
-    let folder = world.run(1, RetentionStatus::Failed);
+    let folder = world.run(1, Failed);
     let before = measure(&world.data, id(1)).expect("measured");
     let outcome = world.carry_out(What::Evidence, &[1]);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (1, 0));
@@ -346,7 +327,7 @@ fn evidence_is_removed_and_noted_and_the_rest_stays() {
     assert_eq!(note, wanted);
     assert!(folder.workspace().join("artifacts/a.txt").exists() && folder.events().exists());
     let after = measure(&world.data, id(1)).expect("measured");
-    assert_eq!((after.evidence, after.evidence_bytes, after.standing), (Evidence::Absent, 0, RetentionStatus::Failed));
+    assert_eq!((after.evidence, after.evidence_bytes, after.standing), (Evidence::Absent, 0, Failed));
 
     // Interrupted, and done again.
     fs::write(folder.audit().join("stdout.1.log"), "x").expect("a file");
@@ -358,7 +339,7 @@ fn evidence_is_removed_and_noted_and_the_rest_stays() {
 #[test]
 fn a_run_is_removed_and_remembered() {
     let world = World::new();
-    let (first, second) = (world.run(1, RetentionStatus::Succeeded), world.run(2, RetentionStatus::Succeeded));
+    let (first, second) = (world.run(1, Succeeded), world.run(2, Succeeded));
     let outcome = world.carry_out(What::Run, &[1]);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (1, 0));
     assert!(!first.root().exists() && second.events().exists());
@@ -371,7 +352,7 @@ fn a_run_is_removed_and_remembered() {
 #[test]
 fn a_run_gives_its_login_back_before_it_is_removed() {
     let world = World::new();
-    let folder = world.run(1, RetentionStatus::Canceled);
+    let folder = world.run(1, Canceled);
     let user_home = world.dir.path().join("me");
     let users = user_home.join(".codex/auth.json");
     fs::create_dir_all(users.parent().expect("a folder")).expect("a folder");
@@ -403,7 +384,7 @@ fn a_login_that_was_kept_goes_after_a_month() {
 #[test]
 fn keys_of_requests_go_a_week_after_their_run() {
     let world = World::new();
-    world.run(1, RetentionStatus::Succeeded);
+    world.run(1, Succeeded);
     fs::create_dir_all(world.data.requests()).expect("a folder");
     let entry = |key: &str, number: u8, written: u32| {
         let name = blake3::hash(key.as_bytes()).to_hex().to_string();
@@ -464,7 +445,7 @@ fn test_folders_are_removed_after_a_week_unless_in_use() {
 #[test]
 fn a_folder_of_the_user_is_never_followed() {
     let world = World::new();
-    let folder = world.run(1, RetentionStatus::Succeeded);
+    let folder = world.run(1, Succeeded);
     let users = world.dir.path().join("users");
     fs::create_dir(&users).expect("a folder");
     fs::write(users.join("thesis.txt"), "x".repeat(1 << 20)).expect("a file");
@@ -489,7 +470,7 @@ fn a_folder_of_the_user_is_never_followed() {
 #[test]
 fn runs_in_progress_or_locked_are_never_removed() {
     let world = World::new();
-    let (running, held) = (world.run(1, RetentionStatus::NotOver), world.run(2, RetentionStatus::Succeeded));
+    let (running, held) = (world.run(1, NotOver), world.run(2, Succeeded));
     let owner = FileLog::new(world.data.runs());
     owner.open(id(2)).expect("held");
     for what in [What::Evidence, What::Run] {
@@ -512,12 +493,12 @@ fn runs_in_progress_or_locked_are_never_removed() {
 #[test]
 fn what_a_dead_process_left_is_tidied_up() {
     let world = World::new();
-    let (removed, new) = (world.run(1, RetentionStatus::Succeeded), world.data.run(id(2)));
+    let (removed, new) = (world.run(1, Succeeded), world.data.run(id(2)));
     world.log.remove(id(1), day(99)).expect("removed, and then it died");
     assert!(removed.root().exists());
     fs::create_dir_all(new.root()).expect("a run that is being made");
     fs::write(new.record(), "{}").expect("a record");
-    let kept = world.run(3, RetentionStatus::Succeeded);
+    let kept = world.run(3, Succeeded);
     fs::create_dir(world.data.cache()).expect("a folder");
     for (name, run) in [("stale", 1_u8), ("good", 3)] {
         fs::write(world.data.cache().join(name), format!("{}\n", id(run))).expect("an entry");
@@ -542,8 +523,8 @@ fn what_a_dead_process_left_is_tidied_up() {
 #[test]
 fn a_very_deep_folder_is_measured_and_removed() {
     let world = World::new();
-    let deep = world.run(1, RetentionStatus::Succeeded);
-    world.run(2, RetentionStatus::Succeeded);
+    let deep = world.run(1, Succeeded);
+    world.run(2, Succeeded);
     fs::create_dir_all(deep.workspace()).expect("a folder");
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
     let mut at = rustix::fs::open(deep.workspace(), flags, rustix::fs::Mode::empty()).expect("open");
@@ -554,7 +535,7 @@ fn a_very_deep_folder_is_measured_and_removed() {
     let measured = measure_all(&world.data).expect("listed");
     assert_eq!((measured.uses.len(), measured.unmeasured), (2, vec![]));
     let usage = du(&world.data).expect("measured");
-    assert_eq!((usage.by_standing[&RetentionStatus::Succeeded].runs, usage.unmeasured), (2, vec![]));
+    assert_eq!((usage.by_standing[&Succeeded].runs, usage.unmeasured), (2, vec![]));
     let outcome = world.carry_out(What::Run, &[1, 2]);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (2, 0), "{:?}", outcome.skipped);
     assert!(!deep.root().exists());
@@ -563,8 +544,8 @@ fn a_very_deep_folder_is_measured_and_removed() {
 #[test]
 fn an_unmeasurable_run_is_named_and_others_are_measured() {
     let world = World::new();
-    world.run(1, RetentionStatus::Succeeded);
-    world.run(2, RetentionStatus::Succeeded);
+    world.run(1, Succeeded);
+    world.run(2, Succeeded);
     // Not a file: opening it fails.
     let events = world.data.run(id(1)).events();
     fs::remove_file(&events).expect("removed");
