@@ -195,14 +195,12 @@ mod tests {
         }
         let told: Vec<_> = attempts.list().iter().map(|one| (one.number.0, one.ended.as_ref())).collect();
         let code = |end: Option<&AttemptEnd>| end.map(|end| (end.at, end.turn, end.exit.code));
-        assert_eq!(
-            told.into_iter().map(|(number, end)| (number, code(end))).collect::<Vec<_>>(),
-            [
-                (1, Some((second(2), TurnState::ALL[0], Some(7)))),
-                (2, Some((second(6), TurnState::ALL[1], Some(9)))),
-                (3, None),
-            ]
-        );
+        let expected = [
+            (1, Some((second(2), TurnState::ALL[0], Some(7)))),
+            (2, Some((second(6), TurnState::ALL[1], Some(9)))),
+            (3, None),
+        ];
+        assert_eq!(told.into_iter().map(|(number, end)| (number, code(end))).collect::<Vec<_>>(), expected);
     }
 
     /// The figures were only in a file, which no client could read.

@@ -97,10 +97,8 @@ impl World {
         assert_eq!(manifest, serde_json::to_value(&summary).expect("JSON"));
         for file in &summary.files {
             let content = &entries[&file.name];
-            assert_eq!(
-                (content.len() as u64, blake3::hash(content).to_hex().as_str()),
-                (file.size, file.hash.as_str())
-            );
+            let expected = (file.size, file.hash.as_str());
+            assert_eq!((content.len() as u64, blake3::hash(content).to_hex().as_str()), expected);
         }
         assert_eq!(summary.files.len() + 1, entries.len(), "the manifest lists everything but itself");
         (summary, entries)

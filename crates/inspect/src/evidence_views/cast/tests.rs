@@ -62,25 +62,23 @@ fn a_run_of_two_attempts() {
         control(7, 2, moment(107_250), ended(Some(4))),
         control(8, 2, moment(107_500), completed()),
     ]);
-    assert_eq!(
-        cast(&world),
-        [
-            r#"{"version":3,"term":{"cols":80,"rows":24},"timestamp":1763164800,"title":"demo on scripted"}"#,
-            r#"[0.000000,"m","1 attempt.started"]"#,
-            r#"[1.250000,"o","one "]"#,
-            r#"[0.250000,"o","warn\r\n"]"#,
-            r#"[0.250000,"o","ä ********\r\n�"]"#,
-            r#"[0.000000,"m","2 agent.message.final"]"#,
-            r#"[0.250000,"m","3 attempt.ended"]"#,
-            r#"[2.000000,"m","4 agent.message.final"]"#,
-            r#"[3.000000,"m","5 attempt.started"]"#,
-            r#"[0.000000,"m","6 agent.message.final"]"#,
-            r#"[7.001000,"o","two"]"#,
-            r#"[0.250000,"m","7 attempt.ended"]"#,
-            r#"[0.250000,"m","8 run.completed"]"#,
-            r#"[0.000000,"x","4"]"#,
-        ]
-    );
+    let expected = [
+        r#"{"version":3,"term":{"cols":80,"rows":24},"timestamp":1763164800,"title":"demo on scripted"}"#,
+        r#"[0.000000,"m","1 attempt.started"]"#,
+        r#"[1.250000,"o","one "]"#,
+        r#"[0.250000,"o","warn\r\n"]"#,
+        r#"[0.250000,"o","ä ********\r\n�"]"#,
+        r#"[0.000000,"m","2 agent.message.final"]"#,
+        r#"[0.250000,"m","3 attempt.ended"]"#,
+        r#"[2.000000,"m","4 agent.message.final"]"#,
+        r#"[3.000000,"m","5 attempt.started"]"#,
+        r#"[0.000000,"m","6 agent.message.final"]"#,
+        r#"[7.001000,"o","two"]"#,
+        r#"[0.250000,"m","7 attempt.ended"]"#,
+        r#"[0.250000,"m","8 run.completed"]"#,
+        r#"[0.000000,"x","4"]"#,
+    ];
+    assert_eq!(cast(&world), expected);
 }
 
 #[test]
