@@ -192,6 +192,10 @@ fn completed() -> Data {
     Data::Control(ControlData::RunCompleted(RunCompleted::new(Code::CleanFinal)))
 }
 
+fn canceled() -> Data {
+    Data::Control(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))
+}
+
 /// A short life: begun, asked, answered, done.
 fn life() -> Vec<Data> {
     vec![
@@ -244,7 +248,7 @@ fn any_data() -> impl Strategy<Value = Data> {
         1 => (1..4_u32).prop_map(|id| taken_back(&id.to_string())),
         1 => (any::<Option<u64>>(), any::<Option<u64>>()).prop_map(|(input, output)| usage(input, output)),
         1 => Just(failed(Code::EngineNotFound)),
-        1 => Just(Data::Control(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))),
+        1 => Just(canceled()),
         8 => (0..2_000_usize).prop_map(text),
     ]
 }

@@ -46,10 +46,8 @@ fn lists_are_newest_first_and_as_asked_for() {
 #[test]
 fn a_piece_of_text_finds_runs_whatever_stands_in_it() {
     let (world, mut catalog) = world();
-    world.append(
-        run_id(12),
-        &[started(Some("100%_SÜSS\\"), "codex"), ask(1, "Schöne GRÜSSE?"), status(RunStatus::Queued)],
-    );
+    let greeting = [started(Some("100%_SÜSS\\"), "codex"), ask(1, "Schöne GRÜSSE?"), status(RunStatus::Queued)];
+    world.append(run_id(12), &greeting);
     world.append(run_id(13), &[started(Some(""), "a\0b\u{1f}c"), ask(1, &format!("{}end", "é".repeat(201)))]);
     catalog.refresh(&world.log).expect("refreshed");
     let mut find = |text: &str| {
@@ -93,15 +91,13 @@ fn questions_are_whole_and_in_the_order_of_their_deadlines() {
     let (_world, mut catalog) = world();
     let waiting = catalog.waiting().expect("waiting");
     let prompt = "é".repeat(201);
-    let expected = [
-        Waiting {
-            run_id: run_id(9),
-            skill: Some("poem".to_owned()),
-            engine: Some("codex".to_owned()),
-            question: pending(2, "?"),
-        },
-        Waiting { run_id: run_id(7), skill: None, engine: Some("scripted".to_owned()), question: pending(4, &prompt) },
-    ];
+    let waits = |number, skill: Option<&str>, engine: &str, question| Waiting {
+        run_id: run_id(number),
+        skill: skill.map(str::to_owned),
+        engine: Some(engine.to_owned()),
+        question,
+    };
+    let expected = [waits(9, Some("poem"), "codex", pending(2, "?")), waits(7, None, "scripted", pending(4, &prompt))];
     assert_eq!(waiting, expected);
     let row = catalog.get(run_id(7)).expect("asked").expect("a row");
     let question = row.question.expect("a question");
@@ -125,11 +121,8 @@ fn a_missing_retry_is_reported() {
     let (mut catalog, _) = world.open();
     let (first, again) = (run_id(1), run_id(2));
     let planned = PlannedRetry { run_id: again, not_before: moment(500) };
-    let Data::Control(ControlData::RunFailed(end)) = failed(Code::EngineFailed) else { panic!("a failure") };
-    world.append(
-        first,
-        &[started(None, "scripted"), Data::Control(ControlData::RunFailed(RunFailed { retry: Some(planned), ..end }))],
-    );
+    let end = RunFailed { retry: Some(planned), ..RunFailed::new(error(Code::EngineFailed), Vec::new()) };
+    world.append(first, &[started(None, "scripted"), Data::Control(ControlData::RunFailed(end))]);
     world.append(run_id(3), &[started(None, "scripted"), failed(Code::EngineFailed)]);
     let unretried = |catalog: &mut Catalog| {
         catalog.refresh(&world.log).expect("refreshed");
@@ -140,10 +133,8 @@ fn a_missing_retry_is_reported() {
     assert_eq!(catalog.unfinished(late).expect("told").unretried, [], "it is not expected any more");
     assert_eq!(catalog.get(first).expect("told").and_then(|row| row.retried_as), Some(again));
     let Data::Control(ControlData::RunStarted(begin)) = started(None, "scripted") else { panic!("a beginning") };
-    world.append(
-        again,
-        &[Data::Control(ControlData::RunStarted(RunStarted { not_before: Some(moment(500)), ..begin }))],
-    );
+    let begin = RunStarted { not_before: Some(moment(500)), ..begin };
+    world.append(again, &[Data::Control(ControlData::RunStarted(begin))]);
     assert_eq!(unretried(&mut catalog), []);
     assert_eq!(catalog.get(again).expect("told").and_then(|row| row.not_before), Some(moment(500)));
 }

@@ -47,8 +47,7 @@ fn a_row_says_what_its_log_says() {
     };
     assert_eq!(row, expected);
     // Canceled after a verdict: the terminal record is what counts.
-    world
-        .append(run, &[Data::Control(ControlData::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))]);
+    world.append(run, &[canceled()]);
     let row = catalog_row(&world, &mut catalog, run);
     assert_eq!((row.status, row.question), (Some(RunStatus::Canceled), None));
     assert_eq!(row.ended_at, Some(moment(90)));
@@ -58,6 +57,13 @@ fn a_row_says_what_its_log_says() {
     let row = catalog_row(&world, &mut catalog, run_id(2));
     assert_eq!((row.reason_code, row.error_code), (Some(Code::EngineNotFound), Some(Code::EngineNotFound)));
     assert_eq!((row.skill.as_deref(), row.engine.as_deref()), (None, Some("codex")));
+}
+
+/// A data folder with one run.
+fn one_run() -> (World, RunId) {
+    let world = World::new();
+    world.append(run_id(1), &life());
+    (world, run_id(1))
 }
 
 fn catalog_row(world: &World, catalog: &mut Catalog, run: RunId) -> Row {
@@ -92,9 +98,7 @@ fn delete_it_and_it_is_the_same_again() {
 
 #[test]
 fn only_what_is_new_is_read() {
-    let world = World::new();
-    let run = run_id(1);
-    world.append(run, &life());
+    let (world, run) = one_run();
     let (mut catalog, _) = world.open();
     world.rows(&mut catalog);
     // The third line is not read again, so its changed content is not noticed.
@@ -110,9 +114,7 @@ fn only_what_is_new_is_read() {
 
 #[test]
 fn a_torn_end_is_not_a_change_but_later_events_are() {
-    let world = World::new();
-    let run = run_id(1);
-    world.append(run, &life());
+    let (world, run) = one_run();
     let good = fs::read(world.events(run)).expect("a Log");
     world.append(run, &[completed()]);
     let whole = fs::read(world.events(run)).expect("a Log");
@@ -164,9 +166,7 @@ fn a_damage_is_reported_and_does_not_affect_other_runs() {
 
 #[test]
 fn a_log_that_cannot_be_read_keeps_what_was_known() {
-    let world = World::new();
-    let run = run_id(1);
-    world.append(run, &life());
+    let (world, run) = one_run();
     let (mut catalog, _) = world.open();
     let before = catalog_row(&world, &mut catalog, run);
     // Root may read everything, so the test uses another obstacle.
@@ -185,9 +185,7 @@ fn a_log_that_cannot_be_read_keeps_what_was_known() {
 
 #[test]
 fn another_inode_or_epoch_is_another_log() {
-    let world = World::new();
-    let run = run_id(1);
-    world.append(run, &life());
+    let (world, run) = one_run();
     let (mut catalog, _) = world.open();
     catalog_row(&world, &mut catalog, run);
     let mut bytes = fs::read(world.events(run)).expect("a Log");
