@@ -27,6 +27,8 @@ pub mod random;
 pub mod scope;
 pub mod server_note;
 pub mod sessions;
+#[cfg(test)]
+mod testing;
 pub mod tickets;
 pub mod token;
 pub mod token_file;

@@ -123,17 +123,10 @@ fn sweep(folder: &Path, now: Timestamp) -> Result<usize, AuthError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{after, now};
     use proptest::prelude::*;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Barrier;
-
-    fn now() -> Timestamp {
-        "2026-01-02T03:04:05Z".parse().unwrap()
-    }
-
-    fn after(seconds: u64) -> Timestamp {
-        now().plus_nanos(seconds * 1_000_000_000)
-    }
 
     fn data() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();

@@ -125,6 +125,7 @@ pub fn without_ticket(address: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{after, almost, now};
     use proptest::prelude::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -132,20 +133,9 @@ mod tests {
     const KEY: [u8; 32] = [3; 32];
     const ADDRESS: &str = "/v1/runs/r/bundle?full=true";
 
-    fn now() -> Timestamp {
-        "2026-01-02T03:04:05Z".parse().unwrap()
-    }
-
-    fn after(seconds: u64) -> Timestamp {
-        now().plus_nanos(seconds * 1_000_000_000)
-    }
-
     fn all_clients() -> [Who; 3] {
-        [
-            Who::FirstToken,
-            Who::Token("ci-2".parse().unwrap()),
-            Who::Browser(SessionId::parse("00ff00ff00ff00ff").unwrap()),
-        ]
+        let session = SessionId::parse("00ff00ff00ff00ff").unwrap();
+        [Who::FirstToken, Who::Token("ci-2".parse().unwrap()), Who::Browser(session)]
     }
 
     #[test]
@@ -171,15 +161,8 @@ mod tests {
     fn a_ticket_that_was_changed_is_none() {
         let tickets = Tickets::new(KEY);
         let ticket = tickets.make(ADDRESS, &Who::FirstToken, now());
-        for cut in 0..ticket.len() {
-            assert_eq!(tickets.check(&ticket[..cut], ADDRESS, now()), None, "{cut}");
-        }
-        for bit in 0..ticket.len() * 8 {
-            let mut flipped = ticket.clone().into_bytes();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            if let Ok(flipped) = String::from_utf8(flipped) {
-                assert_eq!(tickets.check(&flipped, ADDRESS, now()), None, "{flipped}");
-            }
+        for text in almost(&ticket).filter_map(|bytes| String::from_utf8(bytes).ok()) {
+            assert_eq!(tickets.check(&text, ADDRESS, now()), None, "{text}");
         }
         for longer in [format!("{ticket}."), format!("{ticket}="), format!("{ticket}.x"), ticket.repeat(10)] {
             assert_eq!(tickets.check(&longer, ADDRESS, now()), None, "{longer}");
