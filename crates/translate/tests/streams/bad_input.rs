@@ -4,7 +4,7 @@ use skillrun_model::rasp::Level;
 use skillrun_model::{Code, ProfileId, Stream};
 use skillrun_parse::LINE_BUDGET;
 
-use crate::coverage::{assert_covered, assert_true_ranges};
+use crate::coverage::{assert_covered, checked};
 use crate::run::{Arrival, ReadAttempt, diagnostic_of, message_of, range, raw_of, read, read_whole};
 
 const CODEX: ProfileId = ProfileId::CodexNdjson;
@@ -13,14 +13,6 @@ const MIB: usize = 1024 * KIB;
 const FLOOD_AFTER: usize = 10_000;
 
 const MESSAGE: &str = r#"{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"hello"}}"#;
-
-/// Reads an attempt and checks what must hold for every attempt.
-fn checked(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> ReadAttempt {
-    let told = read_whole(profile, stdout, stderr);
-    assert_covered(&told, stdout, stderr);
-    assert_true_ranges(&told, stdout, stderr);
-    told
-}
 
 /// The only raw event on stdout, and whether something was removed from its text.
 fn only_raw(told: &ReadAttempt) -> (&str, bool) {

@@ -2,14 +2,22 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use skillrun_model::Stream;
 use skillrun_model::rasp::Event;
+use skillrun_model::{ProfileId, Stream};
 use skillrun_parse::ansi;
 use skillrun_parse::text::json::repair_surrogates;
 use skillrun_translate::coverage::Coverage;
 
 use crate::lines;
 use crate::run::{ReadAttempt, message_of, range, raw_of, read_whole};
+
+/// Reads an attempt and checks what must hold for every attempt.
+pub(crate) fn checked(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> ReadAttempt {
+    let told = read_whole(profile, stdout, stderr);
+    assert_covered(&told, stdout, stderr);
+    assert_true_ranges(&told, stdout, stderr);
+    told
+}
 
 /// Checks that every byte is covered, by counting bytes and by [`Coverage`], and that no range leaves its stream.
 pub(crate) fn assert_covered(told: &ReadAttempt, stdout: &[u8], stderr: &[u8]) {
@@ -42,7 +50,7 @@ fn ranges(event: &Event, stream: Stream) -> Vec<(usize, usize)> {
 }
 
 /// Checks that the range of a raw event or a message has the text that the event shows.
-pub(crate) fn assert_true_ranges(told: &ReadAttempt, stdout: &[u8], stderr: &[u8]) {
+fn assert_true_ranges(told: &ReadAttempt, stdout: &[u8], stderr: &[u8]) {
     for event in &told.events {
         let Some((stream, from, to)) = range(event) else { continue };
         let bytes = if stream == Stream::Stderr { stderr } else { stdout };
@@ -100,20 +108,12 @@ proptest! {
         (profile, stdout, stderr) in lines::profile()
             .prop_flat_map(|profile| (Just(profile), lines::damaged(profile, 16), lines::damaged(profile, 8)))
     ) {
-        let told = read_whole(profile, &stdout, &stderr);
-        assert_covered(&told, &stdout, &stderr);
-        assert_true_ranges(&told, &stdout, &stderr);
+        checked(profile, &stdout, &stderr);
     }
 
     #[test]
-    fn random_bytes_are_covered(
-        profile in lines::profile(),
-        stdout in lines::random(),
-        stderr in lines::random(),
-    ) {
-        let told = read_whole(profile, &stdout, &stderr);
-        assert_covered(&told, &stdout, &stderr);
-        assert_true_ranges(&told, &stdout, &stderr);
+    fn random_bytes_are_covered(profile in lines::profile(), stdout in lines::random(), stderr in lines::random()) {
+        checked(profile, &stdout, &stderr);
     }
 
     /// Bytes that mean something to a line splitter, a JSON reader or a terminal, in any order.
@@ -123,8 +123,6 @@ proptest! {
         stdout in "[\n\r \t{}\\[\\]\",:a<>`\u{1b}\u{feff}]{0,200}",
         stderr in "[\n\r \t{}\\[\\]\",:a<>`\u{1b}\u{feff}]{0,200}",
     ) {
-        let told = read_whole(profile, stdout.as_bytes(), stderr.as_bytes());
-        assert_covered(&told, stdout.as_bytes(), stderr.as_bytes());
-        assert_true_ranges(&told, stdout.as_bytes(), stderr.as_bytes());
+        checked(profile, stdout.as_bytes(), stderr.as_bytes());
     }
 }

@@ -24,12 +24,8 @@ fn log(lines: &[(Stream, String)]) -> Vec<Event> {
     let mut builder = builder();
     let mut events = read_with(&mut builder, AttemptNumber(1), ProfileId::CodexNdjson, &arrivals).events;
     let done = RunCompleted::new(Code::CleanFinal);
-    events.push(builder.control(
-        Timestamp::EPOCH,
-        Level::Info,
-        ControlData::RunCompleted(done),
-        Correlation::default(),
-    ));
+    let data = ControlData::RunCompleted(done);
+    events.push(builder.control(Timestamp::EPOCH, Level::Info, data, Correlation::default()));
     events
 }
 
@@ -62,10 +58,20 @@ fn message(lines: &[&str]) -> Vec<(Stream, String)> {
 
 const ABC: &[&str] = &["a", "b", "c"];
 
+/// The words of a conversation in which a message stands beside these lines of stderr.
+fn check(rows: &[(&[&str], &[&str], &[&str])]) {
+    for (lines, text, expected) in rows {
+        assert_eq!(words(&[err(lines), message(text)].concat()), *expected, "{lines:?}");
+    }
+}
+
 #[test]
 fn three_lines_that_repeat_the_next_message_are_left_out() {
-    let lines = [err(ABC), message(ABC)].concat();
-    assert_eq!(words(&lines), ["RAW_DUPLICATE_SUPPRESSED 3", "final a"]);
+    check(&[
+        (ABC, ABC, &["RAW_DUPLICATE_SUPPRESSED 3", "final a"]),
+        // Spaces around a line do not matter.
+        (&["  a", "b\r", "\tc "], &[" a ", "b", "c"], &["RAW_DUPLICATE_SUPPRESSED 3", "final  a "]),
+    ]);
 }
 
 #[test]
@@ -84,43 +90,26 @@ fn lines_are_compared_with_both_messages_around_them() {
 
 #[test]
 fn two_lines_are_no_echo() {
-    let lines = [err(&["a", "b"]), message(ABC)].concat();
-    assert_eq!(words(&lines), ["err a", "err b", "final a"]);
-    let split = [err(&["a", "b", "noise", "c"]), message(ABC)].concat();
-    assert_eq!(words(&split), ["err a", "err b", "err noise", "err c", "final a"]);
-}
-
-#[test]
-fn spaces_around_a_line_do_not_matter() {
-    let lines = [err(&["  a", "b\r", "\tc "]), message(&[" a ", "b", "c"])].concat();
-    assert_eq!(words(&lines), ["RAW_DUPLICATE_SUPPRESSED 3", "final  a "]);
+    check(&[
+        (&["a", "b"], ABC, &["err a", "err b", "final a"]),
+        (&["a", "b", "noise", "c"], ABC, &["err a", "err b", "err noise", "err c", "final a"]),
+        // A fence has no content of its own, so it does not turn two lines into three.
+        (&["```", "a", "b", "```"], ABC, &["err ```", "err a", "err b", "err ```", "final a"]),
+        (&["a", "b"], &["```", "a", "b", "```"], &["err a", "err b", "final ```"]),
+    ]);
 }
 
 #[test]
 fn a_noise_line_beside_the_echo_does_not_defeat_it() {
-    let before = [err(&["noise", "a", "b", "c"]), message(ABC)].concat();
-    assert_eq!(words(&before), ["err noise", "RAW_DUPLICATE_SUPPRESSED 3", "final a"]);
-    let after = [err(&["a", "b", "c", "noise"]), message(ABC)].concat();
-    assert_eq!(words(&after), ["RAW_DUPLICATE_SUPPRESSED 3", "err noise", "final a"]);
-    let between = [err(&["a", "b", "c", "noise", "c", "b", "a", "c"]), message(ABC)].concat();
-    assert_eq!(words(&between), ["RAW_DUPLICATE_SUPPRESSED 3", "err noise", "RAW_DUPLICATE_SUPPRESSED 4", "final a"]);
-}
-
-#[test]
-fn a_fence_does_not_defeat_the_echo() {
-    let around = [err(&["```json", "a", "b", "c", "```"]), message(ABC)].concat();
-    assert_eq!(words(&around), ["RAW_DUPLICATE_SUPPRESSED 5", "final a"]);
-    let inside = [err(&["a", "~~~", "b", "c"]), message(ABC)].concat();
-    assert_eq!(words(&inside), ["RAW_DUPLICATE_SUPPRESSED 4", "final a"]);
-    let in_message = [err(&["a", "b"]), message(&["```", "a", "b", "```"])].concat();
-    assert_eq!(words(&in_message), ["err a", "err b", "final ```"]);
-}
-
-/// A fence has no content of its own, so it does not turn two lines into three.
-#[test]
-fn a_fence_does_not_make_an_echo() {
-    let lines = [err(&["```", "a", "b", "```"]), message(ABC)].concat();
-    assert_eq!(words(&lines), ["err ```", "err a", "err b", "err ```", "final a"]);
+    let between = ["a", "b", "c", "noise", "c", "b", "a", "c"];
+    check(&[
+        (&["noise", "a", "b", "c"], ABC, &["err noise", "RAW_DUPLICATE_SUPPRESSED 3", "final a"]),
+        (&["a", "b", "c", "noise"], ABC, &["RAW_DUPLICATE_SUPPRESSED 3", "err noise", "final a"]),
+        (&between, ABC, &["RAW_DUPLICATE_SUPPRESSED 3", "err noise", "RAW_DUPLICATE_SUPPRESSED 4", "final a"]),
+        // Nor does a fence.
+        (&["```json", "a", "b", "c", "```"], ABC, &["RAW_DUPLICATE_SUPPRESSED 5", "final a"]),
+        (&["a", "~~~", "b", "c"], ABC, &["RAW_DUPLICATE_SUPPRESSED 4", "final a"]),
+    ]);
 }
 
 /// Where blank lines are lines of their own, one between two paragraphs broke the run.
@@ -225,16 +214,8 @@ fn the_end_shows_what_waits() {
 fn attempts_are_kept_apart() {
     let mut builder = builder();
     let mut log = Vec::new();
-    for (attempt, stdout) in [
-        (
-            1,
-            says(ABC)
-                + "
-",
-        ),
-        (2, "a\nb\n".to_owned()),
-        (3, "c\n".to_owned() + &says(ABC)),
-    ] {
+    let said = says(ABC);
+    for (attempt, stdout) in [(1, format!("{said}\n")), (2, "a\nb\n".to_owned()), (3, format!("c\n{said}"))] {
         let arrivals = [Arrival::Bytes(OUT, stdout.as_bytes()), Arrival::End(OUT)];
         log.extend(read_with(&mut builder, AttemptNumber(attempt), ProfileId::CodexNdjson, &arrivals).events);
     }
