@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,17 @@ const ROLE: &str = "SKILLRUN_LOG_TEST_ROLE";
 const FOLDER: &str = "SKILLRUN_LOG_TEST_FOLDER";
 const CHILD: &str = "file::tests::processes::child";
 
-fn command(program: &Path, role: &str, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.args([CHILD, "--exact", "--nocapture"]).env(ROLE, role).env(FOLDER, folder);
-    command
-}
-
 fn this_program() -> PathBuf {
     std::env::current_exe().expect("a program")
+}
+
+/// A child in this role, and what it writes to stderr.
+fn start(role: &str, fixture: &Fixture) -> (Killed, BufReader<ChildStderr>) {
+    let mut command = Command::new(this_program());
+    command.args([CHILD, "--exact", "--nocapture"]).env(ROLE, role).env(FOLDER, fixture.runs());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a child");
+    let words = BufReader::new(child.stderr.take().expect("a pipe"));
+    (Killed(child), words)
 }
 
 /// What a child does. Without a role this tests nothing.
@@ -83,14 +86,7 @@ fn a_writer_that_is_killed_loses_nothing_that_was_appended() {
     let (mut torn, mut acknowledged) = (0, 1_u64);
     let mut tail = Tail::new(&reader, run, Cursor::BEGINNING).expect("a tail");
     for round in 0..rounds {
-        let mut child = Killed(
-            command(&this_program(), "append", &fixture.runs())
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("a child"),
-        );
-        let mut words = BufReader::new(child.0.stderr.take().expect("a pipe"));
+        let (child, mut words) = start("append", &fixture);
         let mut line = String::new();
         while !line.starts_with("opened") {
             line.clear();
@@ -151,15 +147,8 @@ fn appended(line: String) -> Option<u64> {
 fn a_second_process_cannot_write() {
     let fixture = Fixture::new(3);
     let run = fixture.run;
-    let mut child = Killed(
-        command(&this_program(), "hold", &fixture.runs())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a child"),
-    );
-    let mut words = BufReader::new(child.0.stderr.take().expect("a pipe")).lines();
-    assert!(words.any(|line| line.expect("read") == "opened"));
+    let (child, words) = start("hold", &fixture);
+    assert!(words.lines().any(|line| line.expect("read") == "opened"));
     let log = fixture.log();
     let error = log.open(run).expect_err("held");
     assert!(matches!(error.kind, LogErrorKind::Held { pid: Some(pid) } if pid == child.0.id()), "{error}");
