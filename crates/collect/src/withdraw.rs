@@ -120,11 +120,8 @@ mod tests {
         for name in evidence.into_iter().chain(["stdout.2.log", "stderr.2.log", "pty-output.2.log"]) {
             let dir = folder(&["claim.2", name]);
             let refused = withdraw(dir.path(), TWO).expect_err("it was begun").to_string();
-            assert_eq!(
-                (refused.as_str(), left(&dir).len()),
-                ("attempt 2 was begun; its evidence is kept", 2),
-                "{name}"
-            );
+            let expected = ("attempt 2 was begun; its evidence is kept", 2);
+            assert_eq!((refused.as_str(), left(&dir).len()), expected, "{name}");
         }
     }
 

@@ -151,10 +151,8 @@ fn a_value_in_the_strings_of_several_records_is_found() {
     let secrets = secrets(&[KEY]);
     let (one, other) = KEY.split_at(10);
     let stars = |piece: &str| "*".repeat(piece.len());
-    assert_eq!(
-        masked(&secrets, &deltas(&[&format!("it is {one}"), &format!("{other}.")])),
-        deltas(&[&format!("it is {}", stars(one)), &format!("{}.", stars(other))])
-    );
+    let expected = deltas(&[&format!("it is {}", stars(one)), &format!("{}.", stars(other))]);
+    assert_eq!(masked(&secrets, &deltas(&[&format!("it is {one}"), &format!("{other}.")])), expected);
     let parts = format!(r#"{{"content":[{{"text":"{one}"}},{{"text":"{other}"}}]}}"#);
     assert_eq!(masked(&secrets, &parts), parts.replace(one, &stars(one)).replace(other, &stars(other)));
     let tokens = deltas(&["sk", "-", "live", "-0", "12", "3+45", "6", "", "/789", "x"]);
@@ -250,11 +248,8 @@ fn the_end_of_a_string_is_held_back_and_released() {
     assert_eq!(scanner.push(&secrets, first.as_bytes(), &mut found), start + 27);
     assert!(scanner.holds_strings());
     scanner.release(&mut found);
-    assert_eq!(
-        (scanner.clear(), scanner.holds_strings(), found.len()),
-        (scanner.end(), false, 0),
-        "less than half of it"
-    );
+    let expected = (scanner.end(), false, 0);
+    assert_eq!((scanner.clear(), scanner.holds_strings(), found.len()), expected, "less than half of it");
     let rest = deltas(&[&KEY[6..]]);
     let end = scanner.end();
     scanner.push(&secrets, rest.as_bytes(), &mut found);
@@ -293,6 +288,15 @@ fn what_may_be_part_of_a_value_at_a_cut_is_known() {
     assert_eq!(found, one(0, 6), "the rest is found in what follows");
 }
 
+/// The ranges that are found in a stream that is read in pieces of this length.
+fn scan(secrets: &Secrets, stream: &str, read: usize) -> (Scanner, Vec<Range<u64>>) {
+    let (mut scanner, mut found) = (Scanner::new(), Vec::new());
+    for bytes in stream.as_bytes().chunks(read) {
+        scanner.push(secrets, bytes, &mut found);
+    }
+    (scanner, found)
+}
+
 /// The maximum number at once: every string ends with a beginning of a value.
 #[test]
 fn beginnings_without_end_take_linear_time_and_bounded_memory() {
@@ -300,11 +304,7 @@ fn beginnings_without_end_take_linear_time_and_bounded_memory() {
     let secrets = secrets(&[&value, KEY]);
     let stream = format!("\"{}\"\0", "ab".repeat(100)).repeat(200);
     for read in [1_000, stream.len()] {
-        let mut scanner = Scanner::new();
-        let mut found = Vec::new();
-        for bytes in stream.as_bytes().chunks(read) {
-            scanner.push(&secrets, bytes, &mut found);
-        }
+        let (scanner, _) = scan(&secrets, &stream, read);
         assert!(scanner.end() - scanner.clear() <= 80_000);
     }
 }
@@ -318,11 +318,7 @@ fn near_and_endless_matches_take_linear_time() {
     let secrets = secrets(&[&near, &endless]);
     let stream = "a".repeat(16 * LONG);
     for read in [1, 1_000, LONG, stream.len()] {
-        let mut scanner = Scanner::new();
-        let mut found = Vec::new();
-        for bytes in stream.as_bytes().chunks(read) {
-            scanner.push(&secrets, bytes, &mut found);
-        }
+        let (_, found) = scan(&secrets, &stream, read);
         assert!(found.len() <= stream.len().div_ceil(read), "ranges of one read are joined");
         let whole = 0..stream.len() as u64;
         assert_eq!(union(found), [whole]);
@@ -457,8 +453,7 @@ proptest! {
         let text = joined(&shown);
         prop_assert!(!text.contains(KEY) && text.starts_with("so: ") && text.ends_with(" done"), "{shown}");
 
-        let mut whole = Vec::new();
-        Scanner::new().push(&secrets, stream.as_bytes(), &mut whole);
+        let (_, whole) = scan(&secrets, &stream, stream.len());
         let mut scanner = Scanner::new();
         let (mut found, mut announced, mut at) = (Vec::new(), 0, 0);
         for length in reads.iter().cycle() {

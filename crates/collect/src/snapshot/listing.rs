@@ -228,15 +228,13 @@ mod tests {
     #[test]
     fn a_listing_is_a_json_document_with_one_entry_to_a_line() {
         let (_dir, path) = written(&["a", "b\nc"]);
-        assert_eq!(
-            fs::read_to_string(&path).expect("text"),
-            concat!(
-                "{\"attempt\":1,\"taken_ns\":77,\"entries\":[\n",
-                "{\"path\":\"a\",\"kind\":\"unknown\"},\n",
-                "{\"path\":\"b\\nc\",\"kind\":\"unknown\"}\n",
-                "],\"taken\":{\"files\":9,\"bytes\":0,\"unreadable\":0,\"limited\":false,\"truncated\":false}}\n",
-            )
+        let expected = concat!(
+            "{\"attempt\":1,\"taken_ns\":77,\"entries\":[\n",
+            "{\"path\":\"a\",\"kind\":\"unknown\"},\n",
+            "{\"path\":\"b\\nc\",\"kind\":\"unknown\"}\n",
+            "],\"taken\":{\"files\":9,\"bytes\":0,\"unreadable\":0,\"limited\":false,\"truncated\":false}}\n",
         );
+        assert_eq!(fs::read_to_string(&path).expect("text"), expected);
         let (_dir, empty) = written(&[]);
         for path in [path, empty] {
             serde_json::from_slice::<serde_json::Value>(&fs::read(path).expect("bytes")).expect("JSON");

@@ -105,10 +105,8 @@ mod tests {
     fn a_difference_reads_as_diff_writes_it() {
         assert_eq!(compare("a\nb\nc\n", "a\nB\nc\n").expect("texts"), "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
         assert_eq!(compare("", "a\n").expect("texts"), "@@ -0,0 +1 @@\n+a\n");
-        assert_eq!(
-            compare("a\r", "b").expect("texts"),
-            "@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"
-        );
+        let expected = "@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n";
+        assert_eq!(compare("a\r", "b").expect("texts"), expected);
     }
 
     #[test]

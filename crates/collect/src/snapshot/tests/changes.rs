@@ -32,10 +32,8 @@ fn created_modified_and_deleted_are_listed_with_hashes() {
     assert_eq!(diff["created"][1]["hash"], hash("b"));
     assert_eq!(diff["deleted"][0]["hash"], hash("old"));
     let modified = work.modified();
-    assert_eq!(
-        (&modified["before"]["hash"], &modified["after"]["hash"]),
-        (&json!(hash("one\ntwo\n")), &json!(hash("one\n2\n")))
-    );
+    let expected = (&json!(hash("one\ntwo\n")), &json!(hash("one\n2\n")));
+    assert_eq!((&modified["before"]["hash"], &modified["after"]["hash"]), expected);
     assert_eq!(modified["diff"], "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
 }
 
@@ -125,11 +123,9 @@ fn a_kind_may_change_into_any_other() {
         symlink("there", work.path(name)).expect("a link");
     }
     work.after();
-    assert_eq!(
-        work.changes(),
-        "+file-to-folder/new ~file-to-folder ~file-to-link ~folder-to-file ~link \
-         -folder-to-file/in -folder-to-file/in/it"
-    );
+    let expected = "+file-to-folder/new ~file-to-folder ~file-to-link ~folder-to-file ~link \
+     -folder-to-file/in -folder-to-file/in/it";
+    assert_eq!(work.changes(), expected);
     let link = &work.read("fs-diff.1.json")["modified"][3];
     assert_eq!((&link["before"]["target"], &link["after"]["target"]), (&json!("here"), &json!("there")));
 }

@@ -20,15 +20,13 @@ fn an_entry_has_all_its_facts() {
     work.before();
     let meta = fs::metadata(work.path("folder/file")).expect("there");
     assert_eq!(work.entry("folder"), json!({"path": "folder", "kind": "folder", "mode": "1750"}));
-    assert_eq!(
-        work.entry("folder/file"),
-        json!({
-            "path": "folder/file", "kind": "file", "mode": "0640", "size": 3,
-            "mtime_ns": meta.mtime() * 1_000_000_000 + meta.mtime_nsec(),
-            "ctime_ns": meta.ctime() * 1_000_000_000 + meta.ctime_nsec(),
-            "ino": meta.ino(), "hash": blake3::hash(b"abc").to_hex().as_str(), "text_at": 0,
-        })
-    );
+    let expected = json!({
+        "path": "folder/file", "kind": "file", "mode": "0640", "size": 3,
+        "mtime_ns": meta.mtime() * 1_000_000_000 + meta.mtime_nsec(),
+        "ctime_ns": meta.ctime() * 1_000_000_000 + meta.ctime_nsec(),
+        "ino": meta.ino(), "hash": blake3::hash(b"abc").to_hex().as_str(), "text_at": 0,
+    });
+    assert_eq!(work.entry("folder/file"), expected);
 }
 
 #[test]
@@ -296,10 +294,8 @@ fn a_file_replaced_before_it_is_opened_is_not_read() {
     let (changes, error) = replaced(|work| {
         rustix::fs::mknodat(CWD, work.path("victim"), FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
     });
-    assert_eq!(
-        (changes.as_str(), error.flatten().as_deref()),
-        ("~victim -gone", Some("replaced while it was being opened"))
-    );
+    let expected = ("~victim -gone", Some("replaced while it was being opened"));
+    assert_eq!((changes.as_str(), error.flatten().as_deref()), expected);
 }
 
 /// Regression: a file named after a secret brought it into the lists, and from there into the Log.
