@@ -44,11 +44,9 @@ mod tests {
         let mut bytes = [0; 2 * LINE];
         pattern(0, &mut bytes);
         let text = str::from_utf8(&bytes).expect("ASCII");
-        assert_eq!(
-            text,
-            "0000000000000000 the quick brown fox jumps over the lazy dog...\n\
-             0000000000000001 the quick brown fox jumps over the lazy dog...\n"
-        );
+        let expected = "0000000000000000 the quick brown fox jumps over the lazy dog...\n\
+         0000000000000001 the quick brown fox jumps over the lazy dog...\n";
+        assert_eq!(text, expected);
         pattern(12_345 * LINE as u64, &mut bytes[..20]);
         assert_eq!(&bytes[..20], b"0000000000012345 the");
     }

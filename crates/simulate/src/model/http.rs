@@ -225,10 +225,8 @@ mod tests {
     fn a_request_is_read_however_its_body_comes() {
         let sized = read_all(b"POST /s/auto/v1?a=b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello and more")
             .expect("one");
-        assert_eq!(
-            (sized.path.as_str(), sized.query.as_str(), sized.body.as_slice()),
-            ("/s/auto/v1", "a=b", &b"hello"[..])
-        );
+        let expected = ("/s/auto/v1", "a=b", &b"hello"[..]);
+        assert_eq!((sized.path.as_str(), sized.query.as_str(), sized.body.as_slice()), expected);
         let chunked =
             b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nTrailer: x\r\n\r\n";
         assert_eq!(read_all(chunked).expect("one").body, b"hello");

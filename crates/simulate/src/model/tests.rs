@@ -70,14 +70,10 @@ fn a_model_answers_and_remembers_what_it_was_asked() {
 
     let seen = server.requests();
     assert_eq!(seen.iter().map(|seen| seen.number).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    assert_eq!(
-        (seen[1].scenario.as_deref(), seen[1].wire, seen[1].model.as_deref()),
-        (Some("auto"), Some(Wire::Chat), Some("m"))
-    );
-    assert_eq!(
-        (seen[1].tools.as_slice(), seen[1].skills.as_slice()),
-        (&["bash".to_owned()][..], &["greet".to_owned()][..])
-    );
+    let expected = (Some("auto"), Some(Wire::Chat), Some("m"));
+    assert_eq!((seen[1].scenario.as_deref(), seen[1].wire, seen[1].model.as_deref()), expected);
+    let expected = (&["bash".to_owned()][..], &["greet".to_owned()][..]);
+    assert_eq!((seen[1].tools.as_slice(), seen[1].skills.as_slice()), expected);
     let told = ask(&server, "GET", "/control/requests", "").json();
     assert_eq!(told["requests"][1]["wire"], "chat");
     assert_eq!(ask(&server, "GET", "/control/requests?full=2", "").body, chat(true));

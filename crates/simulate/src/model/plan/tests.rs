@@ -71,10 +71,8 @@ fn questions_are_asked_once_each() {
 
 #[test]
 fn commentary_comes_before_commands() {
-    assert_eq!(
-        summarized(&plan_of("commentary", &asked())),
-        [texts::COMMENTARY[0].to_owned(), format!("$ {}", texts::DATE)]
-    );
+    let expected = [texts::COMMENTARY[0].to_owned(), format!("$ {}", texts::DATE)];
+    assert_eq!(summarized(&plan_of("commentary", &asked())), expected);
     assert_eq!(summarized(&plan_of("commentary", &after(1)))[0], texts::COMMENTARY[1]);
     assert_eq!(summarized(&plan_of("commentary", &after(2))), [texts::done()]);
 }

@@ -169,17 +169,15 @@ fn a_stream_is_cut_or_ended_in_the_middle_of_its_text() {
 fn responses_call_a_tool() {
     let events = data(&tape(Wire::Responses, "auto", Conversation::Begun));
     let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
-    assert_eq!(
-        kinds,
-        [
-            "response.created",
-            "response.output_item.added",
-            "response.function_call_arguments.delta",
-            "response.function_call_arguments.done",
-            "response.output_item.done",
-            "response.completed",
-        ]
-    );
+    let expected = [
+        "response.created",
+        "response.output_item.added",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.output_item.done",
+        "response.completed",
+    ];
+    assert_eq!(kinds, expected);
     let numbers: Vec<u64> = events.iter().filter_map(|event| event["sequence_number"].as_u64()).collect();
     assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
     let item = &events[4]["item"];

@@ -34,19 +34,17 @@ fn acts_are_read_as_they_are_written() {
     let tool = |input, output: &str, status| {
         Act::Tool(Tool { name: "t".to_owned(), input, output: output.to_owned(), status })
     };
-    assert_eq!(
-        acts(&yaml),
-        [
-            Act::Say("no".to_owned()),
-            Act::Think("two\nlines\n".to_owned()),
-            Act::Ask(fields(json!({"kind": "confirm", "prompt": "Go on?"}))),
-            tool(fields(json!({"a": 1})), "o", ToolStatus::Failed),
-            tool(Map::new(), "", ToolStatus::Completed),
-            Act::Write { path: "a/b.txt".into(), content: String::new() },
-            Act::Permission { tool: "t".to_owned(), input: fields(json!({"a": 1})) },
-            Act::Permission { tool: "t".to_owned(), input: Map::new() },
-        ]
-    );
+    let expected = [
+        Act::Say("no".to_owned()),
+        Act::Think("two\nlines\n".to_owned()),
+        Act::Ask(fields(json!({"kind": "confirm", "prompt": "Go on?"}))),
+        tool(fields(json!({"a": 1})), "o", ToolStatus::Failed),
+        tool(Map::new(), "", ToolStatus::Completed),
+        Act::Write { path: "a/b.txt".into(), content: String::new() },
+        Act::Permission { tool: "t".to_owned(), input: fields(json!({"a": 1})) },
+        Act::Permission { tool: "t".to_owned(), input: Map::new() },
+    ];
+    assert_eq!(acts(&yaml), expected);
     let yaml = r#"
 session: my-1
 turns:
@@ -71,27 +69,25 @@ turns:
 - [limit: l, crash: SIGKILL]
 "#;
     let object = fields(json!({"done": false, "a": [1]}));
-    assert_eq!(
-        acts(yaml),
-        [
-            Act::Output { object, marker: Marker::Done },
-            Act::Output { object: Map::new(), marker: Marker::Absent },
-            Act::Sleep(Duration::from_millis(20)),
-            Act::Usage(Usage { input: 1, output: 2, cached: 3, reasoning: 4 }),
-            Act::Stderr("e".to_owned()),
-            Act::Raw("r".to_owned()),
-            Act::ExpectReply("x".to_owned()),
-            Act::EchoReply,
-            Act::EchoPrompt,
-            Act::Flood(64),
-            Act::Cut(Cut::After(3)),
-            Act::Cut(Cut::Before(3)),
-            Act::Ignore(vec![Signal::INT, Signal::TERM]),
-            Act::Ignore(vec![Signal::HUP]),
-            Act::End,
-            Act::Exit(7),
-        ]
-    );
+    let expected = [
+        Act::Output { object, marker: Marker::Done },
+        Act::Output { object: Map::new(), marker: Marker::Absent },
+        Act::Sleep(Duration::from_millis(20)),
+        Act::Usage(Usage { input: 1, output: 2, cached: 3, reasoning: 4 }),
+        Act::Stderr("e".to_owned()),
+        Act::Raw("r".to_owned()),
+        Act::ExpectReply("x".to_owned()),
+        Act::EchoReply,
+        Act::EchoPrompt,
+        Act::Flood(64),
+        Act::Cut(Cut::After(3)),
+        Act::Cut(Cut::Before(3)),
+        Act::Ignore(vec![Signal::INT, Signal::TERM]),
+        Act::Ignore(vec![Signal::HUP]),
+        Act::End,
+        Act::Exit(7),
+    ];
+    assert_eq!(acts(yaml), expected);
     let script = Script::read(yaml).expect("a script");
     assert_eq!(script.session.as_deref(), Some("my-1"));
     assert_eq!(script.turns[1].acts, [Act::Fail("f".to_owned()), Act::Hang]);

@@ -3,10 +3,14 @@
 use serde_json::{Value, json};
 use skillrun_engine::input::CallQuestion;
 use skillrun_lifecycle::ProcessExit;
+use skillrun_model::ProfileId::{
+    self, AcpJsonrpc, ClaudeStreamJson, CodexNdjson, GeminiJson, GeminiStreamJson, IflowText, OpencodeNdjson,
+    PlainText, QwenStreamJson,
+};
 use skillrun_model::interaction::InteractionKind;
 use skillrun_model::rasp::{Data, EvidenceData};
 use skillrun_model::verdict::Rule;
-use skillrun_model::{Code, ProfileId, RunStatus};
+use skillrun_model::{Code, RunStatus};
 use skillrun_parse::record::EndKind;
 
 use super::stage::{Played, SESSION, answered, played, script, turn};
@@ -16,16 +20,10 @@ use crate::scripted::said::Said;
 use crate::scripted::words::Life;
 
 /// Formats whose end is an event, one line of its own.
-const EVENTS: [ProfileId; 5] = [
-    ProfileId::CodexNdjson,
-    ProfileId::GeminiStreamJson,
-    ProfileId::OpencodeNdjson,
-    ProfileId::ClaudeStreamJson,
-    ProfileId::QwenStreamJson,
-];
+const EVENTS: [ProfileId; 5] = [CodexNdjson, GeminiStreamJson, OpencodeNdjson, ClaudeStreamJson, QwenStreamJson];
 
 /// Formats with one message for all that is said.
-const ONE_MESSAGE: [ProfileId; 3] = [ProfileId::GeminiJson, ProfileId::IflowText, ProfileId::PlainText];
+const ONE_MESSAGE: [ProfileId; 3] = [GeminiJson, IflowText, PlainText];
 
 fn each(yaml: &str, check: impl Fn(ProfileId, Played)) {
     formats::spoken().for_each(|profile| check(*profile, played(*profile, yaml)));
@@ -33,7 +31,7 @@ fn each(yaml: &str, check: impl Fn(ProfileId, Played)) {
 
 /// Lines that no parser understands, though the engine writes them: iflow's block has a blank line before it.
 fn blank_lines(profile: ProfileId) -> u64 {
-    u64::from(profile == ProfileId::IflowText)
+    u64::from(profile == IflowText)
 }
 
 #[test]
@@ -67,7 +65,7 @@ fn a_long_text_comes_whole() {
 fn the_session_has_its_name_and_the_end_its_kind() {
     each("[[say: done]]", |profile, played| {
         let judged = played.auto();
-        let named = (profile != ProfileId::PlainText).then_some(SESSION);
+        let named = (profile != PlainText).then_some(SESSION);
         assert_eq!(judged.facts.session_id.as_deref(), named, "{profile}");
         let end = judged.facts.end.map(|end| end.kind);
         assert_eq!(end, (!formats::ends_by_exit(profile)).then_some(EndKind::Success), "{profile}");
@@ -89,19 +87,12 @@ fn the_session_is_named_before_the_first_act_takes_time() {
 #[test]
 fn thoughts_are_shown_where_the_engine_shows_them() {
     each("[[think: step one, say: done]]", |profile, played| {
-        let thoughts: Vec<String> = played
-            .auto()
-            .events
-            .into_iter()
-            .filter_map(|data| {
-                if let Data::Evidence(EvidenceData::ReasoningSummary(thought)) = data {
-                    Some(thought.text)
-                } else {
-                    None
-                }
-            })
-            .collect();
-        let shown = EVENTS.contains(&profile) && profile != ProfileId::GeminiStreamJson;
+        let thought = |data| match data {
+            Data::Evidence(EvidenceData::ReasoningSummary(thought)) => Some(thought.text),
+            _ => None,
+        };
+        let thoughts: Vec<String> = played.auto().events.into_iter().filter_map(thought).collect();
+        let shown = EVENTS.contains(&profile) && profile != GeminiStreamJson;
         assert_eq!(thoughts, vec!["step one"; usize::from(shown)], "{profile}");
     });
 }
@@ -199,11 +190,11 @@ fn a_failure_is_a_failure_with_its_words() {
     each("[[say: half of it, fail: quota exceeded]]", |profile, played| {
         assert_eq!(played.last, Action::Exit(1), "{profile}");
         let verdict = played.interactive().settled.verdict;
-        let rule = if profile == ProfileId::PlainText { Rule::BadExit } else { Rule::Failure };
+        let rule = if profile == PlainText { Rule::BadExit } else { Rule::Failure };
         assert_eq!((verdict.rule, verdict.run_status), (rule, RunStatus::Failed), "{profile}");
         assert_eq!(verdict.reason_code, Code::EngineFailed, "{profile}");
         let words = verdict.error.expect("an error").message;
-        assert!(words.contains("quota exceeded") || profile == ProfileId::PlainText, "{profile}: {words}");
+        assert!(words.contains("quota exceeded") || profile == PlainText, "{profile}: {words}");
     });
     each("[[fail: no]]", |profile, played| {
         assert!(!played.interactive().facts.has_text, "{profile}: an error's text is not an answer");
@@ -212,7 +203,7 @@ fn a_failure_is_a_failure_with_its_words() {
 
 #[test]
 fn a_failure_end_stays_one_whatever_the_exit() {
-    for profile in EVENTS.into_iter().chain([ProfileId::GeminiJson]) {
+    for profile in EVENTS.into_iter().chain([GeminiJson]) {
         let played = played(profile, "[[say: half of it, fail: no, stderr: bye, exit: 0]]");
         assert_eq!((&played.exit, played.auto().settled.verdict.rule), (&ProcessExit::Code(0), Rule::Failure));
     }
@@ -220,7 +211,7 @@ fn a_failure_end_stays_one_whatever_the_exit() {
 
 #[test]
 fn a_failed_document_is_on_stderr() {
-    let played = played(ProfileId::GeminiJson, "[[say: half of it, fail: no]]");
+    let played = played(GeminiJson, "[[say: half of it, fail: no]]");
     assert_eq!((played.stdout.len(), played.stderr.first()), (0, Some(&b'{')));
 }
 
@@ -242,8 +233,7 @@ fn a_limit_is_reported_where_the_format_allows_it() {
         told.push((*profile, played.exit));
     }
     let code = |profile, code| (profile, ProcessExit::Code(code));
-    let expected =
-        [code(ProfileId::CodexNdjson, 1), code(ProfileId::OpencodeNdjson, 0), code(ProfileId::ClaudeStreamJson, 1)];
+    let expected = [code(CodexNdjson, 1), code(OpencodeNdjson, 0), code(ClaudeStreamJson, 1)];
     assert_eq!(told, expected);
 }
 
@@ -269,13 +259,11 @@ fn an_end_that_is_cut_may_already_show_success() {
     each(yaml, |profile, played| {
         let judged = played.auto();
         let (rule, noticed) = match profile {
-            ProfileId::GeminiJson => (Rule::EndMissing, vec![Code::DocumentUnclosed]),
-            ProfileId::IflowText | ProfileId::PlainText | ProfileId::AcpJsonrpc => (Rule::MarkerAuto, vec![]),
-            ProfileId::CodexNdjson
-            | ProfileId::GeminiStreamJson
-            | ProfileId::OpencodeNdjson
-            | ProfileId::ClaudeStreamJson
-            | ProfileId::QwenStreamJson => (Rule::MarkerAuto, vec![Code::EndEventCut]),
+            GeminiJson => (Rule::EndMissing, vec![Code::DocumentUnclosed]),
+            IflowText | PlainText | AcpJsonrpc => (Rule::MarkerAuto, vec![]),
+            CodexNdjson | GeminiStreamJson | OpencodeNdjson | ClaudeStreamJson | QwenStreamJson => {
+                (Rule::MarkerAuto, vec![Code::EndEventCut])
+            }
         };
         assert_eq!(judged.settled.verdict.rule, rule, "{profile}");
         let noticed_cuts: Vec<_> = judged.noticed().into_iter().filter(|code| noticed.contains(code)).collect();
@@ -311,14 +299,12 @@ fn usage_is_reported_with_the_end() {
         let usage = played.auto().facts.usage;
         let told = usage.map(|u| [u.input_tokens, u.output_tokens, u.cached_input_tokens, u.reasoning_tokens]);
         let expected = match profile {
-            ProfileId::CodexNdjson
-            | ProfileId::GeminiJson
-            | ProfileId::OpencodeNdjson
-            | ProfileId::ClaudeStreamJson
-            | ProfileId::QwenStreamJson => Some([Some(200), Some(40), Some(7), Some(3)]),
-            ProfileId::GeminiStreamJson => Some([Some(200), Some(40), Some(7), None]),
-            ProfileId::IflowText => Some([Some(200), Some(40), None, None]),
-            ProfileId::PlainText | ProfileId::AcpJsonrpc => None,
+            CodexNdjson | GeminiJson | OpencodeNdjson | ClaudeStreamJson | QwenStreamJson => {
+                Some([Some(200), Some(40), Some(7), Some(3)])
+            }
+            GeminiStreamJson => Some([Some(200), Some(40), Some(7), None]),
+            IflowText => Some([Some(200), Some(40), None, None]),
+            PlainText | AcpJsonrpc => None,
         };
         assert_eq!(told, expected, "{profile}");
     });
@@ -340,13 +326,13 @@ fn raw_lines_and_stderr_change_nothing() {
 #[test]
 fn an_unknown_session_is_refused_as_the_engine_does() {
     for (profile, code) in [
-        (ProfileId::CodexNdjson, 1),
-        (ProfileId::GeminiStreamJson, 42),
-        (ProfileId::GeminiJson, 42),
-        (ProfileId::OpencodeNdjson, 1),
-        (ProfileId::ClaudeStreamJson, 1),
-        (ProfileId::QwenStreamJson, 1),
-        (ProfileId::IflowText, 1),
+        (CodexNdjson, 1),
+        (GeminiStreamJson, 42),
+        (GeminiJson, 42),
+        (OpencodeNdjson, 1),
+        (ClaudeStreamJson, 1),
+        (QwenStreamJson, 1),
+        (IflowText, 1),
     ] {
         let mut lines = Lines::default();
         assert_eq!(formats::refuse_session(profile, "nobody-1", &mut lines), code, "{profile}");
@@ -379,20 +365,20 @@ fn what_the_user_said_comes_back() {
         let output = r#"{"__SKILL_DONE__":true,"colour":"blue {{prompt}}"}"#;
         assert_eq!(judged.messages(), ["blue {{prompt}}", "Paint it.", output], "{profile}");
     }
-    let first = turn(ProfileId::PlainText, yaml, 1, Said { prompt: "Paint it.", reply: "Paint it.", permission: None });
+    let first = turn(PlainText, yaml, 1, Said { prompt: "Paint it.", reply: "Paint it.", permission: None });
     assert_eq!(first.stdout, b"You want: Paint it.\n");
 }
 
 #[test]
 fn a_reply_that_was_not_expected_ends_the_play() {
     let said = Said { prompt: "p", reply: "red", permission: None };
-    let played = turn(ProfileId::CodexNdjson, "[[end], [expect_reply: blue, say: on]]", 2, said);
+    let played = turn(CodexNdjson, "[[end], [expect_reply: blue, say: on]]", 2, said);
     let sentence = "turn 2, act 1 (expect_reply): what the user said, \"red\", does not contain \"blue\"";
     assert_eq!((played.stdout.len(), played.last), (0, Action::Mismatch(sentence.to_owned())));
 }
 
 const NOBODY: Said<'_> = Said { prompt: "", reply: "", permission: None };
-const ASKING: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson];
+const ASKING: [ProfileId; 2] = [ClaudeStreamJson, QwenStreamJson];
 
 /// A line as the runtime answers it, with what that is an answer to.
 fn answer(profile: ProfileId, id: &str, text: &str) -> String {
@@ -478,7 +464,7 @@ fn names_are_unique_in_a_session_and_the_same_every_time() {
             played.auto().facts.messages.into_iter().map(|message| message.message_id).collect()
         };
         // codex restarts its numbers in every turn, and gemini's messages have no name; both get the attempt's number.
-        let own_names = !matches!(profile, ProfileId::CodexNdjson | ProfileId::GeminiStreamJson);
+        let own_names = !matches!(profile, CodexNdjson | GeminiStreamJson);
         assert!(!own_names || !names(&first).contains(&names(&second)[0]), "{profile}");
     }
 }
