@@ -127,10 +127,8 @@ fn what_the_user_named_is_taken_or_refused() {
     assert_eq!(lab.find("gemini", "bin", mine.to_str()), plain(mine));
     assert_eq!(lab.find("gemini", "bin", Some("")), plain(lab.path("bin/gemini")));
     let bad = lab.file("mine/not", 0o644);
-    assert_eq!(
-        lab.find("gemini", "bin", Some("mine/not")).expect_err("refused").to_string(),
-        format!("SKILLRUN_GEMINI says that gemini is {}, and that is not an executable file", bad.display())
-    );
+    let expected = format!("SKILLRUN_GEMINI says that gemini is {}, and that is not an executable file", bad.display());
+    assert_eq!(lab.find("gemini", "bin", Some("mine/not")).expect_err("refused").to_string(), expected);
 }
 
 #[test]
@@ -153,33 +151,27 @@ fn the_operators_path_is_taken_or_refused() {
     };
     assert_eq!(find(gemini, &surroundings, &Disk), plain(good.clone()));
     fs::remove_file(&good).expect("gone");
-    assert_eq!(
-        find(gemini, &surroundings, &Disk).expect_err("refused").to_string(),
-        format!(
-            "{} says that gemini is {}, and that is not an executable file",
-            lab.path("engines/gemini.toml").display(),
-            good.display()
-        )
+    let expected = format!(
+        "{} says that gemini is {}, and that is not an executable file",
+        lab.path("engines/gemini.toml").display(),
+        good.display()
     );
+    assert_eq!(find(gemini, &surroundings, &Disk).expect_err("refused").to_string(), expected);
 }
 
 #[test]
 fn a_missing_program_is_reported_with_a_next_step() {
     let lab = Lab::new();
     let said = |engine: &str| lab.find(engine, "bin", None).expect_err("not there").to_string();
-    assert_eq!(
-        said("codex"),
-        "codex is not installed: there is no codex in PATH; install it with `skillrun engines install codex`, \
-         or set SKILLRUN_CODEX to its path"
+    let expected = "codex is not installed: there is no codex in PATH; install it with `skillrun engines install codex`, \
+     or set SKILLRUN_CODEX to its path";
+    assert_eq!(said("codex"), expected);
+    let expected = format!(
+        "opencode is not installed: there is no opencode in PATH, and no {}; \
+         install it with `skillrun engines install opencode`, or set SKILLRUN_OPENCODE to its path",
+        lab.path("me/.opencode/bin/opencode").display()
     );
-    assert_eq!(
-        said("opencode"),
-        format!(
-            "opencode is not installed: there is no opencode in PATH, and no {}; \
-             install it with `skillrun engines install opencode`, or set SKILLRUN_OPENCODE to its path",
-            lab.path("me/.opencode/bin/opencode").display()
-        )
-    );
+    assert_eq!(said("opencode"), expected);
     assert_eq!(said("iflow"), "iflow is not installed: there is no iflow in PATH; set SKILLRUN_IFLOW to its path");
 }
 

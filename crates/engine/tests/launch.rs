@@ -79,10 +79,8 @@ fn a_long_prompt_goes_another_way() {
     assert!(prompt_file(&launch).is_some());
 
     let error = start(&shipped("iflow"), &request).expect_err("no way");
-    assert_eq!(
-        error.to_string(),
-        "iflow cannot take a prompt of 131072 bytes: it takes prompts only as arguments of up to 131071"
-    );
+    let expected = "iflow cannot take a prompt of 131072 bytes: it takes prompts only as arguments of up to 131071";
+    assert_eq!(error.to_string(), expected);
 }
 
 /// Found by an attack: every user of the machine saw the prompt and the input in the list of processes.
@@ -128,17 +126,13 @@ fn an_operator_may_set_a_lower_limit() {
     assert_eq!(words(&start(&first, &prompt("12345")).expect("a launch")), ["go", "-"], "stdin comes first");
     let one = with("argument = [\"--p={{prompt}}\"]");
     let long = "x".repeat(MAX_ARGUMENT);
-    assert_eq!(
-        start(&one, &prompt(&long)).expect_err("no way").to_string(),
-        "mine cannot take a prompt of 131071 bytes: it takes prompts only as arguments of up to 131067"
-    );
+    let expected = "mine cannot take a prompt of 131071 bytes: it takes prompts only as arguments of up to 131067";
+    assert_eq!(start(&one, &prompt(&long)).expect_err("no way").to_string(), expected);
     let stdin = with("stdin = []");
     assert!(matches!(start(&stdin, &prompt("x")).expect("a launch").stdin, StdinPlan::File(_)));
     let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..prompt("x") };
-    assert_eq!(
-        start(&stdin, &sticky).expect_err("no way").to_string(),
-        "mine reads prompts only from stdin, and here its stdin is kept for replies"
-    );
+    let expected = "mine reads prompts only from stdin, and here its stdin is kept for replies";
+    assert_eq!(start(&stdin, &sticky).expect_err("no way").to_string(), expected);
 }
 
 #[test]
@@ -152,10 +146,8 @@ fn what_the_kernel_takes_is_what_we_say() {
 fn a_zero_byte_goes_another_way_too() {
     let request = StartRequest { prompt: "a\0b", ..request(&[]) };
     assert!(matches!(start(&shipped("codex"), &request).expect("a launch").stdin, StdinPlan::File(_)));
-    assert_eq!(
-        start(&shipped("iflow"), &request).expect_err("no way").to_string(),
-        "iflow cannot take a prompt with a zero byte in it, because it reads prompts only from arguments"
-    );
+    let expected = "iflow cannot take a prompt with a zero byte in it, because it reads prompts only from arguments";
+    assert_eq!(start(&shipped("iflow"), &request).expect_err("no way").to_string(), expected);
 }
 
 #[test]
@@ -173,25 +165,17 @@ fn a_sticky_process_keeps_its_stdin_for_replies() {
 fn interactive_needs_an_engine_that_goes_on() {
     let mine = custom(MINE);
     let interactive = StartRequest { mode: ExecutionMode::Interactive, ..request(&[]) };
-    assert_eq!(
-        start(&mine, &interactive).expect_err("refused").to_string(),
-        "mine cannot continue a session, so it cannot run interactively; use auto mode or another engine"
-    );
+    let expected = "mine cannot continue a session, so it cannot run interactively; use auto mode or another engine";
+    assert_eq!(start(&mine, &interactive).expect_err("refused").to_string(), expected);
     assert!(start(&mine, &request(&[])).is_ok());
-    assert_eq!(
-        resume(&mine, &request(&[]), "s").expect_err("refused").to_string(),
-        "mine cannot resume a session: its continuation is none"
-    );
+    let expected = "mine cannot resume a session: its continuation is none";
+    assert_eq!(resume(&mine, &request(&[]), "s").expect_err("refused").to_string(), expected);
     let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..interactive };
-    assert_eq!(
-        resume(&shipped("scripted"), &sticky, "s").expect_err("refused").to_string(),
-        "scripted cannot resume a session: its continuation is sticky"
-    );
+    let expected = "scripted cannot resume a session: its continuation is sticky";
+    assert_eq!(resume(&shipped("scripted"), &sticky, "s").expect_err("refused").to_string(), expected);
     let resumable = StartRequest { continuation: Some(Continuation::Resumable), ..interactive };
-    assert_eq!(
-        resume(&mine, &resumable, "s").expect_err("refused").to_string(),
-        "mine cannot resume a session: its file has no [resume]"
-    );
+    let expected = "mine cannot resume a session: its file has no [resume]";
+    assert_eq!(resume(&mine, &resumable, "s").expect_err("refused").to_string(), expected);
     assert_eq!(words(&start(&mine, &sticky).expect("a launch")), ["ask", "Do the job."]);
 }
 
@@ -206,10 +190,8 @@ fn groups_come_whole_or_not_at_all() {
 #[test]
 fn a_word_that_needs_a_value_says_which() {
     let request = StartRequest { script: None, ..request(&[]) };
-    assert_eq!(
-        start(&shipped("scripted"), &request).expect_err("no script").to_string(),
-        "scripted cannot be started: there is no value for {{script}}"
-    );
+    let expected = "scripted cannot be started: there is no value for {{script}}";
+    assert_eq!(start(&shipped("scripted"), &request).expect_err("no script").to_string(), expected);
 }
 
 #[test]
@@ -283,10 +265,8 @@ fn a_variable_that_the_kernel_would_refuse_is_named() {
     let more =
         [Variable { name: "BIG".into(), value: "x".repeat(MAX_ARGUMENT).as_str().into(), kind: VariableKind::Plain }];
     let request = StartRequest { variables: &more, ..request(&[]) };
-    assert_eq!(
-        start(&shipped("codex"), &request).expect_err("too long").to_string(),
-        "codex cannot be started: the variable BIG has 131075 bytes, and the limit is 131071"
-    );
+    let expected = "codex cannot be started: the variable BIG has 131075 bytes, and the limit is 131071";
+    assert_eq!(start(&shipped("codex"), &request).expect_err("too long").to_string(), expected);
 }
 
 #[test]

@@ -138,14 +138,12 @@ fn a_known_name_replaces() {
 fn a_broken_file_does_not_fall_back_to_the_shipped_one() {
     let (folder, engines) = load(&[("codex.toml", "name = \"codex\"\ntitel = \"x\"\n")]);
     let path = folder.path().join("codex.toml");
-    assert_eq!(
-        engines.get("codex").expect_err("broken").to_string(),
-        format!(
-            "the engine \"codex\" cannot be used: {}, line 2, key \"titel\": there is no such key; did you mean \
-             \"title\"?",
-            path.display()
-        )
+    let expected = format!(
+        "the engine \"codex\" cannot be used: {}, line 2, key \"titel\": there is no such key; did you mean \
+         \"title\"?",
+        path.display()
     );
+    assert_eq!(engines.get("codex").expect_err("broken").to_string(), expected);
     assert!(engines.get("gemini").is_ok());
 }
 
@@ -154,11 +152,9 @@ fn an_unknown_name_is_answered_with_the_one_that_was_meant() {
     let engines = Engines::shipped();
     let said = |name: &str| engines.get(name).expect_err("unknown").to_string();
     assert_eq!(said("codx"), "there is no engine \"codx\"; did you mean \"codex\"?");
-    assert_eq!(
-        said("aider"),
-        "there is no engine \"aider\"; the known ones are: claude, claude-acp, codex, codex-acp, gemini, gemini-acp, iflow, \
-         opencode, opencode-acp, qwen, qwen-acp, scripted"
-    );
+    let expected = "there is no engine \"aider\"; the known ones are: claude, claude-acp, codex, codex-acp, gemini, gemini-acp, iflow, \
+     opencode, opencode-acp, qwen, qwen-acp, scripted";
+    assert_eq!(said("aider"), expected);
 }
 
 #[test]
@@ -177,16 +173,14 @@ fn folders_and_files_that_cannot_be_read() {
     let engines = Engines::load(Some(folder.path()));
     let broken: Vec<_> =
         engines.broken().map(|one| one.to_string().replace(&path("").display().to_string(), "")).collect();
-    assert_eq!(
-        broken,
-        [
-            "big.toml: is larger than 1048576 bytes",
-            "dir.toml: is not an ordinary file",
-            "gone.toml: cannot be read (No such file or directory (os error 2))",
-            "latin.toml: is not UTF-8 text",
-            "Bad Name.toml: a file must be named after its engine, with lower-case letters, digits, - and _",
-        ]
-    );
+    let expected = [
+        "big.toml: is larger than 1048576 bytes",
+        "dir.toml: is not an ordinary file",
+        "gone.toml: cannot be read (No such file or directory (os error 2))",
+        "latin.toml: is not UTF-8 text",
+        "Bad Name.toml: a file must be named after its engine, with lower-case letters, digits, - and _",
+    ];
+    assert_eq!(broken, expected);
     assert_eq!(engines.iter().count(), SHIPPED);
     let engines = Engines::load(Some(&path("file")));
     assert_eq!(engines.broken().count(), 1);
