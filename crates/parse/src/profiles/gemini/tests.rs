@@ -206,10 +206,8 @@ fn a_cut_last_line_may_show_the_success_end() {
     assert_eq!(cut(&shown.replace("success", "error")).len(), 1);
     assert_eq!(cut(&shown.replace("result", "results")).len(), 1);
     assert_eq!(cut(r#"{"type":"result","timestamp":"t","status":"succ"#).len(), 1);
-    assert_eq!(
-        cut(&format!("{}\n{}", delta("half"), shown.replace("success", "error"))).pop().as_deref(),
-        Some("partial: half")
-    );
+    let expected = Some("partial: half");
+    assert_eq!(cut(&format!("{}\n{}", delta("half"), shown.replace("success", "error"))).pop().as_deref(), expected);
 }
 
 const DOCUMENT: &str = r#"{

@@ -35,10 +35,8 @@ const SUCCESS: &str = concat!(r#"{"type":"result","subtype":"success","is_error"
 fn init_starts_the_session_and_reports_its_id_once() {
     let init = concat!(r#"{"type":"system","subtype":"init","session_id":"s1"}"#, "\n");
     let later = concat!(r#"{"type":"system","subtype":"status","status":"requesting","session_id":"s2"}"#, "\n");
-    assert_eq!(
-        read_both(&[init, later].concat()),
-        ["session s1", "status session_started", "status working: requesting"]
-    );
+    let expected = ["session s1", "status session_started", "status working: requesting"];
+    assert_eq!(read_both(&[init, later].concat()), expected);
     // The first event names it, but never the output of a tool.
     let tool = concat!(
         r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","#,
@@ -46,10 +44,8 @@ fn init_starts_the_session_and_reports_its_id_once() {
         "\n"
     );
     let shown = read_both(&[tool, later].concat());
-    assert_eq!(
-        shown,
-        [r#"completed t: {"type":"system","session_id":"x"}"#, "session s2", "status working: requesting"]
-    );
+    let expected = [r#"completed t: {"type":"system","session_id":"x"}"#, "session s2", "status working: requesting"];
+    assert_eq!(shown, expected);
 }
 
 #[test]
@@ -183,20 +179,16 @@ fn tool_results_are_text_or_blocks() {
         result(r#","content":[{"type":"text","text":"a"},{"type":"image","source":{}},{"type":"text","text":"b"}]"#),
         ["completed t1: a\n[image]\nb"]
     );
-    assert_eq!(
-        result(r#","content":"Exit code 1\noops","is_error":true"#),
-        ["failed t1 (Exit code 1): Exit code 1\noops"]
-    );
+    let expected = ["failed t1 (Exit code 1): Exit code 1\noops"];
+    assert_eq!(result(r#","content":"Exit code 1\noops","is_error":true"#), expected);
     assert_eq!(result(r#","is_error":true"#), ["failed t1 (the tool failed): -"]);
     assert_eq!(result(r#","content":{"odd":1}"#), [r#"completed t1: {"odd":1}"#]);
 }
 
 #[test]
 fn text_of_the_user_is_input() {
-    assert_eq!(
-        read_both(r#"{"type":"user","message":{"content":[{"type":"text","text":"go"}]}}"#),
-        ["status input_received"]
-    );
+    let expected = ["status input_received"];
+    assert_eq!(read_both(r#"{"type":"user","message":{"content":[{"type":"text","text":"go"}]}}"#), expected);
     assert_eq!(read_both(r#"{"type":"user","message":{"content":"go"}}"#), ["status input_received"]);
 }
 
@@ -209,10 +201,8 @@ fn a_synthetic_user_joins_or_voids() {
     let joined = [text("m1", "half"), synthetic(""), text("m2", " whole")].concat();
     assert_eq!(read_both(&joined), ["message m1: half", "join", "status working: Resume.", "message m2:  whole"]);
     let refused = [text("m1", "no"), synthetic(r#","refused_message_id":"m1""#), text("m2", "yes")].concat();
-    assert_eq!(
-        read_both(&refused),
-        ["message m1: no", r#"void Message("m1")"#, "status working: Resume.", "message m2: yes"]
-    );
+    let expected = ["message m1: no", r#"void Message("m1")"#, "status working: Resume.", "message m2: yes"];
+    assert_eq!(read_both(&refused), expected);
 }
 
 #[test]
@@ -376,11 +366,8 @@ fn deltas_without_an_end_are_partial() {
     ];
     assert_eq!(read_both(&next), expected);
     let last = [begun("m1"), delta("ha"), SUCCESS.replace("all done", "")].concat();
-    assert_eq!(
-        read_both(&last),
-        ["status streaming", "delta m1: ha", "end success", "status turn_completed", "partial m1: ha"],
-        "at the end of the stream"
-    );
+    let expected = ["status streaming", "delta m1: ha", "end success", "status turn_completed", "partial m1: ha"];
+    assert_eq!(read_both(&last), expected, "at the end of the stream");
     // The line names its response itself.
     let named = delta("a").replace(r#""event""#, r#""api_message_id":"m9","event""#);
     assert_eq!(read_both(&[begun("m1"), named].concat()), ["status streaming", "delta m9: a", "partial m9: a"]);
@@ -423,14 +410,10 @@ fn what_is_not_of_the_format_stays_raw() {
     assert_eq!(read_both("{\n\"__SKILL_DONE__\": true\n}\n"), ["raw: {", "raw: \"__SKILL_DONE__\": true", "raw: }"]);
     assert_eq!(read_both("{\"a\": 1}\n"), ["unknown object without type"]);
     assert_eq!(read_both("{\"type\":\"later\",\"session_id\":\"s\"}\n"), ["unknown later"]);
-    assert_eq!(
-        read_both("{\"type\":\"assistant\"}\n{\"type\":\"user\",\"message\":{\"content\":1}}\n"),
-        ["unknown assistant", "unknown user"]
-    );
-    assert_eq!(
-        read_both("Error: no saved session found\n"),
-        ["Error SESSION_NOT_FOUND session: Error: no saved session found"]
-    );
+    let expected = ["unknown assistant", "unknown user"];
+    assert_eq!(read_both("{\"type\":\"assistant\"}\n{\"type\":\"user\",\"message\":{\"content\":1}}\n"), expected);
+    let expected = ["Error SESSION_NOT_FOUND session: Error: no saved session found"];
+    assert_eq!(read_both("Error: no saved session found\n"), expected);
 }
 
 #[test]

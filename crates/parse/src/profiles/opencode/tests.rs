@@ -136,10 +136,8 @@ fn usage_is_that_of_all_steps() {
 #[test]
 fn an_error_fails_the_turn() {
     let error = |error: &str| facts(&[&format!(r#"{{"type":"error","sessionID":"s","error":{error}}}"#)])[1..].to_vec();
-    assert_eq!(
-        error(r#"{"name":"APIError","data":{"message":"Slow down","statusCode":429}}"#),
-        ["Error ENGINE_ERROR quota: Slow down", "end failure quota: Slow down"]
-    );
+    let expected = ["Error ENGINE_ERROR quota: Slow down", "end failure quota: Slow down"];
+    assert_eq!(error(r#"{"name":"APIError","data":{"message":"Slow down","statusCode":429}}"#), expected);
     assert_eq!(
         error(r#"{"name":"APIError","data":{"message":"Connection reset by server"}}"#),
         ["Error ENGINE_ERROR network: Connection reset by server", "end failure network: Connection reset by server"]

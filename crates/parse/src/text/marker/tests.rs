@@ -118,11 +118,8 @@ fn decision_table() {
         assert_eq!(seen, expected.as_ref().map(|(f, r)| (*f, r)), "first: {context}");
         // Equality of objects does not look at the order of keys, but result.json does.
         let order = |map: &Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(
-            seen.map(|(_, rest)| order(rest)),
-            expected.as_ref().map(|(_, rest)| order(rest)),
-            "order: {context}"
-        );
+        let wanted = expected.as_ref().map(|(_, rest)| order(rest));
+        assert_eq!(seen.map(|(_, rest)| order(rest)), wanted, "order: {context}");
         assert_eq!(repeated, row.repeated, "repeated: {context}");
         assert_eq!(malformed, row.malformed, "malformed: {context}");
         assert_eq!(denied, row.denied, "denied: {context}");
@@ -168,15 +165,13 @@ fn lists_all_root_objects_with_their_standing() {
         .iter()
         .filter_map(|o| Some((Value::from(o.decode(text)?), o.standing, o.after_cut)))
         .collect();
-    assert_eq!(
-        seen,
-        [
-            (json!({"a": 1}), OwnLine, false),
-            (json!({"b": 2}), InProse, false),
-            (json!({"c": 3}), Fenced, false),
-            (json!({"__SKILL_DONE__": true}), OwnLine, true),
-        ]
-    );
+    let expected = [
+        (json!({"a": 1}), OwnLine, false),
+        (json!({"b": 2}), InProse, false),
+        (json!({"c": 3}), Fenced, false),
+        (json!({"__SKILL_DONE__": true}), OwnLine, true),
+    ];
+    assert_eq!(seen, expected);
 }
 
 #[test]

@@ -41,10 +41,8 @@ fn parallel_calls_keep_apart() {
     let ended = |id: &str, how: &str| format!(r#""tool_call_update","toolCallId":"{id}","status":"{how}""#);
     let told = [call("a"), call("b"), input("b"), input("a"), ended("b", "failed"), ended("a", "completed")];
     let told = lines(&told.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(
-        told,
-        [r#"tool b read ["b"]"#, r#"tool a read ["a"]"#, "failed b (the tool failed): -", "completed a: -"]
-    );
+    let expected = [r#"tool b read ["b"]"#, r#"tool a read ["a"]"#, "failed b (the tool failed): -", "completed a: -"];
+    assert_eq!(told, expected);
 }
 
 #[test]

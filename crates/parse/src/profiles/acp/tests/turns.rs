@@ -217,10 +217,8 @@ fn an_error_in_place_of_an_answer_is_a_failure() {
         r#"{"code":-32603,"message":"E","data":{"codexErrorInfo":"usageLimitExceeded","message":"Ask later"}}"#;
     assert_eq!(end(used_up), "end failure quota: E: Ask later");
     assert_eq!(end(r#"{"code":429,"message":"Slow down"}"#), "end failure quota: Slow down");
-    assert_eq!(
-        end(r#"{"code":-32000,"message":"Authentication required"}"#),
-        "end failure auth: Authentication required"
-    );
+    let expected = "end failure auth: Authentication required";
+    assert_eq!(end(r#"{"code":-32000,"message":"Authentication required"}"#), expected);
     assert_eq!(end(r#"{"code":-32000,"message":"Log in"}"#), "end failure auth: Log in");
     let key = r#"{"code":-32603,"message":"Internal error: Incorrect API key provided"}"#;
     assert_eq!(end(key), "end failure auth: Internal error: Incorrect API key provided");
@@ -230,10 +228,8 @@ fn an_error_in_place_of_an_answer_is_a_failure() {
     assert_eq!(end(r#""words""#), "end failure engine: words");
     assert_eq!(end(r#"{"message":"lone \ud800"}"#), "end failure engine: lone \u{fffd}");
     assert_eq!(facts(&[&refused("3", rate)]).pop().as_deref(), Some("end failure quota: Internal error: no"));
-    assert_eq!(
-        facts(&[&refused("\"initialize\"", r#"{"message":"no"}"#)]).pop().as_deref(),
-        Some("end failure engine: no")
-    );
+    let expected = Some("end failure engine: no");
+    assert_eq!(facts(&[&refused("\"initialize\"", r#"{"message":"no"}"#)]).pop().as_deref(), expected);
 }
 
 /// The claude adapter writes its error as a message before it responds with it.
