@@ -62,7 +62,7 @@ problem_codes! {
     Forbidden = "FORBIDDEN", FORBIDDEN, NoUse, "use a token with a wider scope; `skillrun token create` makes one";
     HostRefused = "HOST_REFUSED", FORBIDDEN, NoUse, "use the address the server prints, or add this name to server.hosts";
     OriginRefused = "ORIGIN_REFUSED", FORBIDDEN, NoUse, "call the server from its own page, or add the origin to server.origins";
-    NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "see /openapi.json for the available routes";
+    NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "check the names and numbers in the path; /openapi.json lists the routes";
     RunNotFound = "RUN_NOT_FOUND", NOT_FOUND, NoUse, "list runs with GET /v1/runs";
     /// Retention has removed the run.
     RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise the retention settings if runs are needed for longer";
@@ -76,7 +76,7 @@ problem_codes! {
     /// The environment variables of the server differ from those the run was created with; nothing was changed.
     OtherVariables = "OTHER_VARIABLES", CONFLICT, NoUse, "answer with `skillrun reply` from a shell that has the variables, or cancel the run and start it here";
     RunOver = "RUN_OVER", CONFLICT, NoUse, "start a new run with POST /v1/runs/{id}/retry";
-    NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run, with GET /v1/runs/{id}?wait=60";
+    NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run with GET /v1/runs/{id}?wait=60, and answer its open question, if it has one";
     SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the installed skill first, or send it with replace=true";
     WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait until the run that uses the workspace is over";
     /// The events the client has no longer match the Log.

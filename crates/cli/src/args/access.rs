@@ -55,6 +55,7 @@ fn days(text: &str) -> Result<u32, &'static str> {
 const HELP: &str = "\
 A program sends its token in the header `Authorization: Bearer TOKEN`.
 read allows reading everything; run also allows starting, answering and
-canceling runs; admin also allows installing and removing skills. The server's
-own token, in server.token in the data folder, has the scope admin and is not
-listed.";
+canceling runs; admin also allows installing and removing skills, and runs that
+name paths, pass variables, use the home folder of the user or have the
+permission full. The server's own token, in server.token in the data folder, has
+the scope admin and is not listed.";

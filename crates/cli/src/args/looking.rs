@@ -138,7 +138,7 @@ pub(crate) struct ResultOf {
 
 const RESULT_HELP: &str = "\
 Exit codes: 0 succeeded, 1 failed or not over, 3 timed out, 4 not found,
-6 waiting for an answer, 7 output does not match the schema, 8 canceled.";
+6 waiting for an answer, 7 output missing or invalid, 8 canceled.";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Diff {

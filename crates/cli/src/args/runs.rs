@@ -28,10 +28,10 @@ pub(crate) struct Run {
 
 const RUN_HELP: &str = "\
 Exit codes: 0 succeeded, 1 failed, 2 wrong usage, 3 timed out, 4 not found,
-6 waiting for an answer, 7 output does not match the schema, 8 canceled,
+6 waiting for an answer, 7 output missing or invalid, 8 canceled,
 130 interrupted.
-Ctrl-C cancels the run and waits for its end; a second Ctrl-C leaves the run
-going in the background.
+Ctrl-C cancels the run and waits for its end; a second Ctrl-C stops waiting, and
+a background process completes the cancel.
 
   skillrun run summarize --engine codex --input text=hello
   skillrun run ./my-skill --input input.json --file report=q3.pdf
@@ -111,7 +111,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "WORD", value_parser = words(OnQuota::ALL, OnQuota::as_str))]
     pub(crate) retry_quota: Option<OnQuota>,
     /// Maximum consecutive quota retries, up to 100 [default: from the skill, else 29]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100))]
     pub(crate) retry_quota_max: Option<u32>,
     /// Priority in the queue; runs with a higher number start first [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]

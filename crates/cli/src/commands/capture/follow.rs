@@ -29,6 +29,8 @@ pub(crate) enum CaptureOutcome {
     Removed,
     /// This process exits, the command keeps running.
     Detached,
+    /// The host process goes on terminating the command.
+    DetachedCanceling,
 }
 
 pub(crate) fn follow(prepared: &Prepared) -> Result<CaptureOutcome, CaptureError> {
@@ -91,13 +93,15 @@ fn converse(
         }
         match signals.came() {
             CaptureEvent::Nothing => {}
-            CaptureEvent::HangUp => return detach(owner),
+            CaptureEvent::HangUp => return detach(owner, CaptureOutcome::Detached),
             CaptureEvent::Interrupt => {
                 cancels += 1;
                 if cancels > 1 {
-                    return detach(owner);
+                    return detach(owner, CaptureOutcome::DetachedCanceling);
                 }
-                super::print_line("terminating the command; press Ctrl-C again to leave it running");
+                super::print_line(
+                    "terminating the command; press Ctrl-C again to stop waiting, and the host process terminates it",
+                );
                 if ask(owner, &HostRequest::Cancel { ladder: None })? == Asked::HostGone {
                     return Ok(None);
                 }
@@ -124,9 +128,9 @@ fn converse(
     }
 }
 
-fn detach(owner: &mut HostConnection) -> Result<Option<CaptureOutcome>, CaptureError> {
+fn detach(owner: &mut HostConnection, outcome: CaptureOutcome) -> Result<Option<CaptureOutcome>, CaptureError> {
     Ok(match ask(owner, &HostRequest::Detach)? {
-        Asked::Host => Some(CaptureOutcome::Detached),
+        Asked::Host => Some(outcome),
         Asked::HostGone => None,
     })
 }

@@ -76,6 +76,10 @@ fn exit_code(outcome: &CaptureOutcome, prepared: &plan::Prepared) -> u8 {
             print_line(&format!("note: left running; the recording continues in {place}"));
             CANCELED
         }
+        CaptureOutcome::DetachedCanceling => {
+            print_line(&format!("note: the host process terminates the command; the recording continues in {place}"));
+            CANCELED
+        }
     }
 }
 

@@ -206,7 +206,9 @@ impl Following<'_> {
                     if self.interrupts > 1 {
                         return self.leave();
                     }
-                    print_line("canceling; press Ctrl-C again to leave it running");
+                    print_line(
+                        "canceling; press Ctrl-C again to stop waiting, and the cancel continues in the background",
+                    );
                     match self.owner.runtime.cancel_anywhere(self.run, "interrupt at the terminal") {
                         Ok(_) => {}
                         // It is over already.
@@ -333,7 +335,8 @@ impl Following<'_> {
             self.owner.runtime.let_go(self.run);
             in_background(self.settings, Take::One(self.run))?;
         }
-        print_line(&format!("left running; `skillrun logs -f {}` follows it", self.run));
+        let goes_on = if self.interrupts > 0 { "canceling in the background" } else { "left running" };
+        print_line(&format!("{goes_on}; `skillrun logs -f {}` follows it", self.run));
         Ok(FollowExit::Left)
     }
 

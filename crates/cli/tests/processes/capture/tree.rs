@@ -472,7 +472,7 @@ fn an_interrupt_of_the_command_cancels() {
 }
 
 #[test]
-fn a_second_interrupt_leaves_it_running() {
+fn a_second_interrupt_leaves_the_end_to_the_host() {
     let lab = HostLab::new();
     let steps = steps(r"on SIGINT [ file interrupted x ] out ready\n forever");
     let shown = Shown::new(&lab, &["--no-snapshot", "--grace", "60"], &steps);
@@ -481,7 +481,7 @@ fn a_second_interrupt_leaves_it_running() {
     shown.signal("INT");
     let (code, _, err) = shown.end();
     assert_eq!(code, Some(130), "{err}");
-    assert!(err.contains("left running"), "{err}");
+    assert!(err.contains("the host process terminates the command"), "{err}");
     assert_eq!(lab.alive().len(), 1, "it continues");
     canceled(&mut lab.attach(FIRST));
 }
