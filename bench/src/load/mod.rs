@@ -1,6 +1,7 @@
 //! One machine under load: what work costs, how much of it fits, and what happens at the edge.
 //!
 //! - [`cost`]: processor time of the server for a run and for an event.
+//! - [`lone`]: system calls of the server for an event that comes alone.
 //! - [`at_once`]: many runs at the same time, compared with as many bare engines.
 //! - [`flood`]: a million lines through a live run with three readers, and how it affects other clients.
 //! - [`ramp`]: the rate of lines at which one machine stops keeping up, and what limits it.
@@ -17,6 +18,7 @@ mod cost;
 mod disk;
 mod flood;
 pub(crate) mod gate;
+mod lone;
 mod ordinary;
 mod ramp;
 mod reader;
@@ -37,8 +39,9 @@ const DESCRIPTORS: u64 = 10_000;
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, Sizes, &mut Table) -> Result<(), Problem>);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     ("cost", cost::measure),
+    ("lone event", lone::measure),
     ("runs at once", at_once::measure),
     ("flood", flood::measure),
     ("rate", ramp::measure),

@@ -9,6 +9,8 @@ pub(super) struct Sizes {
     pub(super) small_runs: usize,
     /// Lines of one run, to see what an event costs.
     pub(super) lines: u64,
+    /// Lines that come alone, to count the system calls for each.
+    pub(super) lone_lines: u64,
     /// Runs at once, one measurement for each number.
     pub(super) at_once: [usize; 2],
     pub(super) flood_lines: u64,
@@ -31,6 +33,7 @@ impl Sizes {
         Self {
             small_runs: scale.pick(200, 20),
             lines: scale.pick(200_000, 20_000),
+            lone_lines: scale.pick(200, 40),
             at_once: scale.pick([50, 500], [5, 50]),
             flood_lines: scale.pick(1_000_000, 50_000),
             first_rate: scale.pick(8_000, 16_000),
