@@ -67,9 +67,9 @@ const CAPTURE_HELP: &str = "\
 The command receives PATH, LANG, LC_*, TZ, TERM, the proxy and certificate
 variables, and those named by --env and --secret; it does not receive HOME, for
 instance. Ctrl-C terminates the command; a second Ctrl-C stops waiting for that.
-The exit code is that of the command, 128 plus the signal number if a signal ended
-it, 124 after a timeout, 125 for an error in skillrun itself, 126 if the command
-is not executable, and 127 if it was not found.
+The exit code is that of the command, 128 plus the signal number if a signal
+ended it, 124 after a timeout, 125 for an error in skillrun itself, 126 if the
+command is not executable, and 127 if it was not found.
 
   skillrun capture --engine codex --env HOME --out rec -- codex exec --json hi
   skillrun normalize rec";

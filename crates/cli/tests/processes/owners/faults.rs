@@ -317,7 +317,9 @@ fn views_of_a_killed_owner_are_written_whole_by_the_next() {
     lab.skill("hangs", "- - say: I begin.\n  - hang\n");
     let mut owner = lab.start(&["run", "./hangs", "--engine", "scripted", "--mode", "auto", "--json"]);
     let unfinished = |run: &String| lab.run_folder(run).join("fcmp.jsonl.tmp");
-    let run = eventually("an unfinished view", || lab.runs().into_iter().find(|run| unfinished(run).exists()));
+    let has_message = |run: &String| lab.events(run).iter().any(|event| kind(event) == "agent.message.final");
+    let is_under_way = |run: &String| has_message(run) && unfinished(run).exists();
+    let run = eventually("an unfinished view", || lab.runs().into_iter().find(is_under_way));
     owner.kill().expect("killed");
     owner.wait().expect("waited");
     assert!(unfinished(&run).exists() && !lab.run_folder(&run).join("fcmp.jsonl").exists());
@@ -327,7 +329,7 @@ fn views_of_a_killed_owner_are_written_whole_by_the_next() {
     lab.wait_quiet();
     let view = fs::read_to_string(lab.run_folder(&run).join("fcmp.jsonl")).expect("a view");
     let last: Value = serde_json::from_str(view.lines().last().expect("a line")).expect("an event");
-    assert_eq!(kind(&last), "conversation.canceled");
+    assert_eq!(last["type"], "conversation.canceled");
     assert!(view.contains("I begin."), "{view}");
     let verified = lab.output(&["verify", &run]);
     assert!(String::from_utf8_lossy(&verified.stdout).contains("Nothing differs."), "{verified:?}");
