@@ -240,7 +240,7 @@ pub fn diagnose(
         LogEnd::Changed => Some("its owner repaired the Log while it was read".to_owned()),
     };
     let audit = folder.audit();
-    let removed = audit.join(skillrun_runs::retention::NOTE).symlink_metadata().is_ok();
+    let removed = skillrun_runs::retention::is_evidence_removed(&audit);
     let evidence = if removed { EvidenceLeft::Removed } else { EvidenceLeft::Kept };
     let mut material = Material {
         run_id: run,

@@ -251,7 +251,7 @@ pub fn why_none(run: &RunFolder, record: Option<&RunRecord>, last: AttemptNumber
         NoChanges::SnapshotOff
     } else if last == AttemptNumber::BEFORE_FIRST {
         NoChanges::NoAttempt
-    } else if run.audit().join(crate::retention::NOTE).symlink_metadata().is_ok() {
+    } else if crate::retention::is_evidence_removed(&run.audit()) {
         NoChanges::Removed
     } else {
         NoChanges::NotYet

@@ -19,6 +19,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -32,6 +33,11 @@ pub use plan::plan;
 
 /// Beside evidence that was removed.
 pub const NOTE: &str = "removed.json";
+
+/// Whether the evidence in `.audit` was removed, or is being removed. The note is written before anything is removed.
+pub fn is_evidence_removed(audit: &Path) -> bool {
+    audit.join(NOTE).symlink_metadata().is_ok()
+}
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

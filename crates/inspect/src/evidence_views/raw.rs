@@ -131,7 +131,7 @@ impl RawStream {
         let opened = Self::open_there(folder, record, attempt, stream);
         // Retention leaves its note before it removes anything. Checked last: without a note now, nothing of the mask
         // was missing before.
-        if folder.audit().join(retention::NOTE).symlink_metadata().is_ok() && has_attempt(folder, attempt) {
+        if retention::is_evidence_removed(&folder.audit()) && has_attempt(folder, attempt) {
             return Err(RawError::EvidenceRemoved(attempt));
         }
         opened

@@ -14,6 +14,7 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::is_evidence;
 use skillrun_runs::judge::{Rules, ending, judge};
 use skillrun_runs::record::{GATE, RunRecord};
+use skillrun_runs::retention::is_evidence_removed;
 use skillrun_runs::{blobs, settled_meta};
 use skillrun_translate::coverage::Coverage;
 use skillrun_translate::{EventBuilder, Replay, ReplayEnd};
@@ -85,7 +86,7 @@ impl AttemptCheck {
         started: &AttemptStarted,
         names: &[String],
     ) -> Self {
-        let opened = if files::is_removed(&context.folder.audit()) {
+        let opened = if is_evidence_removed(&context.folder.audit()) {
             Err(VerifyOutcome::not_comparable("the evidence was removed to save space"))
         } else {
             Reading::open(context, number, names).map_err(|error| unreadable(&error))

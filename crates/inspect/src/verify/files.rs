@@ -9,7 +9,7 @@ use skillrun_base::whole_file;
 use skillrun_evidence::{HostRecord, Stream, names};
 use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_model::{AttemptNumber, EndedBy, RunId};
-use skillrun_runs::retention;
+use skillrun_runs::retention::is_evidence_removed;
 
 use super::VerifyOutcome;
 
@@ -20,13 +20,8 @@ pub(super) enum Over<'a> {
     NotYet,
 }
 
-/// Evidence was removed, as configured.
-pub(super) fn is_removed(audit: &Path) -> bool {
-    audit.join(retention::NOTE).symlink_metadata().is_ok()
-}
-
 pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<'_>) -> VerifyOutcome {
-    if is_removed(audit) {
+    if is_evidence_removed(audit) {
         return VerifyOutcome::not_comparable("the evidence was removed to save space");
     }
     let name = names::host(number);

@@ -13,10 +13,10 @@ use skillrun_model::{Code, EndedBy, RunId};
 use skillrun_runs::artifacts::{self, Root};
 use skillrun_runs::inputs;
 use skillrun_runs::record::Workspace;
+use skillrun_runs::retention::is_evidence_removed;
 
 use super::VerifyOutcome;
 use super::attempt::Context;
-use super::files;
 use super::views::Extent;
 
 /// What the Log says about files that are not evidence.
@@ -106,7 +106,7 @@ impl Kept {
         let audit = context.folder.audit();
         let holds_still = match HostRecord::read(&audit, state.attempt) {
             Ok(Some(host)) => !host.process_continues && host.ended_by != Some(EndedBy::HostError),
-            Ok(None) | Err(_) => files::is_removed(&audit),
+            Ok(None) | Err(_) => is_evidence_removed(&audit),
         };
         let root = Root::open(&context.folder.workspace());
         for artifact in self.artifacts.values() {

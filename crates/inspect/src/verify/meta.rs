@@ -8,9 +8,10 @@ use skillrun_evidence::{HostRecord, names};
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_runs::data_folder::RunFolder;
+use skillrun_runs::retention::is_evidence_removed;
 use skillrun_runs::settled_meta;
 
-use super::{VerifyOutcome, difference, files};
+use super::{VerifyOutcome, difference};
 
 /// Compares what can be derived. `parse` is what the reader of this version counted; none where another version read
 /// it.
@@ -22,7 +23,7 @@ pub(super) fn check(
     session_id: Option<&str>,
 ) -> VerifyOutcome {
     let (audit, name) = (folder.audit(), names::meta(number));
-    if files::is_removed(&audit) {
+    if is_evidence_removed(&audit) {
         return VerifyOutcome::not_comparable("the evidence was removed to save space");
     }
     let found: Map<String, Value> = match fs::read(audit.join(&name)) {

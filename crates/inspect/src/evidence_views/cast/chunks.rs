@@ -9,7 +9,7 @@ use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Attempt, Extent, Feed, FeedStep, Folder, HostRecord, LiveFeed, Patterns, Stream, names};
 use skillrun_model::{AttemptNumber, Wiring};
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::retention;
+use skillrun_runs::retention::is_evidence_removed;
 
 use super::CastError;
 use super::clock::Micros;
@@ -57,7 +57,7 @@ enum Source {
 
 impl<'a> Chunks<'a> {
     pub(super) fn open(run: &'a RunFolder, patterns: Patterns) -> Result<Self, CastError> {
-        let is_removed = has_note(run);
+        let is_removed = is_evidence_removed(&run.audit());
         let folder = match Folder::open(run.root()) {
             _ if is_removed => None,
             Ok(folder) => Some(folder.hiding(&patterns)),
@@ -107,7 +107,7 @@ impl<'a> Chunks<'a> {
             LiveFeed::open(&audit, number).map(|feed| Source::Live(Box::new(feed.hiding(&self.patterns)), extent))
         };
         // The note is written before anything is removed: without a note now, the mask was still complete.
-        if has_note(self.run) {
+        if is_evidence_removed(&audit) {
             return Err(CastError::EvidenceRemoved);
         }
         let wiring = host.map(|host| host.wiring).or_else(|| wiring_noted(self.run, number));
@@ -144,10 +144,6 @@ impl Playing {
             StepKind::Act(_) => Played::Nothing,
         })
     }
-}
-
-fn has_note(run: &RunFolder) -> bool {
-    run.audit().join(retention::NOTE).symlink_metadata().is_ok()
 }
 
 /// How much of a stream exists now, with or without records.

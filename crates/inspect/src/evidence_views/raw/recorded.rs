@@ -95,11 +95,7 @@ impl Measured<'_> {
 
     /// The end of the last record that is inside the file.
     fn last_record(&self, index: &File, index_len: u64, len: u64) -> io::Result<Option<u64>> {
-        let word = match self.stream {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
-            Stream::Pty => "pty",
-        };
+        let word = self.stream.source().as_str();
         let mut found = 0;
         let walked = backwards(index, index_len, |line| match line {
             Some(line) if line.stream == word && line.to <= len => {
