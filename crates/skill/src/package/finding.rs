@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Something that is wrong or odd about a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -86,6 +87,19 @@ pub(crate) struct Findings<'a> {
 impl<'a> Findings<'a> {
     pub(crate) fn new(file: &'static str, all: &'a mut Vec<Finding>) -> Self {
         Self { file, all }
+    }
+
+    /// A text. A number is meant as one: `name: 2024` is a number in YAML. Any other value is ignored.
+    pub(crate) fn text(&mut self, key: &str, value: Value) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Null => None,
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                self.add(FindingKind::WrongType, format!("{key} must be text, and is ignored"));
+                None
+            }
+        }
     }
 
     pub(crate) fn add(&mut self, kind: FindingKind, message: impl Into<String>) {

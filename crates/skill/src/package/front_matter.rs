@@ -158,16 +158,7 @@ fn take_fields(fields: Map<String, Value>, findings: &mut Findings<'_>) -> Front
 }
 
 fn text(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        // `name: 2024` is a number in YAML, but meant as a name by the author.
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            findings.add(FindingKind::WrongType, format!("{key} must be text, and is ignored"));
-            None
-        }
-    }
+    findings.text(key, value).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn check(front_matter: &FrontMatter, folder: &Path, findings: &mut Findings<'_>) {

@@ -158,9 +158,9 @@ pub(super) fn read(text: &str, root: &Path, findings: &mut Findings<'_>) -> Resu
             continue;
         }
         match key.as_str() {
-            "id" => runner.id = text_of(&key, value, findings),
-            "version" => runner.version = text_of(&key, value, findings),
-            "description" => runner.description = text_of(&key, value, findings),
+            "id" => runner.id = findings.text(&key, value),
+            "version" => runner.version = findings.text(&key, value),
+            "description" => runner.description = findings.text(&key, value),
             "execution_modes" => read_modes(value, &mut runner, findings),
             "engines" => runner.engines = read_engines(&key, value, findings),
             "unsupported_engines" => runner.unsupported_engines = read_engines(&key, value, findings),
@@ -189,18 +189,6 @@ fn unknown(key: &str, findings: &mut Findings<'_>) {
 
 fn wrong_part(key: &str, wanted: &str, given: &Value, findings: &mut Findings<'_>) {
     findings.add(FindingKind::RunnerPart, format!("{key} must be {wanted}, not {}", shorten(&given.to_string())));
-}
-
-fn text_of(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null => None,
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            findings.add(FindingKind::WrongType, format!("{key} must be text, and is ignored"));
-            None
-        }
-    }
 }
 
 fn flag_of(key: &str, value: &Value, findings: &mut Findings<'_>) -> Option<bool> {
@@ -375,7 +363,7 @@ fn read_artifacts(value: Value, runner: &mut Runner, findings: &mut Findings<'_>
         }
         let mut text = |name: &str| {
             let value = fields.shift_remove(name)?;
-            text_of(&format!("artifacts.{name}"), value, findings)
+            findings.text(&format!("artifacts.{name}"), value)
         };
         let role = text("role");
         let media_type = text("type");
