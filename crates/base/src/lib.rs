@@ -5,13 +5,14 @@
 //! - [`file_lock`]: locks between processes. [`sync`]: locks between threads.
 //! - [`wait`]: waits for a condition, and retries, with a time limit.
 //! - [`fields`]: reads TOML, JSON and YAML field by field. [`yaml`]: YAML with limits against hostile text.
-//! - [`suggest`]: "did you mean".
+//! - [`suggest`]: "did you mean". [`text`]: the beginning of a text.
 
 pub mod fields;
 pub mod file_lock;
 pub mod files;
 pub mod suggest;
 pub mod sync;
+pub mod text;
 pub mod wait;
 pub mod whole_file;
 pub mod yaml;

@@ -6,6 +6,7 @@ use std::fmt;
 use skillrun_base::fields::FieldProblem;
 use skillrun_base::files::{FileProblem, FileReadError};
 use skillrun_base::suggest::hint;
+use skillrun_base::text::shortened;
 use skillrun_model::{Classified, ErrorClass};
 
 use crate::descriptor::DescriptorOrigin;
@@ -38,10 +39,7 @@ impl fmt::Display for LoadError {
 const WORDS_MAX: usize = 500;
 
 fn short(words: &str) -> String {
-    match words.char_indices().nth(WORDS_MAX) {
-        Some((cut, _)) => format!("{}…", &words[..cut]),
-        None => words.to_owned(),
-    }
+    shortened(words, WORDS_MAX)
 }
 
 impl Error for LoadError {

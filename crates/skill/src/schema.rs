@@ -19,6 +19,7 @@ use jsonschema::PatternOptions;
 use parts::{IntoValue, counted};
 use rates::Rates;
 use serde_json::{Map, Value};
+use skillrun_base::text::shortened;
 use skillrun_model::verdict::OutputValidator;
 use skillrun_model::{Classified, ErrorClass};
 use steps::{Budget, CountedJson, OutOfBudget};
@@ -194,10 +195,7 @@ impl OutputValidator for OutputSchema {
 }
 
 pub(crate) fn shorten(text: &str) -> String {
-    match text.char_indices().nth(ERROR_TEXT_MAX) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text.to_owned(),
-    }
+    shortened(text, ERROR_TEXT_MAX)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use skillrun_base::text::shortened;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::{Code, RunStatus, word_enum};
 use skillrun_runs::result::RunResult;
@@ -176,11 +177,7 @@ fn compare(place: &str, wanted: &Value, found: &Value, differences: &mut Vec<Str
 
 /// On one line and not too long.
 pub(crate) fn short(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(VALUE_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "), VALUE_MAX)
 }
 
 #[cfg(test)]

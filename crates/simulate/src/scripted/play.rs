@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Map, Value};
+use skillrun_base::text::shortened;
 use skillrun_model::ProfileId;
 
 use super::ask;
@@ -291,7 +292,5 @@ fn without_newline(text: &str) -> &str {
 
 /// As much as a sentence bears.
 fn shown(text: &str) -> String {
-    const MAX: usize = 200;
-    let cut: String = text.chars().take(MAX).collect();
-    if cut.len() < text.len() { format!("{cut}…") } else { cut }
+    shortened(text, 200)
 }

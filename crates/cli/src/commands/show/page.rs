@@ -1,6 +1,7 @@
 //! The page, for people.
 
 use serde_json::Value;
+use skillrun_base::text::shortened;
 use skillrun_inspect::attempts::Attempt;
 use skillrun_model::RunStatus;
 use skillrun_model::rasp::data::Exit;
@@ -162,11 +163,7 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
 /// The beginning of a text that may be long.
 fn short(text: &str) -> String {
     const CHARS: usize = 200;
-    let text = plain(text);
-    match text.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&plain(text), CHARS)
 }
 
 fn attempts(list: &[Attempt], output: &Output) -> String {
