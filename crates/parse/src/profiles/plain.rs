@@ -4,7 +4,7 @@ use skillrun_model::{ProfileId, Stream};
 
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::stream_text::StreamText;
-use crate::record::{AnswerFrom, EndPolicy};
+use crate::record::EndPolicy;
 
 /// Nothing distinguishes a message from a log, or an end from a crash that exits with 0.
 const CONFIDENCE: f64 = 0.3;
@@ -34,18 +34,13 @@ impl Profile for Plain {
     }
 
     fn eof(&mut self, stream: Stream, emit: &mut Emit<'_>) {
-        match stream {
-            Stream::Stdout => std::mem::take(&mut self.stdout).close(CONFIDENCE, emit),
-            Stream::Stderr | Stream::Pty => {}
+        if stream == Stream::Stdout {
+            std::mem::take(&mut self.stdout).close(CONFIDENCE, emit);
         }
     }
 
     fn end_policy(&self) -> EndPolicy {
         EndPolicy::Exit { confidence: CONFIDENCE }
-    }
-
-    fn answer_from(&self) -> AnswerFrom {
-        AnswerFrom::Only(Stream::Stdout)
     }
 }
 
@@ -54,7 +49,7 @@ mod tests {
     use super::*;
     use crate::LINE_BUDGET;
     use crate::profiles::story::{self, Story};
-    use crate::record::{Record, RecordKind, Span};
+    use crate::record::{AnswerFrom, Record, RecordKind, Span};
 
     fn plain(stdout: &[u8], stderr: &[u8]) -> Story {
         story::read(ProfileId::PlainText, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)])

@@ -88,6 +88,13 @@ struct Files {
     stderr: Lines,
 }
 
+impl Files {
+    fn each(&mut self, act: fn(&mut Lines) -> Result<(), Failure>) -> Result<(), Failure> {
+        let Self { events, fcmp, diagnostics, summary, stdout, stderr } = self;
+        [events, fcmp, diagnostics, summary, stdout, stderr].into_iter().try_for_each(act)
+    }
+}
+
 pub(crate) struct Outputs {
     format: Format,
     stdout: Lines,
@@ -127,12 +134,7 @@ impl Outputs {
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.stdout.text(&self.words);
         if let Some(files) = &mut self.files {
-            files.events.finish()?;
-            files.fcmp.finish()?;
-            files.diagnostics.finish()?;
-            files.summary.finish()?;
-            files.stdout.finish()?;
-            files.stderr.finish()?;
+            files.each(Lines::finish)?;
         }
         self.stdout.finish()
     }
@@ -208,16 +210,6 @@ impl NormalizeOutput for Outputs {
 
     fn check(&mut self) -> Result<(), Failure> {
         self.stdout.check()?;
-        match &mut self.files {
-            None => Ok(()),
-            Some(files) => {
-                files.events.check()?;
-                files.fcmp.check()?;
-                files.diagnostics.check()?;
-                files.summary.check()?;
-                files.stdout.check()?;
-                files.stderr.check()
-            }
-        }
+        self.files.as_mut().map_or(Ok(()), |files| files.each(Lines::check))
     }
 }
