@@ -192,10 +192,8 @@ mod tests {
         create_private(&file).expect("created");
         assert_eq!(create_private(&file).expect_err("it exists").kind(), io::ErrorKind::AlreadyExists);
         let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
-        assert_eq!(
-            (mode(&folder), mode(&dir.path().join("a")), mode(&file)),
-            (PRIVATE_FOLDER, PRIVATE_FOLDER, PRIVATE_FILE)
-        );
+        let expected = (PRIVATE_FOLDER, PRIVATE_FOLDER, PRIVATE_FILE);
+        assert_eq!((mode(&folder), mode(&dir.path().join("a")), mode(&file)), expected);
         remove_if_exists(&file).expect("removed");
         remove_if_exists(&file).expect("it is gone");
         remove_if_exists(&folder).expect_err("a folder is not a file");

@@ -460,11 +460,8 @@ mod tests {
             let bytes: Vec<_> = steps.iter().filter(|step| !step.ends_with("over")).collect();
             assert_eq!(bytes, ["10 stdout ab", "10 stderr xyz"], "{index:?}");
             assert_eq!(steps.iter().filter(|step| step.ends_with("stdout over")).count(), 1);
-            assert_eq!(
-                problems,
-                ["the chunk index does not match stdout; reading of stdout stopped there"],
-                "{index:?}"
-            );
+            let expected = ["the chunk index does not match stdout; reading of stdout stopped there"];
+            assert_eq!(problems, expected, "{index:?}");
         }
     }
 

@@ -134,10 +134,8 @@ mod tests {
             let json = serde_json::to_string(&word).expect("JSON");
             assert_eq!(serde_json::from_str::<OsText>(&json).expect("the same"), word, "{json}");
         }
-        assert_eq!(
-            serde_json::to_string(&OsText::from(OsString::from_vec(vec![0xff, 0x0a]))).expect("JSON"),
-            r#"{"hex":"ff0a"}"#
-        );
+        let expected = r#"{"hex":"ff0a"}"#;
+        assert_eq!(serde_json::to_string(&OsText::from(OsString::from_vec(vec![0xff, 0x0a]))).expect("JSON"), expected);
     }
 
     #[test]

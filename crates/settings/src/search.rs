@@ -62,19 +62,17 @@ mod tests {
     fn project_then_configured_then_user() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("home/repo/.git")).unwrap();
-        assert_eq!(
-            searched(folder.path(), "home/repo/inner", "skills = ['team']"),
-            [
-                "project home/repo/inner/.agents/skills",
-                "project home/repo/inner/.claude/skills",
-                "project home/repo/.agents/skills",
-                "project home/repo/.claude/skills",
-                "configured team",
-                "user home/.agents/skills",
-                "user home/.claude/skills",
-                "user home/.local/share/skillrun/skills",
-            ]
-        );
+        let expected = [
+            "project home/repo/inner/.agents/skills",
+            "project home/repo/inner/.claude/skills",
+            "project home/repo/.agents/skills",
+            "project home/repo/.claude/skills",
+            "configured team",
+            "user home/.agents/skills",
+            "user home/.claude/skills",
+            "user home/.local/share/skillrun/skills",
+        ];
+        assert_eq!(searched(folder.path(), "home/repo/inner", "skills = ['team']"), expected);
     }
 
     #[test]

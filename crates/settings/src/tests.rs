@@ -196,10 +196,8 @@ fn without_a_home_folder_the_error_names_the_option() {
     around.environment.clear();
     let load = |global: &SettingOptions| Settings::load_in(global, around.clone());
     let told = |global: &SettingOptions| load(global).unwrap_err().to_string();
-    assert_eq!(
-        told(&SettingOptions::default()),
-        "there is no home folder to keep settings in; set HOME, or give --config FILE"
-    );
+    let expected = "there is no home folder to keep settings in; set HOME, or give --config FILE";
+    assert_eq!(told(&SettingOptions::default()), expected);
     let global = SettingOptions { config: Some("/dev/null".into()), ..SettingOptions::default() };
     assert_eq!(told(&global), "there is no home folder to keep runs in; set HOME, or give --data DIR");
     assert!(load(&SettingOptions { data: Some("d".into()), ..global }).is_ok());
@@ -240,14 +238,10 @@ fn comments_and_spaces_stay_when_something_is_set() {
     assert_eq!(set("slots.total", &["3"]), COMMENTED.replace("   2   ", "   3   "));
     assert_eq!(set("slots.sticky", &["1"]), format!("{COMMENTED}sticky = 1\n"));
     assert_eq!(set("slots.engines.codex", &["1"]), format!("{COMMENTED}\n[slots.engines]\ncodex = 1\n"));
-    assert_eq!(
-        set("retention.failed_days", &["forever"]),
-        format!("{COMMENTED}\n[retention]\nfailed_days = \"forever\"\n")
-    );
-    assert_eq!(
-        set("consent", &["codex", "gemini"]),
-        COMMENTED.replace("# the best\n", "# the best\nconsent = [\"codex\", \"gemini\"]\n")
-    );
+    let expected = format!("{COMMENTED}\n[retention]\nfailed_days = \"forever\"\n");
+    assert_eq!(set("retention.failed_days", &["forever"]), expected);
+    let expected = COMMENTED.replace("# the best\n", "# the best\nconsent = [\"codex\", \"gemini\"]\n");
+    assert_eq!(set("consent", &["codex", "gemini"]), expected);
 }
 
 #[test]
@@ -260,10 +254,8 @@ fn what_is_taken_out_takes_no_comment_with_it() {
     assert_eq!(unset("slots.total = 1\nslots.sticky = 2\n", "slots.total").unwrap(), "slots.sticky = 2\n");
     assert_eq!(unset("skills = [\n  'a', # one\n]\nengine = 'x'", "skills").unwrap(), "engine = 'x'");
     assert_eq!(unset("[slots.engines]\na = 1\nb = 2\n", "slots.engines.a").unwrap(), "[slots.engines]\nb = 2\n");
-    assert_eq!(
-        unset("[slots.engines]\na = 1\n[retention]\nmax_gb = 1\n", "slots.engines").unwrap(),
-        "[retention]\nmax_gb = 1\n"
-    );
+    let expected = "[retention]\nmax_gb = 1\n";
+    assert_eq!(unset("[slots.engines]\na = 1\n[retention]\nmax_gb = 1\n", "slots.engines").unwrap(), expected);
     let error = unset(COMMENTED, "home").unwrap_err().to_string();
     assert!(error.starts_with("home is not set in /"), "{error}");
 }

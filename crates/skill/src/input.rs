@@ -111,10 +111,8 @@ mod tests {
             "n": 3, "b": true, "t": "hello world", "q": "3", "l": [1, {"a": null}], "e": "", "u": "a=b"
         });
         assert_eq!(given.unwrap(), object(expected));
-        assert_eq!(
-            from_pairs(&["v=007", "x=[1", "y=1e999"]).unwrap(),
-            object(json!({"v": "007", "x": "[1", "y": "1e999"}))
-        );
+        let expected = object(json!({"v": "007", "x": "[1", "y": "1e999"}));
+        assert_eq!(from_pairs(&["v=007", "x=[1", "y=1e999"]).unwrap(), expected);
     }
 
     #[test]

@@ -230,11 +230,9 @@ mod tests {
     #[test]
     fn the_default_names_the_skill_and_nothing_that_was_not_given() {
         let (_folder, skill) = skill("{}");
-        assert_eq!(
-            Given::nothing().prompt(&skill).unwrap(),
-            "Use the skill \"demo\" at /w/.agents/skills/demo: read its SKILL.md and follow it from the first step \
-             to the last.\n"
-        );
+        let expected = "Use the skill \"demo\" at /w/.agents/skills/demo: read its SKILL.md and follow it from the first step \
+         to the last.\n";
+        assert_eq!(Given::nothing().prompt(&skill).unwrap(), expected);
     }
 
     #[test]
@@ -242,10 +240,8 @@ mod tests {
         let (_folder, skill) = skill("{}");
         let prompt = Given::something().prompt(&skill).unwrap();
         let json = prompt.split("```json\n").nth(1).unwrap().split("\n```\n").next().unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(json).unwrap(),
-            json!({"input": {"topic": "{{mode}}", "n": 3}, "parameter": {"list": ["a"]}})
-        );
+        let expected = json!({"input": {"topic": "{{mode}}", "n": 3}, "parameter": {"list": ["a"]}});
+        assert_eq!(serde_json::from_str::<Value>(json).unwrap(), expected);
         assert!(prompt.ends_with("\nFiles:\n\n- draft: /in/draft.md\n"), "{prompt}");
     }
 
@@ -298,9 +294,7 @@ mod tests {
         assert_eq!(told.replace("{{skill_path}}", "/w/.agents/skills/demo"), Given::nothing().prompt(&plain).unwrap());
         let (_folder, own) = skill(r#"{"entrypoint": {"prompts": {"common": "{{input.a}}", "codex": "codex's"}}}"#);
         let of = |engine: &str| unfilled(&own, Some(&EngineName::new(engine)));
-        assert_eq!(
-            (unfilled(&own, None), of("codex"), of("gemini")),
-            ("{{input.a}}".into(), "codex's".into(), "{{input.a}}".into())
-        );
+        let expected = ("{{input.a}}".into(), "codex's".into(), "{{input.a}}".into());
+        assert_eq!((unfilled(&own, None), of("codex"), of("gemini")), expected);
     }
 }

@@ -209,15 +209,13 @@ mod tests {
         let listing = path.list();
         let seen: Vec<_> = listing.skills.iter().map(|f| (f.root.clone(), f.shadowed_by.clone())).collect();
         let first = Some(folder.at("one/a"));
-        assert_eq!(
-            seen,
-            [
-                (folder.at("one/a"), None),
-                (folder.at("two/a"), first.clone()),
-                (folder.at("two/b"), None),
-                (folder.at("three/a"), first),
-            ]
-        );
+        let expected = [
+            (folder.at("one/a"), None),
+            (folder.at("two/a"), first.clone()),
+            (folder.at("two/b"), None),
+            (folder.at("three/a"), first),
+        ];
+        assert_eq!(seen, expected);
         assert!(listing.unreadable.is_empty());
         assert_eq!(path.find("a").unwrap().root, folder.at("one/a"));
         assert_eq!(search(&folder, &["three", "one"]).find("a").unwrap().root, folder.at("three/a"));

@@ -90,18 +90,16 @@ mod tests {
             .with("demo/i", "[")
             .with_link("demo/l", "/");
         let file = |name: &str| name.to_owned();
-        assert_eq!(
-            kinds(&folder),
-            [
-                (FindingKind::MaxAttempt, file("assets/runner.json")),
-                (FindingKind::SchemaPath, file("assets/runner.json")),
-                (FindingKind::SchemaInvalid, file("i")),
-                (FindingKind::NotCopyable, file("l")),
-                (FindingKind::FrontMatterMissing, file("SKILL.md")),
-                (FindingKind::UnknownKey, file("assets/runner.json")),
-                (FindingKind::PatchBlock, file("SKILL.md")),
-            ]
-        );
+        let expected = [
+            (FindingKind::MaxAttempt, file("assets/runner.json")),
+            (FindingKind::SchemaPath, file("assets/runner.json")),
+            (FindingKind::SchemaInvalid, file("i")),
+            (FindingKind::NotCopyable, file("l")),
+            (FindingKind::FrontMatterMissing, file("SKILL.md")),
+            (FindingKind::UnknownKey, file("assets/runner.json")),
+            (FindingKind::PatchBlock, file("SKILL.md")),
+        ];
+        assert_eq!(kinds(&folder), expected);
         assert!(!validate(&folder.at("demo")).is_usable());
     }
 
@@ -110,11 +108,9 @@ mod tests {
         let folder = Folder::new().with("demo/README.md", "");
         assert_eq!(kinds(&folder), [(FindingKind::Unreadable, String::new())]);
         let json = serde_json::to_value(validate(&folder.at("demo"))).unwrap();
-        assert_eq!(
-            json,
-            serde_json::json!({"findings": [{
-                "severity": "error", "kind": "unreadable", "file": "", "message": "is not a skill: it has no SKILL.md"
-            }]})
-        );
+        let expected = serde_json::json!({"findings": [{
+            "severity": "error", "kind": "unreadable", "file": "", "message": "is not a skill: it has no SKILL.md"
+        }]});
+        assert_eq!(json, expected);
     }
 }
