@@ -2,7 +2,7 @@
 //!
 //! - [`paths`]: where the repository, its corpus and the real recordings are.
 //! - [`recorded`]: recorded attempts with what is expected of each, and how the two are compared.
-//! - [`run_record`]: the record of a run.
+//! - [`run_files`]: the record and the result of a run.
 //! - [`parallel`]: the same test over many things, on all cores.
 //! - [`streams`]: made-up output of engines, of any size: ordinary work, and text that is made to hurt.
 //! - [`scratch`]: a folder of evidence that goes away by itself.
@@ -15,6 +15,6 @@ pub mod parallel;
 pub mod paths;
 pub mod problem;
 pub mod recorded;
-pub mod run_record;
+pub mod run_files;
 pub mod scratch;
 pub mod streams;

@@ -218,18 +218,13 @@ mod tests {
 
     /// A result as it stands in a file.
     fn result(status: &str, output: Value, error: Value, reason: &str) -> RunResult {
-        let id = "01900000-0000-7000-8000-000000000000";
-        let at = "2026-01-02T03:04:05Z";
-        let error = if error.is_null() { json!({}) } else { json!({"error": error}) };
-        let mut result = json!({
-            "run_id": id, "status": status, "output": output, "text": null, "warnings": [], "usage": null,
-            "artifacts": [{"path": "artifacts/a.md", "size": 1, "hash": "", "type": "text/markdown", "role": null}],
-            "completion": {"state": "completed", "reason_code": reason, "confidence": 1.0},
-            "timing": {"created_at": at, "started_at": at, "ended_at": at, "elapsed_ms": 1500},
-            "attempts": 1, "next_actions": [],
-        });
-        if let (Value::Object(all), Value::Object(error)) = (&mut result, error) {
-            all.extend(error);
+        let mut result = testkit::run_files::run_result("01900000-0000-7000-8000-000000000000", status);
+        let artifact = json!({"path": "artifacts/a.md", "size": 1, "hash": "", "type": "text/markdown", "role": null});
+        (result["output"], result["artifacts"]) = (output, json!([artifact]));
+        result["completion"] = json!({"state": "completed", "reason_code": reason, "confidence": 1.0});
+        result["timing"]["elapsed_ms"] = json!(1500);
+        if !error.is_null() {
+            result["error"] = error;
         }
         serde_json::from_value(result).unwrap()
     }

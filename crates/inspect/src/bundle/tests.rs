@@ -34,13 +34,8 @@ impl World {
             let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
             json!({"path": path, "size": text.len(), "hash": hash, "type": "text/plain", "role": null})
         };
-        let moment = "1970-01-01T00:00:00.000000Z";
-        let result = json!({
-            "run_id": ID, "status": "succeeded", "output": null, "text": null, "warnings": [],
-            "artifacts": artifacts.iter().map(listed).collect::<Vec<_>>(), "usage": null, "completion": null,
-            "timing": {"created_at": moment, "started_at": null, "ended_at": moment, "elapsed_ms": 0},
-            "attempts": 1, "next_actions": [],
-        });
+        let mut result = testkit::run_files::run_result(ID, "succeeded");
+        result["artifacts"] = artifacts.iter().map(listed).collect();
         world.file("result.json", result.to_string().as_bytes());
         world
     }

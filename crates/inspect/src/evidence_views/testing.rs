@@ -155,6 +155,6 @@ pub(super) fn completed() -> ControlData {
 }
 
 fn record() -> RunRecord {
-    let record = serde_json::from_value(testkit::run_record::run_record(&run_id().to_string()));
+    let record = serde_json::from_value(testkit::run_files::run_record(&run_id().to_string()));
     RunRecord { created_at: moment(0), ..record.expect("a record") }
 }

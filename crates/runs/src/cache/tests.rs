@@ -15,7 +15,7 @@ fn id(number: u8) -> RunId {
 }
 
 fn record(number: u8) -> RunRecord {
-    let mut record = testkit::run_record::run_record(&id(number).to_string());
+    let mut record = testkit::run_files::run_record(&id(number).to_string());
     record["engine"]["version"] = json!("1");
     record["request"]["input"] = json!({"b": 1, "a": {"y": 1, "x": [2]}});
     record["request"]["files"] = json!({"data": "data.csv"});
@@ -138,14 +138,8 @@ fn world() -> (TempDir, DataFolder, CacheKey) {
     fs::write(folder.workspace().join("artifacts/a"), "made").expect("a file");
     let record = record(1);
     record.write(&folder.record()).expect("written");
-    let moment = Timestamp::EPOCH;
-    let result = json!({
-        "run_id": id(1), "status": "succeeded", "output": null, "text": null, "warnings": [],
-        "artifacts": [{"path": "artifacts/a", "size": 4, "hash": "", "type": "", "role": null}],
-        "usage": null, "completion": null,
-        "timing": {"created_at": moment, "started_at": null, "ended_at": moment, "elapsed_ms": 0},
-        "attempts": 1, "next_actions": [],
-    });
+    let mut result = testkit::run_files::run_result(&id(1).to_string(), "succeeded");
+    result["artifacts"] = json!([{"path": "artifacts/a", "size": 4, "hash": "", "type": "", "role": null}]);
     fs::write(folder.result(), result.to_string()).expect("written");
     write_last_event(&folder, "run.completed", json!({"reason_code": "CLEAN_FINAL"}));
     let key = CacheKey::of(&record, &folder.inputs()).expect("readable").expect("a key");

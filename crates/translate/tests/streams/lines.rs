@@ -132,41 +132,17 @@ fn events(profile: ProfileId) -> &'static [&'static str] {
 }
 
 /// What appears between events, and in their place. It contains no line end.
-const NOISE: &[&[u8]] = &[
-    b"",
-    b"   ",
-    b"\t\r",
-    b"warning: something",
-    b"    at somewhere",
-    b"\x1b[31mred\x1b[0m",
-    b"\x1b]0;title\x07{\"type\":\"turn.started\"}",
-    b"\x1b[",
-    b"10%\r20%\r30%",
-    b"```",
-    b"```json",
-    b"<Execution Info>",
-    b"</Execution Info>",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b"{}",
-    b"[]",
-    b"null",
-    b"{\"a\":1}",
-    b"{\"type\":7}",
-    b"{\"type\":\"never.heard.of\",\"x\":\"__SKILL_DONE__\"}",
-    b"{\"__SKILL_DONE__\": true}",
-    b"\xef\xbb\xbf",
-    b"\xef\xbb\xbf{",
-    b"\xff\xfe\x00",
-    b"a\x00b",
-    b"\xc3",
-    b"{\"type\":\"\\ud800\"}",
-    b"a\xe2\x80\xa8b",
-    b"\xc2\x9b31m",
-    b"Session not found",
-];
+fn noise() -> Vec<&'static [u8]> {
+    let text = ["", "   ", "\t\r", "warning: something", "    at somewhere", "10%\r20%\r30%", "Session not found"];
+    let json = ["{", "}", "[", "]", "{}", "[]", "null", r#"{"a":1}"#, r#"{"type":7}"#, r#"{"type":"\ud800"}"#];
+    let marks = [r#"{"type":"never.heard.of","x":"__SKILL_DONE__"}"#, r#"{"__SKILL_DONE__": true}"#];
+    let places = ["```", "```json", "<Execution Info>", "</Execution Info>"];
+    let escapes = ["\x1b[31mred\x1b[0m", "\x1b]0;title\x07{\"type\":\"turn.started\"}", "\x1b[", "\u{9b}31m"];
+    let texts =
+        [&text[..], &json, &marks, &places, &escapes, &["\u{feff}", "\u{feff}{", "a\0b", "a\u{2028}b"]].concat();
+    let invalid = [&b"\xff\xfe\x00"[..], b"\xc3"];
+    texts.into_iter().map(str::as_bytes).chain(invalid).collect()
+}
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -187,7 +163,7 @@ fn piece(profile: ProfileId) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         8 => event,
         2 => cut,
-        4 => select(NOISE).prop_map(<[u8]>::to_vec),
+        4 => select(noise()).prop_map(<[u8]>::to_vec),
         1 => vec(any::<u8>(), 0..20),
     ]
 }

@@ -1,10 +1,10 @@
 //! Reports of trials that never ran.
 
+use skillrun_model::RunId;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::verdict::RunError;
-use skillrun_model::{RunId, Timestamp};
-use skillrun_runs::result::{RunResult, Timing};
+use skillrun_runs::result::RunResult;
 use skillrun_runtime::Options;
 use skillrun_skill::Skill;
 
@@ -17,20 +17,12 @@ use crate::trials::{Engine, Plays};
 
 fn result(status: RunStatus, ms: u64) -> RunResult {
     let failed = || RunError::new(ErrorCategory::Engine, Code::EngineFailed, "<&\u{1b}");
+    let mut result = testkit::run_files::run_result(&RunId::new(0, [0; 10]).to_string(), status.as_str());
+    result["timing"]["elapsed_ms"] = ms.into();
     RunResult {
-        run_id: RunId::new(0, [0; 10]),
-        status,
-        output: None,
-        text: None,
-        warnings: Vec::new(),
         error: (status == RunStatus::Failed).then(failed),
-        artifacts: Vec::new(),
-        usage: Some(TurnUsage { input_tokens: Some(100 * ms), output_tokens: None, ..TurnUsage::default() }),
-        completion: None,
-        timing: Timing { created_at: Timestamp::EPOCH, started_at: None, ended_at: Timestamp::EPOCH, elapsed_ms: ms },
-        attempts: 1,
-        log_head: None,
-        next_actions: Vec::new(),
+        usage: Some(TurnUsage { input_tokens: Some(100 * ms), ..TurnUsage::default() }),
+        ..serde_json::from_value(result).unwrap()
     }
 }
 

@@ -407,27 +407,12 @@ fn a_trace_does_not_continue_after_an_overlong_line() {
 }
 
 fn any_line() -> impl Strategy<Value = String> {
-    let known = [
-        INIT,
-        TOOL,
-        SUCCESS,
-        FAILURE,
-        DOCUMENT,
-        TRACE,
-        "{",
-        "}",
-        "]",
-        "    at x",
-        "Error: x",
-        "",
-        "\u{1b}[0m",
-        "\u{feff}",
-        r#"{"session_id":"s","#,
-        r#"{"type":"result","status":"success","x":{"#,
-        r#"{"type":"error","message":"m"}"#,
-    ];
+    let cut = r#"{"type":"result","status":"success","x":{"#;
+    let events = [INIT, TOOL, SUCCESS, FAILURE, DOCUMENT, TRACE, cut, r#"{"type":"error","message":"m"}"#];
+    let pieces = ["{", "}", "]", "    at x", "Error: x", "", "\u{1b}[0m", "\u{feff}", r#"{"session_id":"s","#];
+    let known = [&events[..], &pieces].concat();
     prop_oneof![
-        proptest::sample::select(known.to_vec()).prop_map(str::to_owned),
+        proptest::sample::select(known).prop_map(str::to_owned),
         "[\\[{}\":A-E \\\\]{0,6}".prop_map(|text| delta(&text)),
         "(\\[API Error?)".prop_map(|text| delta(&text)),
         "\\PC{0,20}",

@@ -401,30 +401,10 @@ proptest! {
 
 /// Pieces of everything the profile looks for, in any order.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop::sample::select(vec![
-        &b"<Execution Info>"[..],
-        b"</Execution Info>",
-        b"</Execu",
-        b"{",
-        b"}",
-        b"\"session-id\": \"session-1\",",
-        b"\"tokenUsage\": {\"input\": 1}",
-        b"```",
-        b"~~~",
-        b"Error: ",
-        b"Traceback",
-        b"ValueError: x",
-        b"iflow --resume=session-2",
-        b"Loaded cached credentials.",
-        b"  ",
-        b"\n",
-        b"\n",
-        b"\n",
-        b"\r\n",
-        b"\x1b[31m",
-        b"\xff",
-        b"word",
-        "\u{feff}é".as_bytes(),
-    ]);
-    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    let block = ["<Execution Info>", "</Execution Info>", "</Execu", "{", "}", r#""session-id": "session-1","#];
+    let lines = ["Error: ", "Traceback", "ValueError: x", "iflow --resume=session-2", "Loaded cached credentials."];
+    let marks = ["```", "~~~", "  ", "\n", "\n", "\n", "\r\n", "\x1b[31m", "word", "\u{feff}é"];
+    let texts = [&block[..], &[r#""tokenUsage": {"input": 1}"#], &lines, &marks].concat();
+    let pieces = texts.into_iter().map(str::as_bytes).chain([&b"\xff"[..]]).collect::<Vec<_>>();
+    prop::collection::vec(prop::sample::select(pieces), 0..24).prop_map(|pieces| pieces.concat())
 }

@@ -1,8 +1,8 @@
-//! A record of a run.
+//! Files of a run of the scripted engine that was accepted at the epoch.
 
 use serde_json::{Value, json};
 
-/// `run.json` of a run of the scripted engine, as it was accepted at the epoch.
+/// `run.json`.
 pub fn run_record(run_id: &str) -> Value {
     json!({
         "format": 1, "run_id": run_id, "created_at": "1970-01-01T00:00:00Z", "skillrun": "0.1.0", "translator": 1,
@@ -20,5 +20,15 @@ pub fn run_record(run_id: &str) -> Value {
             "default_decision_policy": null, "max_attempt": null, "snapshot": "taken", "env": [], "secrets": [],
             "priority": 0, "request_id": null,
         },
+    })
+}
+
+/// `result.json` of a run without an output.
+pub fn run_result(run_id: &str, status: &str) -> Value {
+    let moment = "1970-01-01T00:00:00.000000Z";
+    json!({
+        "run_id": run_id, "status": status, "output": null, "text": null, "warnings": [], "artifacts": [],
+        "usage": null, "completion": null, "attempts": 1, "next_actions": [],
+        "timing": {"created_at": moment, "started_at": null, "ended_at": moment, "elapsed_ms": 0},
     })
 }
