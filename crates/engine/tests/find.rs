@@ -163,8 +163,8 @@ fn the_operators_path_is_taken_or_refused() {
 fn a_missing_program_is_reported_with_a_next_step() {
     let lab = Lab::new();
     let said = |engine: &str| lab.find(engine, "bin", None).expect_err("not there").to_string();
-    let expected = "codex is not installed: there is no codex in PATH; install it with `skillrun engines install codex`, \
-     or set SKILLRUN_CODEX to its path";
+    let expected = "codex is not installed: there is no codex in PATH; install it with `skillrun engines install \
+                    codex`, or set SKILLRUN_CODEX to its path";
     assert_eq!(said("codex"), expected);
     let expected = format!(
         "opencode is not installed: there is no opencode in PATH, and no {}; \

@@ -71,13 +71,17 @@ fn changed(from: &str, to: &str) -> String {
     sentence(&GOOD.replace(from, to))
 }
 
-/// Checks changes of the good file: what is removed, what replaces it, and the message; `\n` is the end of a line.
+/// Checks changes of the good file, like those of a diff, each with its message; what is only added comes at the end.
+/// `\n` is the end of a line.
 fn check(changes: &str) {
     let lines: Vec<String> = changes.trim().lines().map(|line| line.replace("\\n", "\n")).collect();
-    for change in lines.chunks(3) {
-        let [from, to, expected] = change else { panic!("{change:?}") };
-        let (from, to) = (from.strip_prefix("- "), to.strip_prefix('+').map(str::trim_start));
-        assert_eq!(changed(from.expect("a removed text"), to.expect("its replacement")), *expected);
+    let mut lines = lines.iter().map(String::as_str);
+    while let Some(first) = lines.next() {
+        let said = match first.strip_prefix("- ") {
+            Some(from) => changed(from, lines.next().and_then(|to| to.strip_prefix('+')).expect("a text").trim_start()),
+            None => sentence(&format!("{GOOD}{}\n", first.strip_prefix("+ ").expect("a change"))),
+        };
+        assert_eq!(Some(said.as_str()), lines.next());
     }
 }
 
@@ -152,8 +156,8 @@ fn an_unknown_name_is_answered_with_the_one_that_was_meant() {
     let engines = Engines::shipped();
     let said = |name: &str| engines.get(name).expect_err("unknown").to_string();
     assert_eq!(said("codx"), "there is no engine \"codx\"; did you mean \"codex\"?");
-    let expected = "there is no engine \"aider\"; the known ones are: claude, claude-acp, codex, codex-acp, gemini, gemini-acp, iflow, \
-     opencode, opencode-acp, qwen, qwen-acp, scripted";
+    let expected = "there is no engine \"aider\"; the known ones are: claude, claude-acp, codex, codex-acp, gemini, \
+                    gemini-acp, iflow, opencode, opencode-acp, qwen, qwen-acp, scripted";
     assert_eq!(said("aider"), expected);
 }
 
@@ -333,32 +337,24 @@ mine.toml, line 31, key "environment.pass": "A=" cannot be the name of a variabl
 mine.toml, line 31, key "environment.pass": TMPDIR is set by the host
 "#,
     );
-    for (more, expected) in [
-        (
-            "[[files]]\nin = \"home\"\npath = \"../x\"\ntext = \"\"",
-            "mine.toml, line 36, key \"files.path\": \"../x\" must be a relative path without ..",
-        ),
-        (
-            "[skills]\nproject = [\"/etc\"]",
-            "mine.toml, line 35, key \"skills.project\": \"/etc\" must be a relative path without ..",
-        ),
-        (
-            "[version]\nargv = [\"-V\"]\ntested = [\"2.0\", \"1.0\"]",
-            "mine.toml, line 36, key \"version.tested\": must be two versions, the first not above the second",
-        ),
-        (
-            "[process]\nladder = [{ signal = \"SIGTERM\", pause_ms = 1 }]",
-            "mine.toml, line 35, key \"process.ladder\": the last signal must be SIGKILL",
-        ),
-        (
-            "[process]\nladder = [{ signal = \"TERM\", pause_ms = 1 }]",
-            "mine.toml, line 35, key \"process.ladder.signal\": there is no signal TERM",
-        ),
-        ("[process]\nlinger_ms = -1", "mine.toml, line 35, key \"process.linger_ms\": -1 is out of range"),
-        ("[process]\nlinger_ms = 3600001", "mine.toml, line 35, key \"process.linger_ms\": is longer than an hour"),
-    ] {
-        assert_eq!(sentence(&format!("{GOOD}{more}\n")), expected);
-    }
+    check(
+        r#"
++ [[files]]\nin = "home"\npath = "../x"\ntext = ""
+mine.toml, line 36, key "files.path": "../x" must be a relative path without ..
++ [skills]\nproject = ["/etc"]
+mine.toml, line 35, key "skills.project": "/etc" must be a relative path without ..
++ [version]\nargv = ["-V"]\ntested = ["2.0", "1.0"]
+mine.toml, line 36, key "version.tested": must be two versions, the first not above the second
++ [process]\nladder = [{ signal = "SIGTERM", pause_ms = 1 }]
+mine.toml, line 35, key "process.ladder": the last signal must be SIGKILL
++ [process]\nladder = [{ signal = "TERM", pause_ms = 1 }]
+mine.toml, line 35, key "process.ladder.signal": there is no signal TERM
++ [process]\nlinger_ms = -1
+mine.toml, line 35, key "process.linger_ms": -1 is out of range
++ [process]\nlinger_ms = 3600001
+mine.toml, line 35, key "process.linger_ms": is longer than an hour
+"#,
+    );
 }
 
 /// The message for the good file with one more section.

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use skillrun_log::{Durability, EventLog, FileLog, LogErrorKind, Seq};
@@ -267,6 +267,12 @@ fn event(number: u8, at: u64, data: ControlData) -> Event {
     Event::control(id(number), at + 1, day(at + 1), EngineName::new("scripted"), data)
 }
 
+/// The file or folder was changed on this day.
+fn set_day(path: &Path, days: u32) {
+    let file = fs::File::open(path).expect("a file or folder");
+    file.set_modified(std::time::UNIX_EPOCH + DAY * days).expect("a time");
+}
+
 fn names(folder: PathBuf) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> =
@@ -373,8 +379,8 @@ fn a_login_that_was_kept_goes_after_a_month() {
     let world = World::new();
     fs::create_dir_all(world.data.logins()).expect("a folder");
     for (name, written) in [("old.kept", 69), ("new.kept", 71), ("note.json", 1), ("left.tmp", 1)] {
-        let file = fs::File::create(world.data.logins().join(name)).expect("a file");
-        file.set_modified(std::time::UNIX_EPOCH + DAY * written).expect("a time");
+        fs::write(world.data.logins().join(name), "").expect("a file");
+        set_day(&world.data.logins().join(name), written);
     }
     world.carry_out(What::Run, &[]);
     assert_eq!(names(world.data.logins()), ["new.kept", "note.json"]);
@@ -390,8 +396,7 @@ fn keys_of_requests_go_a_week_after_their_run() {
         let name = blake3::hash(key.as_bytes()).to_hex().to_string();
         let path = world.data.requests().join(&name);
         fs::write(&path, format!("{} {}\n", id(number), blake3::hash(b"request").to_hex())).expect("written");
-        let file = fs::File::options().write(true).open(path).expect("a file");
-        file.set_modified(std::time::UNIX_EPOCH + DAY * written).expect("a time");
+        set_day(&path, written);
         name
     };
     let _gone = entry("gone", 2, 92);
@@ -409,8 +414,7 @@ fn test_folders_are_removed_after_a_week_unless_in_use() {
         let owners = DataFolder::new(tests.join(name).join(inner)).owners();
         fs::create_dir_all(&owners).expect("a folder");
         let socket = std::os::unix::net::UnixListener::bind(owners.join("1.sock")).expect("a socket");
-        let folder = fs::File::open(tests.join(name)).expect("a folder");
-        folder.set_modified(std::time::UNIX_EPOCH + DAY * days).expect("a time");
+        set_day(&tests.join(name), days);
         socket
     };
     for (name, inner) in
@@ -423,14 +427,12 @@ fn test_folders_are_removed_after_a_week_unless_in_use() {
     // The user examined it, and retried a run.
     drop(make("test-used", "", 92));
     fs::create_dir(tests.join("test-used/runs")).expect("a folder");
-    let runs = fs::File::open(tests.join("test-used/runs")).expect("a folder");
-    runs.set_modified(std::time::UNIX_EPOCH + DAY * 99).expect("a time");
-    fs::File::open(tests.join("test-used")).expect("a folder").set_modified(std::time::UNIX_EPOCH).expect("a time");
+    set_day(&tests.join("test-used/runs"), 99);
+    set_day(&tests.join("test-used"), 0);
     for (name, days) in [("test-login", 92), ("test-login-old", 69)] {
         fs::create_dir(tests.join(name).join("logins")).expect("a folder");
         fs::write(tests.join(name).join("logins/a.kept"), "{}").expect("a file");
-        let folder = fs::File::open(tests.join(name)).expect("a folder");
-        folder.set_modified(std::time::UNIX_EPOCH + DAY * days).expect("a time");
+        set_day(&tests.join(name), days);
     }
     let elsewhere = tempfile::tempdir().expect("a folder");
     fs::write(elsewhere.path().join("mine.txt"), "mine").expect("a file");
@@ -508,8 +510,7 @@ fn what_a_dead_process_left_is_tidied_up() {
     for name in ["old.7.tmp", "new.8.tmp"] {
         fs::write(kept.root().join(name), "half").expect("a file");
     }
-    let old = fs::File::options().write(true).open(kept.root().join("old.7.tmp")).expect("a file");
-    old.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("an old one");
+    set_day(&kept.root().join("old.7.tmp"), 0);
     let outcome = carry_out(&world.log, &world.data, &[], now);
     assert_eq!((outcome.removed.len(), outcome.skipped.len()), (0, 0));
     assert!(!removed.root().exists(), "noted as removed");

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use skillrun_model::{ProfileId, Stream};
 
 use crate::Parser;
-use crate::profiles::story::{Story, read};
+use crate::profiles::story::{Story, read, read_whole};
 use crate::record::{AnswerFrom, RecordKind, Span};
 
 const INIT: &str = r#"{"type":"init","timestamp":"t","session_id":"s1","model":"m"}"#;
@@ -393,16 +393,9 @@ fn a_trace_has_a_limit() {
 #[test]
 fn a_trace_does_not_continue_after_an_overlong_line() {
     let long = "x".repeat(crate::LINE_BUDGET + 1);
-    let mut parser = Parser::new(ProfileId::GeminiStreamJson);
-    let mut errors = Vec::new();
     let text = format!("Error: x\n{long}\n    at y\n");
-    let mut sink = |record: crate::Record| {
-        if matches!(record.kind, RecordKind::EngineError(_)) {
-            errors.push(record.span);
-        }
-    };
-    parser.push(Stream::Stderr, text.as_bytes(), &mut sink);
-    parser.eof(Stream::Stderr, &mut sink);
+    let story = read_whole(ProfileId::GeminiStreamJson, &[(Stream::Stderr, text)]);
+    let errors = story.pick(|record| matches!(record.kind, RecordKind::EngineError(_)).then_some(record.span));
     assert_eq!(errors, [Span { stream: Stream::Stderr, from: 0, to: 9 }]);
 }
 

@@ -1,6 +1,9 @@
 //! Hostile lines.
 
+use skillrun_model::{ProfileId, Stream};
+
 use super::{codex, facts, joined, named, stdout, stopped, update};
+use crate::profiles::story;
 use crate::record::RecordKind;
 
 #[test]
@@ -71,12 +74,9 @@ fn many_calls() {
         text += &update(&format!(r#""tool_call","toolCallId":"c{number}","name":"n","status":"pending""#));
         text.push('\n');
     }
-    let mut parser = crate::Parser::new(skillrun_model::ProfileId::AcpJsonrpc);
-    let mut begun = 0;
-    let mut count = |record: crate::Record| begun += u64::from(matches!(record.kind, RecordKind::ToolStarted { .. }));
-    parser.push(skillrun_model::Stream::Stdout, text.as_bytes(), &mut count);
-    parser.eof(skillrun_model::Stream::Stdout, &mut count);
-    assert_eq!(begun, 10_000, "of the oldest that were only announced nothing more is known");
+    let story = story::read_whole(ProfileId::AcpJsonrpc, &[(Stream::Stdout, text)]);
+    let begun = story.pick(|record| matches!(record.kind, RecordKind::ToolStarted { .. }).then_some(()));
+    assert_eq!(begun.len(), 10_000, "of the oldest that were only announced nothing more is known");
 }
 
 #[test]
@@ -90,17 +90,13 @@ fn long_messages_and_thoughts_are_bounded() {
             &update(&format!(r#""agent_thought_chunk","messageId":"t","content":{{"type":"text","text":"{piece}"}}"#));
         text.push('\n');
     }
-    let mut parser = crate::Parser::new(skillrun_model::ProfileId::AcpJsonrpc);
-    let mut sizes = Vec::new();
-    let mut measure = |record: crate::Record| {
+    let story = story::read_whole(ProfileId::AcpJsonrpc, &[(Stream::Stdout, text)]);
+    let sizes = story.pick(|record| {
         if let RecordKind::Message { text, .. } = &record.kind {
-            sizes.push((text.len(), text.head().len()));
-        } else if let RecordKind::Reasoning { text } = &record.kind {
-            sizes.push((0, text.len()));
+            return Some((text.len(), text.head().len()));
         }
-    };
-    parser.push(skillrun_model::Stream::Stdout, text.as_bytes(), &mut measure);
-    parser.eof(skillrun_model::Stream::Stdout, &mut measure);
+        if let RecordKind::Reasoning { text } = &record.kind { Some((0, text.len())) } else { None }
+    });
     let message = sizes.iter().find(|(whole, _)| *whole > 0).copied();
     assert_eq!(message, Some((6 << 20, 4 << 20)));
     assert!(sizes.iter().all(|(_, kept)| *kept <= 4 << 20), "{sizes:?}");
