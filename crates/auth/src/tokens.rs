@@ -216,7 +216,7 @@ mod tests {
         for text in [token.reveal(), first.reveal()] {
             let refused = |bytes: &[u8]| assert_eq!(lab.tokens.check(bytes, later()), None, "{bytes:?}");
             assert!(lab.tokens.check(text.as_bytes(), later()).is_some());
-            almost(&text).for_each(|bytes| refused(&bytes));
+            almost(text).for_each(|bytes| refused(&bytes));
             refused(format!("{text}\n").as_bytes());
             refused(format!(" {text}").as_bytes());
             refused(text.repeat(100).as_bytes());

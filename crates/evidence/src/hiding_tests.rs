@@ -151,26 +151,23 @@ proptest! {
         let mut t_ns = 0;
         for act in acts {
             t_ns += 1;
-            match act {
-                RecordingAct::Read(parts) => {
-                    let extent = report(&recorder, parts, &mut told);
-                    for stream in Stream::ALL {
-                        while let Some(bytes) = tail.next(stream, told[stream.index()]).expect("readable") {
-                            tailed[stream.index()].extend_from_slice(bytes);
-                        }
-                    }
-                    while let Some(step) = feed.next_step(extent).expect("readable") {
-                        seen.step(&step);
+            if let RecordingAct::Read(parts) = act {
+                let extent = report(&recorder, parts, &mut told);
+                for stream in Stream::ALL {
+                    while let Some(bytes) = tail.next(stream, told[stream.index()]).expect("readable") {
+                        tailed[stream.index()].extend_from_slice(bytes);
                     }
                 }
-                RecordingAct::Restart => (feed, seen) = (open(), Seen::default()),
-                act => {
-                    if let RecordingAct::Hide(stream) = act {
-                        let range = (recorder.clear_to(stream) as usize, recorder.written(stream) as usize);
-                        hidden[stream.index()].push(range);
-                    }
-                    act.record(&mut recorder, t_ns);
+                while let Some(step) = feed.next_step(extent).expect("readable") {
+                    seen.step(&step);
                 }
+            } else if matches!(act, RecordingAct::Restart) {
+                (feed, seen) = (open(), Seen::default());
+            } else {
+                if let RecordingAct::Hide(stream) = act {
+                    hidden[stream.index()].push((recorder.clear_to(stream) as usize, recorder.written(stream) as usize));
+                }
+                act.record(&mut recorder, t_ns);
             }
         }
         close(&mut recorder, &mut hidden, t_ns);

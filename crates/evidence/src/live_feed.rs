@@ -250,18 +250,16 @@ mod tests {
             let mut told = [0; 3];
             let mut given = Vec::new();
             for (t_ns, act) in (1..).zip(acts) {
-                match act {
-                    RecordingAct::Read(parts) => {
-                        let extent = report(&recorder, parts, &mut told);
-                        take(&mut feed, extent, &mut given);
-                        let given_out: u64 = Stream::ALL.into_iter().map(|stream| feed.position(stream)).sum();
-                        prop_assert!(given_out <= told.iter().sum());
-                    }
-                    RecordingAct::Restart => {
-                        given.clear();
-                        feed = LiveFeed::open(&audit, ONE).expect("readable");
-                    }
-                    act => act.record(&mut recorder, t_ns),
+                if let RecordingAct::Read(parts) = act {
+                    let extent = report(&recorder, parts, &mut told);
+                    take(&mut feed, extent, &mut given);
+                    let given_out: u64 = Stream::ALL.into_iter().map(|stream| feed.position(stream)).sum();
+                    prop_assert!(given_out <= told.iter().sum());
+                } else if matches!(act, RecordingAct::Restart) {
+                    given.clear();
+                    feed = LiveFeed::open(&audit, ONE).expect("readable");
+                } else {
+                    act.record(&mut recorder, t_ns);
                 }
             }
             drop(recorder);

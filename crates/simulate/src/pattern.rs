@@ -45,7 +45,7 @@ mod tests {
         pattern(0, &mut bytes);
         let text = str::from_utf8(&bytes).expect("ASCII");
         let expected = "0000000000000000 the quick brown fox jumps over the lazy dog...\n\
-         0000000000000001 the quick brown fox jumps over the lazy dog...\n";
+                        0000000000000001 the quick brown fox jumps over the lazy dog...\n";
         assert_eq!(text, expected);
         pattern(12_345 * LINE as u64, &mut bytes[..20]);
         assert_eq!(&bytes[..20], b"0000000000012345 the");

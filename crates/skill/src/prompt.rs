@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn the_default_names_the_skill_and_nothing_that_was_not_given() {
         let (_folder, skill) = skill("{}");
-        let expected = "Use the skill \"demo\" at /w/.agents/skills/demo: read its SKILL.md and follow it from the first step \
-         to the last.\n";
+        let expected = "Use the skill \"demo\" at /w/.agents/skills/demo: read its SKILL.md and follow it from the \
+                        first step to the last.\n";
         assert_eq!(Given::nothing().prompt(&skill).unwrap(), expected);
     }
 

@@ -100,12 +100,9 @@ impl Story {
     }
 
     pub(crate) fn messages(&self) -> Vec<FinishedMessage<'_>> {
-        self.pick(|record| match &record.kind {
-            RecordKind::Message { text, partial: false, .. } => {
-                let (text, confidence, spans) = (text.head(), record.confidence, pieces(record));
-                Some(FinishedMessage { text, confidence, spans })
-            }
-            _ => None,
+        self.pick(|record| {
+            let RecordKind::Message { text, partial: false, .. } = &record.kind else { return None };
+            Some(FinishedMessage { text: text.head(), confidence: record.confidence, spans: pieces(record) })
         })
     }
 
@@ -115,9 +112,9 @@ impl Story {
 
     /// Ids with their confidence.
     pub(crate) fn sessions(&self) -> Vec<(&str, f64)> {
-        self.pick(|record| match &record.kind {
-            RecordKind::Session { id } => Some((id.as_str(), record.confidence)),
-            _ => None,
+        self.pick(|record| {
+            let RecordKind::Session { id } = &record.kind else { return None };
+            Some((id.as_str(), record.confidence))
         })
     }
 

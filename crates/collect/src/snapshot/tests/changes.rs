@@ -124,7 +124,7 @@ fn a_kind_may_change_into_any_other() {
     }
     work.after();
     let expected = "+file-to-folder/new ~file-to-folder ~file-to-link ~folder-to-file ~link \
-     -folder-to-file/in -folder-to-file/in/it";
+                    -folder-to-file/in -folder-to-file/in/it";
     assert_eq!(work.changes(), expected);
     let link = &work.read("fs-diff.1.json")["modified"][3];
     assert_eq!((&link["before"]["target"], &link["after"]["target"]), (&json!("here"), &json!("there")));

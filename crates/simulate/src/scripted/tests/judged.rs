@@ -87,9 +87,9 @@ fn the_session_is_named_before_the_first_act_takes_time() {
 #[test]
 fn thoughts_are_shown_where_the_engine_shows_them() {
     each("[[think: step one, say: done]]", |profile, played| {
-        let thought = |data| match data {
-            Data::Evidence(EvidenceData::ReasoningSummary(thought)) => Some(thought.text),
-            _ => None,
+        let thought = |data| {
+            let Data::Evidence(EvidenceData::ReasoningSummary(thought)) = data else { return None };
+            Some(thought.text)
         };
         let thoughts: Vec<String> = played.auto().events.into_iter().filter_map(thought).collect();
         let shown = EVENTS.contains(&profile) && profile != GeminiStreamJson;
