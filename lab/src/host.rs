@@ -247,6 +247,20 @@ pub fn start_host(plan: &HostPlan) {
     std::thread::spawn(move || host.wait());
 }
 
+/// A host that runs these steps in a new lab, and its owner.
+pub fn started(steps: &[&str]) -> (HostLab, HostConnection) {
+    let lab = HostLab::new();
+    let owner = lab.start(&lab.plan(steps));
+    (lab, owner)
+}
+
+/// `skillrun capture` in a new lab, run to its end.
+pub fn captured(options: &[&str], steps: &[&str]) -> (HostLab, Output) {
+    let lab = HostLab::new();
+    let output = lab.run(options, steps);
+    (lab, output)
+}
+
 pub fn output(command: &mut Command) -> Output {
     spawn_piped(command).wait_with_output().expect("its output")
 }

@@ -52,6 +52,13 @@ impl Lab {
         lab
     }
 
+    /// A lab with a skill that plays `script`.
+    pub fn with_skill(name: &str, script: &str) -> Self {
+        let lab = Self::new();
+        lab.skill(name, script);
+        lab
+    }
+
     /// The program makes the data folder.
     pub fn without_data() -> Self {
         let root = tempfile::tempdir().expect("a folder");
@@ -182,6 +189,14 @@ impl Lab {
     pub fn events(&self, run: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.run_folder(run).join("events.jsonl")).unwrap_or_default();
         text.split_inclusive('\n').filter_map(|line| serde_json::from_str(line.strip_suffix('\n')?).ok()).collect()
+    }
+
+    /// Starts the owner of the first run, which has an event of this type then.
+    pub fn start_until(&self, words: &[&str], word: &str) -> (Child, String) {
+        let owner = self.start(words);
+        let run = self.wait_run();
+        self.wait_event(&run, word);
+        (owner, run)
     }
 
     /// What the command prints; it must succeed.

@@ -98,6 +98,20 @@ impl RuntimeLab {
         lab
     }
 
+    /// A lab with a runtime.
+    pub fn running() -> (Self, Runtime) {
+        let lab = Self::new();
+        let runtime = lab.runtime();
+        (lab, runtime)
+    }
+
+    /// A lab with a runtime and a run that plays `script`.
+    pub fn begun(mode: ExecutionMode, script: &str) -> (Self, Runtime, RunId) {
+        let lab = Self::new();
+        let (runtime, run) = lab.begin(lab.new_run(mode, script));
+        (lab, runtime, run)
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.place.path(name)
     }

@@ -171,10 +171,9 @@ fn a_rule_that_is_no_pattern_is_refused() {
 
 #[test]
 fn the_budget_is_kept_to_the_byte_over_both_streams() {
-    let lab = HostLab::new();
     // Only a part of the last write fits, and the engine would continue forever.
     let words = "flood stdout 600 flood stderr 300 ignore SIGTERM ignore SIGINT flood stdout 500 forever";
-    let output = lab.run(&["--max-bytes", "1000", "--engine", "codex"], &steps(words));
+    let (lab, output) = host::captured(&["--max-bytes", "1000", "--engine", "codex"], &steps(words));
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(error(&output), "the command wrote more than --max-bytes and was terminated");
     let record = lab.record(1);
@@ -192,8 +191,7 @@ fn the_budget_is_kept_to_the_byte_over_both_streams() {
 
 #[test]
 fn a_budget_that_is_just_enough_ends_nothing() {
-    let lab = HostLab::new();
-    let output = lab.run(&["--max-bytes", "1000"], &steps("flood stdout 600 flood stderr 400 exit 3"));
+    let (lab, output) = host::captured(&["--max-bytes", "1000"], &steps("flood stdout 600 flood stderr 400 exit 3"));
     assert_eq!((output.status.code(), lab.record(1).ended_by), (Some(3), Some(EndedBy::Exited)));
     let output = lab.run(&["--max-bytes", "0"], &steps("exit 4"));
     assert_eq!((output.status.code(), lab.record(2).capture.discarded), (Some(4), 0));
@@ -227,9 +225,9 @@ fn an_answer_that_the_budget_cut_is_judged_as_that() {
     let stream = fs::read(recorded).expect("a recording");
     let end = stream.windows(14).position(|window| window == b"turn.completed").expect("the end event");
     let lines = stream[..end].iter().rposition(|byte| *byte == b'\n').expect("a line") + 1;
-    let lab = HostLab::new();
     let words = format!("out {} flood stdout 1M", host::escaped(&stream[..lines]));
-    let output = lab.run(&["--max-bytes", &(lines + 100).to_string(), "--engine", "codex"], &steps(&words));
+    let (lab, output) =
+        host::captured(&["--max-bytes", &(lines + 100).to_string(), "--engine", "codex"], &steps(&words));
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(reason(&lab), "EVIDENCE_BUDGET");
 }
@@ -536,9 +534,8 @@ fn the_exit_code_is_the_engines() {
         ("die SIGPIPE", 141, Some("SIGPIPE")),
     ] {
         for wiring in ["pipes", "split_pty"] {
-            let lab = HostLab::new();
             let words = format!(r"out last\x20words\n {words}");
-            let output = lab.run(&["--wiring", wiring], &steps(&words));
+            let (lab, output) = host::captured(&["--wiring", wiring], &steps(&words));
             assert_eq!((output.status.code(), said(&output)), (Some(code), vec![]), "{words}, {wiring}");
             let record = lab.record(1);
             let expected = (Some(EndedBy::Exited), signal, signal.is_none().then_some(code));

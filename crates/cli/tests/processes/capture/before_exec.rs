@@ -399,8 +399,7 @@ fn largest_pipe() -> usize {
 
 #[test]
 fn pipes_are_as_large_as_the_kernel_gives_them() {
-    let lab = HostLab::new();
-    let output = lab.run(&[], &["report"]);
+    let (lab, output) = host::captured(&[], &["report"]);
     assert_eq!(report(&output)["pipe_size"], largest_pipe());
     assert_eq!(lab.meta(1)["warnings"], serde_json::json!([]));
 }

@@ -89,9 +89,8 @@ fn every_byte_arrives_as_it_was_written() {
     let out = every_byte();
     let err: Vec<u8> = out.iter().rev().copied().collect();
     for wiring in APART {
-        let lab = HostLab::new();
         let words = format!("out {} err {} out {}", escaped(&out), escaped(&err), escaped(&out));
-        let output = lab.run(&["--wiring", wiring], &steps(&words));
+        let (lab, output) = host::captured(&["--wiring", wiring], &steps(&words));
         assert_eq!(output.status.code(), Some(0), "{wiring}");
         let twice = [&out[..], &out].concat();
         assert_eq!(lab.evidence("stdout.1.log"), twice, "{wiring}");
@@ -103,10 +102,9 @@ fn every_byte_arrives_as_it_was_written() {
 
 #[test]
 fn one_terminal_for_all_is_one_stream_and_rewrites_nothing() {
-    let lab = HostLab::new();
     let odd = every_byte();
     let words = format!(r"out one\n err two\r\n tty three\n out {}", escaped(&odd));
-    let output = lab.run(&["--wiring", "one_pty"], &steps(&words));
+    let (lab, output) = host::captured(&["--wiring", "one_pty"], &steps(&words));
     assert_eq!(output.status.code(), Some(0));
     let expected = [b"one\ntwo\r\nthree\n", &odd[..]].concat();
     assert_eq!(lab.evidence("stdout.1.log"), expected, "all of it, in the order of the writes");
@@ -119,8 +117,7 @@ fn one_terminal_for_all_is_one_stream_and_rewrites_nothing() {
 #[test]
 fn terminals_are_terminals_to_the_engine_and_pipes_are_not() {
     for (wiring, is_terminal) in [("pipes", false), ("split_pty", true), ("one_pty", true)] {
-        let lab = HostLab::new();
-        let output = lab.run(&["--wiring", wiring], &["report"]);
+        let (lab, output) = host::captured(&["--wiring", wiring], &["report"]);
         let report = host::report(&output);
         assert_eq!(report["tty"], serde_json::json!([is_terminal, is_terminal, is_terminal]), "{wiring}");
         let size = if is_terminal { serde_json::json!([200, 50]) } else { Value::Null };
@@ -132,8 +129,7 @@ fn terminals_are_terminals_to_the_engine_and_pipes_are_not() {
 
 #[test]
 fn what_is_written_to_the_terminal_itself_is_kept_apart() {
-    let lab = HostLab::new();
-    let output = lab.run(&["--wiring", "split_pty"], &steps(r"out a\n tty to\x20you\n err b\n"));
+    let (lab, output) = host::captured(&["--wiring", "split_pty"], &steps(r"out a\n tty to\x20you\n err b\n"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(lab.evidence("stdout.1.log"), b"a\n");
     assert_eq!(lab.evidence("stderr.1.log"), b"b\n");
@@ -147,8 +143,7 @@ fn what_is_written_to_the_terminal_itself_is_kept_apart() {
 fn a_full_terminal_is_read_to_its_end_after_the_exit() {
     const BYTES: usize = 60 * 1024;
     for _ in 0..10 {
-        let lab = HostLab::new();
-        let output = lab.run(&["--wiring", "split_pty", "--no-snapshot"], &steps("flood tty 60K"));
+        let (lab, output) = host::captured(&["--wiring", "split_pty", "--no-snapshot"], &steps("flood tty 60K"));
         assert_eq!(output.status.code(), Some(0), "{:?}", host::said(&output));
         assert!(lab.evidence("pty-output.1.log") == host::flood(BYTES), "bytes of the terminal are missing");
     }
@@ -160,9 +155,8 @@ fn megabytes_right_before_the_exit_are_complete() {
     const ERR: usize = 384 << 10;
     let times = |bytes: usize| host::flood(bytes).repeat(8);
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = HostLab::new();
         let words = steps("repeat 8 [ flood stdout 640K flood stderr 384K ] exit 9");
-        let output = lab.run(&["--wiring", wiring], &words);
+        let (lab, output) = host::captured(&["--wiring", wiring], &words);
         assert_eq!(output.status.code(), Some(9), "{wiring}");
         let (out, err) = match wiring {
             "one_pty" => ([host::flood(OUT), host::flood(ERR)].concat().repeat(8), vec![]),
@@ -254,8 +248,7 @@ fn what_is_written_after_the_parent_has_gone_is_kept() {
 
 #[test]
 fn a_late_child_is_waited_for_by_capture_too() {
-    let lab = HostLab::new();
-    let output = lab.run(&[], &steps(r"out early\n late 100 late\n exit 5"));
+    let (lab, output) = host::captured(&[], &steps(r"out early\n late 100 late\n exit 5"));
     assert_eq!((output.status.code(), host::text(&output.stdout)), (Some(5), "early\nlate\n".to_owned()));
     check_index(&lab, streams_of("pipes"));
 }
@@ -271,8 +264,7 @@ fn the_index_has_a_record_for_every_byte_however_they_come() {
 
 #[test]
 fn what_was_read_at_different_times_has_different_records() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&lab.plan(&steps("out ab wait-file go err cd out ef")));
+    let (lab, mut owner) = host::started(&steps("out ab wait-file go err cd out ef"));
     host::wait_for_stdout(&mut owner, 2);
     lab.put("go", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);

@@ -147,8 +147,7 @@ fn housekeeping_and_what_the_user_names_are_left_out() {
 
 #[test]
 fn a_rule_that_is_none_is_refused_before_anything_begins() {
-    let lab = HostLab::new();
-    let output = lab.run(&["--ignore", "a{b"], &["out", "never\n"]);
+    let (lab, output) = host::captured(&["--ignore", "a{b"], &["out", "never\n"]);
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(host::text(&output.stdout), "");
     assert!(host::text(&output.stderr).contains("a{b"), "{}", host::text(&output.stderr));
@@ -202,9 +201,8 @@ fn a_text_that_holds_a_secret_is_masked_in_the_diff() {
 /// What is left running changes files to the last moment, and that is seen too.
 #[test]
 fn the_second_snapshot_is_taken_after_the_last_process() {
-    let lab = HostLab::new();
     let words = r"daemon [ silence file begun x repeat 100000 [ append log.txt line\n ] ] wait-file begun exit 0";
-    let output = lab.run(&[], &host::steps(words));
+    let (lab, output) = host::captured(&[], &host::steps(words));
     assert_eq!(output.status.code(), Some(0), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));

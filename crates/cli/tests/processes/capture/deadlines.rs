@@ -51,8 +51,7 @@ fn verdict(lab: &HostLab, options: &[&str]) -> Value {
 
 #[test]
 fn a_process_that_takes_too_long_is_ended() {
-    let lab = HostLab::new();
-    let output = lab.run(&["--timeout", "0.4", "--engine", "codex"], &["drip", "stdout", "1M", "2"]);
+    let (lab, output) = host::captured(&["--timeout", "0.4", "--engine", "codex"], &["drip", "stdout", "1M", "2"]);
     assert_eq!(output.status.code(), Some(124), "{}", host::text(&output.stderr));
     assert!(host::text(&output.stderr).contains("longer than --timeout and was"), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
@@ -69,8 +68,7 @@ fn a_process_that_takes_too_long_is_ended() {
 
 #[test]
 fn silence_ends_a_process() {
-    let lab = HostLab::new();
-    let output = lab.run(&["--stall", "0.4", "--engine", "codex"], &["err", "thinking\n", "forever"]);
+    let (lab, output) = host::captured(&["--stall", "0.4", "--engine", "codex"], &["err", "thinking\n", "forever"]);
     assert_eq!(output.status.code(), Some(124), "{}", host::text(&output.stderr));
     assert!(host::text(&output.stderr).contains("longer than --stall and was"), "{}", host::text(&output.stderr));
     lab.assert_no_process_is_left();
@@ -147,8 +145,7 @@ fn a_process_may_linger_after_its_turn_without_harm() {
 fn a_continued_turn_is_not_ended() {
     const LINGER: Duration = Duration::from_secs(1);
     for _ in 0..20 {
-        let lab = HostLab::new();
-        let mut owner = lab.start(&lab.plan(&["out", "done?\n", "wait-file", "go", "out", "done\n"]));
+        let (lab, mut owner) = host::started(&["out", "done?\n", "wait-file", "go", "out", "done\n"]);
         lab.await_stdout(1, "done?\n");
         let begin = Instant::now();
         send(&mut owner, HostRequest::TurnOver { linger: Some(LINGER) });
@@ -329,9 +326,8 @@ fn an_owner_that_comes_back_puts_the_end_off() {
 
 #[test]
 fn the_index_has_the_act_after_everything_that_came_before_it() {
-    let lab = HostLab::new();
     let words = r"on SIGINT [ out bye\n exit 0 ] flood stdout 300K err warning\n out last\n file written x forever";
-    let mut owner = lab.start(&lab.plan(&host::steps(words)));
+    let (lab, mut owner) = host::started(&host::steps(words));
     lab.await_file("written");
     lab.await_stdout(1, "last\n");
     wait_until("stderr", || lab.evidence("stderr.1.log") == b"warning\n");

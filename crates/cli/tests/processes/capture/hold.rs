@@ -20,6 +20,12 @@ fn held(lab: &HostLab, within: Duration, steps: &[&str]) -> HostPlan {
     HostPlan { start: StartWhen::Told { within }, snapshot, ..lab.plan(steps) }
 }
 
+fn started(steps: &[&str]) -> (HostLab, HostConnection) {
+    let lab = HostLab::new();
+    let owner = lab.start(&held(&lab, LONG, steps));
+    (lab, owner)
+}
+
 fn assert_nothing_runs(lab: &HostLab) {
     wait_until("the listing", || lab.has("fs-before.1.json"));
     sleep(Duration::from_millis(100));
@@ -73,8 +79,7 @@ fn refused(lab: &HostLab) -> String {
 
 #[test]
 fn nothing_runs_before_the_word() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&held(&lab, LONG, WORK));
+    let (lab, mut owner) = started(WORK);
     assert_eq!(owner.process(), ProcessState::Held);
     assert_nothing_runs(&lab);
     assert_eq!(refused(&lab), "the host of attempt 1 is alive");
@@ -85,9 +90,8 @@ fn nothing_runs_before_the_word() {
 
 #[test]
 fn a_start_may_be_repeated_and_superfluous() {
-    let lab = HostLab::new();
     let steps = ["pid", "main.pid", "wait-file", "go", "out", "hello\n", "exit", "7"];
-    let mut owner = lab.start(&held(&lab, LONG, &steps));
+    let (lab, mut owner) = started(&steps);
     send(&mut owner, HostRequest::Start);
     send(&mut owner, HostRequest::Start);
     let pid = lab.await_pid("main.pid");
@@ -102,8 +106,7 @@ fn a_start_may_be_repeated_and_superfluous() {
     assert_eq!((record.exit_code, record.pid), (Some(7), Some(pid)));
     assert_eq!(lab.read_stdout(1), "hello\n");
 
-    let lab = HostLab::new();
-    let mut owner = lab.start(&lab.plan(&["wait-file", "go", "out", "hello\n"]));
+    let (lab, mut owner) = host::started(&["wait-file", "go", "out", "hello\n"]);
     assert_eq!(owner.process(), ProcessState::Started);
     send(&mut owner, HostRequest::Start);
     lab.put("go", "");
@@ -122,8 +125,7 @@ fn attach_live(lab: &HostLab) -> Option<HostConnection> {
 
 #[test]
 fn an_owner_that_leaves_is_followed_by_one_that_says_it() {
-    let lab = HostLab::new();
-    let owner = lab.start(&held(&lab, LONG, WORK));
+    let (lab, owner) = started(WORK);
     assert_nothing_runs(&lab);
     hang_up(owner);
     let mut owner = eventually("a free place", || attach_live(&lab));
@@ -216,8 +218,7 @@ fn a_late_start_starts_the_process_or_is_refused() {
 
 #[test]
 fn a_cancel_before_the_word_leaves_a_record_and_no_process() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&held(&lab, LONG, WORK));
+    let (lab, mut owner) = started(WORK);
     assert_nothing_runs(&lab);
     send(&mut owner, HostRequest::Cancel { ladder: None });
     assert_eq!(host::receive_ended(&mut owner), EndedBy::Canceled);
@@ -230,8 +231,7 @@ fn a_cancel_before_the_word_leaves_a_record_and_no_process() {
 
 #[test]
 fn a_host_killed_before_the_word_can_be_withdrawn() {
-    let lab = HostLab::new();
-    let owner = lab.start(&held(&lab, LONG, WORK));
+    let (lab, owner) = started(WORK);
     assert_nothing_runs(&lab);
     host::kill_host(&owner);
     // Some owners look first, and what they note is withdrawn too.
@@ -252,8 +252,7 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
 /// Evidence is never removed: a host that received the start request may have started.
 #[test]
 fn a_host_killed_after_the_word_cannot_be_withdrawn() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&held(&lab, LONG, &["out", "hello\n", "pid", "main.pid", "forever"]));
+    let (lab, mut owner) = started(&["out", "hello\n", "pid", "main.pid", "forever"]);
     send(&mut owner, HostRequest::Start);
     lab.await_pid("main.pid");
     host::kill_host(&owner);
@@ -264,8 +263,7 @@ fn a_host_killed_after_the_word_cannot_be_withdrawn() {
 
 #[test]
 fn a_host_ended_before_its_start_withdraws() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&held(&lab, LONG, WORK));
+    let (lab, mut owner) = started(WORK);
     assert_nothing_runs(&lab);
     signal(owner.host_pid(), "TERM");
     host::all_notices(&mut owner);

@@ -64,11 +64,10 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
 
 #[test]
 fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
-    let lab = HostLab::new();
     let words = "flood stdout 300K daemon [ silence ignore SIGTERM pid daemon.pid forever ]
         session [ ignore SIGHUP pid session.pid forever ]
         wait-file daemon.pid wait-file session.pid pid main.pid forever";
-    let mut owner = lab.start(&lab.plan(&steps(words)));
+    let (lab, mut owner) = host::started(&steps(words));
     host::wait_for_stdout(&mut owner, 300 * 1024);
     lab.await_pid("main.pid");
     let before = lab.evidence("stdout.1.log");
@@ -89,8 +88,7 @@ fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
 
 #[test]
 fn a_killed_host_does_not_stop_the_next_attempt() {
-    let lab = HostLab::new();
-    let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
+    let (lab, owner) = host::started(&["pid", "main.pid", "forever"]);
     lab.await_pid("main.pid");
     signal(owner.host_pid(), "KILL");
     drop(owner);

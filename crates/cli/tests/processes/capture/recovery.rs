@@ -17,8 +17,7 @@ use crate::SKILLRUN;
 
 /// A lab whose host was killed, and the claim it left.
 fn lost(words: &str) -> (HostLab, Value) {
-    let lab = HostLab::new();
-    let owner = lab.start(&lab.plan(&host::steps(words)));
+    let (lab, owner) = host::started(&host::steps(words));
     lab.await_pid("main.pid");
     host::kill_host(&owner);
     let claim = lab.json("claim.1");
@@ -148,8 +147,7 @@ fn a_host_killed_after_its_record_leaves_no_temporary_folder() {
 /// forever to enter it.
 #[test]
 fn no_command_waits_for_a_stopped_host() {
-    let lab = HostLab::new();
-    let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
+    let (lab, owner) = host::started(&["pid", "main.pid", "forever"]);
     lab.await_pid("main.pid");
     assert_eq!(host_responds(&lab.audit()), HostResponse::Yes, "whichever owner is attached");
     signal(owner.host_pid(), "STOP");

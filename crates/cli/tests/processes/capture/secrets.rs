@@ -211,8 +211,7 @@ fn what_a_lost_mask_hid_is_withheld() {
 
 #[test]
 fn a_file_that_is_named_after_a_secret_is_in_no_list() {
-    let lab = HostLab::new();
-    let output = lab.run(PASSED, &steps(&format!("file report-{SECRET}.md x file report.md x")));
+    let (lab, output) = host::captured(PASSED, &steps(&format!("file report-{SECRET}.md x file report.md x")));
     assert_eq!(output.status.code(), Some(0));
     let diff = lab.json("fs-diff.1.json");
     assert_eq!(diff["counts"]["created"], 1, "{diff}");
@@ -291,11 +290,10 @@ fn a_secret_is_masked_on_every_stream_of_every_wiring() {
 
 #[test]
 fn many_secrets_in_a_flood_are_all_masked() {
-    let lab = HostLab::new();
     let other = "another-secret-of-mine";
     let words = format!("repeat 300 [ out x{SECRET}y flood stdout 1000 out {other}{SECRET} err {other} ]");
     let options = [PASSED, &["--env", "OTHER=another-secret-of-mine", "--secret", "OTHER"]].concat();
-    let output = lab.run(&options, &steps(&words));
+    let (lab, output) = host::captured(&options, &steps(&words));
     let flood = host::text(&host::flood(1000));
     let masked = format!("x{MASK}y{flood}{}{MASK}", "*".repeat(other.len())).repeat(300);
     assert!(host::text(&output.stdout) == masked, "what was shown is not what was written, masked");
@@ -308,8 +306,8 @@ fn many_secrets_in_a_flood_are_all_masked() {
 #[test]
 fn the_beginning_of_a_secret_at_the_very_end_is_none() {
     for wiring in ["pipes", "split_pty", "one_pty"] {
-        let lab = HostLab::new();
-        let output = lab.run(&[PASSED, &["--wiring", wiring]].concat(), &steps("out end:sk-live-0123456789abcde"));
+        let (lab, output) =
+            host::captured(&[PASSED, &["--wiring", wiring]].concat(), &steps("out end:sk-live-0123456789abcde"));
         assert_eq!(host::text(&output.stdout), "end:sk-live-0123456789abcde", "{wiring}");
         assert_eq!(host::text(&host::read_back(&lab.out(), 1)[0]), "end:sk-live-0123456789abcde", "{wiring}");
         assert_eq!(lab.evidence("redact.1.jsonl"), b"", "{wiring}");
@@ -319,9 +317,8 @@ fn the_beginning_of_a_secret_at_the_very_end_is_none() {
 /// Nearly all of it was kept, and nothing shows that the rest is missing.
 #[test]
 fn a_secret_that_the_budget_cuts_is_masked() {
-    let lab = HostLab::new();
     let options = [PASSED, &["--max-bytes", "27"]].concat();
-    let output = lab.run(&options, &steps(&format!("out end:{SECRET} forever")));
+    let (lab, output) = host::captured(&options, &steps(&format!("out end:{SECRET} forever")));
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(host::text(&output.stdout), format!("end:{}", "*".repeat(23)));
     assert_eq!(host::text(&lab.evidence("stdout.1.log")), "end:sk-live-0123456789abcde");
@@ -358,8 +355,7 @@ fn a_secret_that_was_in_a_file_before_is_masked_in_the_diff() {
 
 #[test]
 fn a_secret_on_the_command_line_is_masked_in_the_records() {
-    let lab = HostLab::new();
-    let output = lab.run(PASSED, &steps(&format!("out {SECRET}")));
+    let (lab, output) = host::captured(PASSED, &steps(&format!("out {SECRET}")));
     assert_eq!(host::text(&output.stdout), MASK);
     let argv = &lab.meta(1)["argv"];
     assert_eq!((&argv[1], &argv[2], &argv[3]), (&"steps".into(), &"out".into(), &MASK.into()));
@@ -412,9 +408,8 @@ fn a_secret_may_be_inherited_or_given_and_reaches_the_engine() {
 
 #[test]
 fn a_secret_too_short_to_be_masked_is_reported() {
-    let lab = HostLab::new();
     let options = ["--env", "PIN=1234567", "--secret", "PIN", "--env", "KEY=12345678", "--secret", "KEY"];
-    let output = lab.run(&options, &steps(r"out pin:1234567\n out key:12345678\n"));
+    let (lab, output) = host::captured(&options, &steps(r"out pin:1234567\n out key:12345678\n"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(host::text(&output.stdout), "pin:1234567\nkey:********\n");
     let warnings: Vec<_> = lab.record(1).warnings.into_iter().map(|warning| (warning.code, warning.message)).collect();

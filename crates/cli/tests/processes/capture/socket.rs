@@ -202,8 +202,7 @@ fn an_owner_refused_before_its_greeting_gets_the_reason() {
 
 #[test]
 fn the_host_survives_any_message_and_takes_the_next_owner() {
-    let lab = HostLab::new();
-    let owner = lab.start(&lab.plan(IDLE));
+    let (lab, owner) = host::started(IDLE);
     let host = owner.host_pid();
     hang_up(owner);
     let greeting = "{\"skillrun_owner\":1}\n";
@@ -316,9 +315,8 @@ fn check_progress(lab: &HostLab, progress: &RecordedSizes, last: &mut RecordedSi
 
 #[test]
 fn progress_is_sent_unasked_and_never_ahead_of_the_files() {
-    let lab = HostLab::new();
     let steps = ["repeat", "40", "[", "flood", "stdout", "20K", "flood", "stderr", "3K", "sleep", "4", "]"];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let (lab, mut owner) = host::started(&steps);
     let mut last = RecordedSizes { attempt: FIRST, stdout: 0, stderr: 0, pty: 0 };
     let mut told = 0;
     while let HostMessage::Notice(notice) = owner.receive(LONG).expect("a host that speaks") {
@@ -338,11 +336,10 @@ fn progress_is_sent_unasked_and_never_ahead_of_the_files() {
 fn an_unresponsive_owner_blocks_nothing_and_gets_the_newest() {
     const FLOOD: u64 = 50 << 20;
     const DRIP: u64 = 1000;
-    let lab = HostLab::new();
     // Much at once, and then often enough that all possible notices do not fit into the buffers.
     let drip = DRIP.to_string();
     let steps = ["flood", "stdout", "50M", "drip", "stdout", &drip, "1", "file", "written", "x", "forever"];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let (lab, mut owner) = host::started(&steps);
     // All of it is taken while the owner reads nothing.
     lab.await_file("written");
     let log = lab.audit().join("stdout.1.log");
@@ -406,8 +403,7 @@ fn an_input_is_written_once_however_often_it_comes() {
 
 #[test]
 fn without_a_pipe_nothing_can_be_written() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&lab.plan(IDLE));
+    let (lab, mut owner) = host::started(IDLE);
     assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed);
     assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed, "it was never written");
     assert_eq!(lab.evidence("stdin.1.log"), b"");
@@ -462,9 +458,8 @@ fn an_engine_that_does_not_read_blocks_nothing() {
 
 #[test]
 fn a_detached_attempt_continues_to_a_full_record() {
-    let lab = HostLab::new();
     let steps = ["out", "one\n", "wait-file", "go", "flood", "stderr", "500K", "out", "two\n", "exit", "3"];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let (lab, mut owner) = host::started(&steps);
     host::wait_for_stdout(&mut owner, 4);
     send(&mut owner, HostRequest::Detach);
     let detached = receive(&mut owner, "leave", |notice| {
@@ -544,10 +539,9 @@ fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
 
 #[test]
 fn the_owner_is_notified_of_exit_and_end_after_the_record() {
-    let lab = HostLab::new();
     // Main is over long before its streams are.
     let steps = ["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "9"];
-    let mut owner = lab.start(&lab.plan(&steps));
+    let (lab, mut owner) = host::started(&steps);
     let host = owner.host_pid();
     assert_eq!(host::receive_exit(&mut owner), Some(9), "the streams are still open");
     assert!(!lab.has("host.1.json"));
@@ -587,9 +581,8 @@ fn the_owner_is_notified_of_exit_and_end_after_the_record() {
 #[test]
 fn a_host_that_is_terminated_ends_the_engine_first() {
     for signal in ["TERM", "INT", "HUP"] {
-        let lab = HostLab::new();
         let steps = ["out", "begun\n", "daemon", "[", "silence", "forever", "]", "pid", "main.pid", "forever"];
-        let mut owner = lab.start(&lab.plan(&steps));
+        let (lab, mut owner) = host::started(&steps);
         lab.await_pid("main.pid");
         lab::signal(owner.host_pid(), signal);
         assert_eq!(receive_ended(&mut owner), EndedBy::HostError, "{signal}");

@@ -24,6 +24,12 @@ fn plan(lab: &HostLab, steps: &[&str]) -> HostPlan {
     HostPlan { stdin: StdinPlan::Pipe, ..lab.plan(steps) }
 }
 
+fn started(steps: &[&str]) -> (HostLab, HostConnection) {
+    let lab = HostLab::new();
+    let owner = lab.start(&plan(&lab, steps));
+    (lab, owner)
+}
+
 fn ask_next(owner: &mut HostConnection, attempt: u32) {
     send(owner, HostRequest::NextAttempt { attempt: AttemptNumber(attempt) });
 }
@@ -97,8 +103,7 @@ fn first_t_ns(lab: &HostLab, attempt: u32) -> u64 {
 
 #[test]
 fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["err", "started\n", "turns"]));
+    let (lab, mut owner) = started(&["err", "started\n", "turns"]);
     wait_until("stderr", || lab.evidence("stderr.1.log") == b"started\n");
     turn(&lab, &mut owner, 1, 1);
     let mut sealed = Vec::new();
@@ -139,8 +144,7 @@ fn each_turn_has_its_own_attempt_and_all_of_them_one_process() {
 
 #[test]
 fn twenty_turns_in_a_row() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["turns"]));
+    let (lab, mut owner) = started(&["turns"]);
     for number in 1..=20 {
         turn(&lab, &mut owner, number, number);
         let sizes = next(&mut owner, number + 1);
@@ -215,8 +219,7 @@ fn each_stream_changes_over_at_its_own_line_end() {
 
 #[test]
 fn a_half_line_that_never_ends_is_cut_after_a_second() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["out", "half", "wait-file", "go", "out", " line\n"]));
+    let (lab, mut owner) = started(&["out", "half", "wait-file", "go", "out", " line\n"]);
     lab.await_stdout(1, "half");
     let begin = Instant::now();
     let sizes = next(&mut owner, 2);
@@ -231,8 +234,7 @@ fn a_half_line_that_never_ends_is_cut_after_a_second() {
 
 #[test]
 fn only_the_next_attempt_can_be_opened_and_only_once() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["turns"]));
+    let (lab, mut owner) = started(&["turns"]);
     turn(&lab, &mut owner, 1, 1);
     for wrong in [0, 1, 3, u32::MAX] {
         ask_next(&mut owner, wrong);
@@ -254,8 +256,7 @@ fn only_the_next_attempt_can_be_opened_and_only_once() {
 
 #[test]
 fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["out", "half", "forever"]));
+    let (lab, mut owner) = started(&["out", "half", "forever"]);
     lab.await_stdout(1, "half");
     ask_next(&mut owner, 2);
     // Another owner, which cannot know that the previous one has asked. A refusal would mean that the process exits.
@@ -272,8 +273,7 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
 /// was read before; a run that should have asked a question continued forever. Found by `make chaos`.
 #[test]
 fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["out", "one\n", "forever"]));
+    let (lab, mut owner) = started(&["out", "one\n", "forever"]);
     lab.await_stdout(1, "one\n");
     // Nothing can be put in the place of a folder with something in it.
     let in_the_way = lab.audit().join("meta.2.json");
@@ -288,8 +288,7 @@ fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
 
 #[test]
 fn after_the_exit_there_is_no_next_attempt() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "2"]));
+    let (lab, mut owner) = started(&["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "2"]);
     assert_eq!(receive_exit(&mut owner), Some(2));
     ask_next(&mut owner, 2);
     assert_eq!(receive_refused(&mut owner), "the process has exited or is being terminated");
@@ -301,8 +300,7 @@ fn after_the_exit_there_is_no_next_attempt() {
 
 #[test]
 fn what_is_given_after_the_wish_belongs_to_the_next_attempt() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["turns"]));
+    let (lab, mut owner) = started(&["turns"]);
     turn(&lab, &mut owner, 1, 1);
     ask_next(&mut owner, 2);
     send(&mut owner, HostRequest::Input { id: "turn 2".to_owned(), text: Some("line 2\n".to_owned()), hex: None });
@@ -361,8 +359,7 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
 
 #[test]
 fn a_later_death_does_not_change_earlier_attempts() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["turns"]));
+    let (lab, mut owner) = started(&["turns"]);
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
     let before = files(&lab, 1);
@@ -378,8 +375,7 @@ fn a_later_death_does_not_change_earlier_attempts() {
 
 #[test]
 fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "turns"]));
+    let (lab, mut owner) = started(&["daemon", "[", "silence", "pid", "daemon.pid", "forever", "]", "turns"]);
     lab.await_pid("daemon.pid");
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
@@ -400,8 +396,7 @@ fn a_host_that_is_killed_later_loses_the_last_attempt_alone() {
 
 #[test]
 fn another_owner_finds_the_attempt_that_is_going_on() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["turns"]));
+    let (lab, mut owner) = started(&["turns"]);
     turn(&lab, &mut owner, 1, 1);
     next(&mut owner, 2);
     turn(&lab, &mut owner, 2, 2);
@@ -516,8 +511,7 @@ fn acts(lab: &HostLab, attempt: u32) -> Vec<String> {
 #[test]
 fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
     for ladder in [at_once(), None] {
-        let lab = HostLab::new();
-        let mut owner = lab.start(&plan(&lab, &["err", "whole\n", "out", "half", "forever"]));
+        let (lab, mut owner) = started(&["err", "whole\n", "out", "half", "forever"]);
         lab.await_stdout(1, "half");
         ask_next(&mut owner, 2);
         send(&mut owner, HostRequest::Cancel { ladder });
@@ -539,8 +533,7 @@ fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
 
 #[test]
 fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&plan(&lab, &["out", "half", "wait-file", "go", "exit", "4"]));
+    let (lab, mut owner) = started(&["out", "half", "wait-file", "go", "exit", "4"]);
     lab.await_stdout(1, "half");
     ask_next(&mut owner, 2);
     await_wish(&lab);

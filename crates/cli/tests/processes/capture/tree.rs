@@ -190,9 +190,8 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
 /// wrapper, recorded it, and never reported it to the owner.
 #[test]
 fn bytes_read_beside_the_end_of_a_wrapper_are_reported() {
-    let lab = HostLab::new();
     let words = r"heir [ out real\n pid written.pid forever ] pid main.pid forever";
-    let mut owner = lab.start(&lab.plan(&steps(words)));
+    let (lab, mut owner) = host::started(&steps(words));
     let main = lab.await_pid("main.pid");
     // It finds the bytes and the end of the wrapper together.
     signal(owner.host_pid(), "STOP");
@@ -277,8 +276,7 @@ fn until_no_process_is_left(lab: &HostLab, begin: Instant) -> Duration {
 #[test]
 fn cancel_ends_a_tree_that_ignores_it() {
     let grace = millis(300);
-    let lab = HostLab::new();
-    let mut owner = lab.start(&lab.plan(&steps(STUBBORN)));
+    let (lab, mut owner) = host::started(&steps(STUBBORN));
     lab.await_pid("main.pid");
     assert_eq!(lab.alive().len(), 4);
     let begin = Instant::now();
@@ -294,8 +292,7 @@ fn cancel_ends_a_tree_that_ignores_it() {
 
 #[test]
 fn a_second_cancel_makes_it_faster() {
-    let lab = HostLab::new();
-    let mut owner = lab.start(&lab.plan(&steps(STUBBORN)));
+    let (lab, mut owner) = host::started(&steps(STUBBORN));
     lab.await_pid("main.pid");
     send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
     assert_idle(owner.host_pid(), millis(200));
@@ -309,9 +306,8 @@ fn a_second_cancel_makes_it_faster() {
 
 #[test]
 fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
-    let lab = HostLab::new();
     let words = r"on SIGINT [ sleep 300 flood stdout 200K out bye\n exit 0 ] out ready\n forever";
-    let mut owner = lab.start(&lab.plan(&steps(words)));
+    let (lab, mut owner) = host::started(&steps(words));
     lab.await_stdout(1, "ready\n");
     let begin = Instant::now();
     send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
@@ -330,12 +326,11 @@ fn rung(signal: SignalName) -> Option<Vec<Rung>> {
 
 #[test]
 fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
-    let lab = HostLab::new();
     let on = |name: &str| format!("on SIGINT [ file {name}.int x ] on SIGTERM [ file {name}.term x exit 0 ]");
     let start = |how: &str| format!("{how} [ {} pid {how}.pid forever ]", on(how));
     let words = ["child", "session", "group", "daemon"].map(|how| format!("{} wait-file {how}.pid ", start(how)));
     let words = format!("{}{} pid main.pid forever", words.concat(), on("main"));
-    let mut owner = lab.start(&lab.plan(&steps(&words)));
+    let (lab, mut owner) = host::started(&steps(&words));
     lab.await_pid("main.pid");
     send(&mut owner, HostRequest::Cancel { ladder: rung(SignalName::INT) });
     for name in ["main", "child"] {
@@ -356,10 +351,9 @@ fn an_interrupt_is_for_the_group_and_an_end_for_everybody() {
 
 #[test]
 fn a_forking_process_is_ended_while_it_forks() {
-    let lab = HostLab::new();
     let storm = "repeat 200 [ daemon [ silence sleep 50000 ] ]";
     let words = format!("session [ {storm} ] {storm} forever");
-    let mut owner = lab.start(&lab.plan(&steps(&words)));
+    let (lab, mut owner) = host::started(&steps(&words));
     wait_until("a crowd", || lab.alive().len() >= 30);
     let begin = Instant::now();
     canceled(&mut owner);
@@ -388,9 +382,8 @@ fn children(parent: u32) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn orphans_are_waited_for_while_the_engine_works() {
-    let lab = HostLab::new();
     let words = "repeat 60 [ orphan [ exit 7 ] ] orphan [ pid last.pid wait-file go ] pid main.pid forever";
-    let mut owner = lab.start(&lab.plan(&steps(words)));
+    let (lab, mut owner) = host::started(&steps(words));
     let (main, last) = (lab.await_pid("main.pid"), lab.await_pid("last.pid"));
     let host = owner.host_pid();
     wait_until("no zombies", || {
@@ -406,9 +399,8 @@ fn orphans_are_waited_for_while_the_engine_works() {
 #[test]
 fn stopped_processes_are_ended_too() {
     let grace = millis(200);
-    let lab = HostLab::new();
     let words = "session [ pid session.pid forever ] wait-file session.pid pid main.pid forever";
-    let mut owner = lab.start(&lab.plan(&steps(words)));
+    let (lab, mut owner) = host::started(&steps(words));
     for pid in [lab.await_pid("main.pid"), lab.await_pid("session.pid")] {
         signal(pid, "STOP");
     }
@@ -418,8 +410,7 @@ fn stopped_processes_are_ended_too() {
     assert!(took <= 2 * grace + BEYOND, "it took {took:?}");
     assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
     // At the normal end as well.
-    let lab = HostLab::new();
-    let mut owner = lab.start(&lab.plan(&steps("daemon [ silence pid daemon.pid forever ] wait-file go exit 0")));
+    let (lab, mut owner) = host::started(&steps("daemon [ silence pid daemon.pid forever ] wait-file go exit 0"));
     let daemon = lab.await_pid("daemon.pid");
     signal(daemon, "STOP");
     lab.put("go", "");

@@ -18,11 +18,8 @@ fn assert_no_owner_is_left(lab: &Lab) {
 
 #[test]
 fn ctrl_c_cancels_and_waits_for_the_end() {
-    let lab = Lab::new();
-    lab.skill("slow", SLOW);
-    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted"]);
-    let run = lab.wait_run();
-    lab.wait_event(&run, "agent.message.final");
+    let lab = Lab::with_skill("slow", SLOW);
+    let (mut owner, run) = lab.start_until(&["run", "./slow", "--engine", "scripted"], "agent.message.final");
     signal(owner.id(), "INT");
     assert_eq!(wait_exit(&mut owner).code(), Some(130));
     assert_eq!(kind(&lab.wait_end(&run)), "run.canceled");
@@ -31,11 +28,8 @@ fn ctrl_c_cancels_and_waits_for_the_end() {
 
 #[test]
 fn a_second_ctrl_c_leaves_it_running_with_another_owner() {
-    let lab = Lab::new();
-    lab.skill("slow", "- - ignore: [SIGINT, SIGTERM]\n  - say: I begin.\n  - sleep_ms: 60000\n");
-    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted"]);
-    let run = lab.wait_run();
-    lab.wait_event(&run, "agent.message.final");
+    let lab = Lab::with_skill("slow", "- - ignore: [SIGINT, SIGTERM]\n  - say: I begin.\n  - sleep_ms: 60000\n");
+    let (mut owner, run) = lab.start_until(&["run", "./slow", "--engine", "scripted"], "agent.message.final");
     signal(owner.id(), "INT");
     wait_until("cancel", || lab.events(&run).iter().any(|event| event["data"]["phase"] == "canceling"));
     signal(owner.id(), "INT");
@@ -48,8 +42,7 @@ fn a_second_ctrl_c_leaves_it_running_with_another_owner() {
 
 #[test]
 fn no_wait_leaves_an_owner_in_the_background() {
-    let lab = Lab::new();
-    lab.skill("slow", SLOW);
+    let lab = Lab::with_skill("slow", SLOW);
     let told = lab.json(&["run", "./slow", "--engine", "scripted", "--no-wait", "--json"]);
     let run = told["run_id"].as_str().expect("an id");
     assert!(!lab.events(run).last().is_some_and(is_end), "it continues without this process");
@@ -59,13 +52,10 @@ fn no_wait_leaves_an_owner_in_the_background() {
 
 #[test]
 fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
-    let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    let lab = Lab::with_skill("asks", ASKS);
     let words =
         ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--json"];
-    let mut owner = lab.start(&words);
-    let run = lab.wait_run();
-    lab.wait_event(&run, "interaction.requested");
+    let (mut owner, run) = lab.start_until(&words, "interaction.requested");
     let answered = lab.json(&["reply", &run, "blue", "--json", "--key", "mine"]);
     assert_eq!(answered["answered"], true);
     assert_eq!(wait_exit(&mut owner).code(), Some(0));
@@ -74,11 +64,8 @@ fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
     let late = lab.output(&["reply", &run, "red", "--json", "--interaction", "1"]);
     assert_eq!(late.status.code(), Some(2));
 
-    let lab = Lab::new();
-    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 60000\n");
-    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
-    let run = lab.wait_run();
-    lab.wait_event(&run, "agent.message.final");
+    let lab = Lab::with_skill("slow", "- - say: I begin.\n  - sleep_ms: 60000\n");
+    let (mut owner, run) = lab.start_until(&["run", "./slow", "--engine", "scripted", "--json"], "agent.message.final");
     assert!(lab.output(&["cancel", &run]).status.success());
     assert_eq!(wait_exit(&mut owner).code(), Some(8));
     lab.wait_quiet();
@@ -87,14 +74,11 @@ fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
 /// What `serve` will be: an owner of everything, beside commands that own their runs alone.
 #[test]
 fn an_owner_of_everything_and_a_run_beside_it() {
-    let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    let lab = Lab::with_skill("asks", ASKS);
     lab.skill("slow", SLOW);
     let words = ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--json"];
     let timed = [&words[..], &["--no-reply-needed", "--session-timeout", "3"]].concat();
-    let mut first = lab.start(&timed);
-    let asked = lab.wait_run();
-    lab.wait_event(&asked, "interaction.requested");
+    let (mut first, asked) = lab.start_until(&timed, "interaction.requested");
     lab::kill(&mut first);
     let mut everything = lab.start(&["own", "--all"]);
     lab.printed(&["run", "./slow", "--engine", "scripted", "--json"]);
@@ -106,12 +90,9 @@ fn an_owner_of_everything_and_a_run_beside_it() {
 
 #[test]
 fn a_run_takes_over_what_a_crash_left() {
-    let lab = Lab::new();
-    lab.skill("slow", SLOW);
+    let lab = Lab::with_skill("slow", SLOW);
     lab.skill("quick", "- - output: {answer: blue}\n    done: true\n");
-    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
-    let run = lab.wait_run();
-    lab.wait_event(&run, "agent.message.final");
+    let (mut owner, run) = lab.start_until(&["run", "./slow", "--engine", "scripted", "--json"], "agent.message.final");
     lab::kill(&mut owner);
     let output = lab.output(&["run", "./quick", "--engine", "scripted", "--json"]);
     assert!(output.status.success(), "{output:?}");
@@ -123,8 +104,7 @@ fn a_run_takes_over_what_a_crash_left() {
 /// `skillrun run … | head -1` left the run `running` forever, and without an owner.
 #[test]
 fn a_reader_who_leaves_leaves_no_run_without_an_owner() {
-    let lab = Lab::new();
-    lab.skill("slow", SLOW);
+    let lab = Lab::with_skill("slow", SLOW);
     let mut command = lab.command(&["run", "./slow", "--engine", "scripted", "--follow"]);
     let mut owner = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
     let mut line = String::new();
@@ -140,9 +120,7 @@ fn living_agent_that_asks(lab: &Lab) -> (Child, String, String) {
     lab.skill("asks", ASKS);
     lab.agent("question");
     let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
-    let owner = lab.start(&[&["run", "./asks"][..], &words].concat());
-    let run = lab.wait_run();
-    lab.wait_event(&run, "interaction.requested");
+    let (owner, run) = lab.start_until(&[&["run", "./asks"][..], &words].concat(), "interaction.requested");
     let host = lab.run_json(&run, ".audit/claim.2")["host_pid"].to_string();
     (owner, run, host)
 }
@@ -228,12 +206,10 @@ fn an_answer_that_may_have_arrived_is_not_sent_again() {
 /// end.
 #[test]
 fn a_waiting_command_exits_when_the_run_ends_elsewhere() {
-    let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    let lab = Lab::with_skill("asks", ASKS);
     let words = ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "3600", "--json"];
-    let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
-    let run = lab.wait_run();
-    lab.wait_event(&run, "interaction.requested");
+    let (mut owner, run) =
+        lab.start_until(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat(), "interaction.requested");
     lab.printed(&["reply", &run, "blue", "--json"]);
     assert_eq!(kind(&lab.wait_end(&run)), "run.completed");
     assert_eq!(wait_exit(&mut owner).code(), Some(0));
@@ -244,8 +220,7 @@ fn a_waiting_command_exits_when_the_run_ends_elsewhere() {
 /// twenty minutes. Found by `make chaos`.
 #[test]
 fn an_owner_exits_when_its_question_is_answered_elsewhere() {
-    let lab = Lab::new();
-    lab.skill("asks", "leaves");
+    let lab = Lab::with_skill("asks", "leaves");
     lab.agent("leaves");
     let words = ["run", "./asks", "--engine", "agent", "--mode", "interactive", "--continuation", "sticky"];
     let made = lab.json(&[&words[..], &["--no-wait", "--json"]].concat());
@@ -264,8 +239,10 @@ fn an_owner_exits_when_its_question_is_answered_elsewhere() {
 /// The process that had the run at that moment may have left the question open, and its deadline must not be forgotten.
 #[test]
 fn a_question_keeps_its_deadline_across_owners() {
-    let lab = Lab::new();
-    lab.skill("decided", "- - ask: {kind: open_text, prompt: Which?}\n- - output: {answer: blue}\n    done: true\n");
+    let lab = Lab::with_skill(
+        "decided",
+        "- - ask: {kind: open_text, prompt: Which?}\n- - output: {answer: blue}\n    done: true\n",
+    );
     let words = ["run", "./decided", "--engine", "scripted", "--mode", "interactive", "--no-reply-needed"];
     let made = lab.json(&[&words[..], &["--session-timeout", "15", "--no-wait", "--json"]].concat());
     let run = made["run_id"].as_str().expect("an id").to_owned();

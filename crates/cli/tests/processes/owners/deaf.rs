@@ -57,8 +57,7 @@ impl Drop for Stopped<'_> {
 /// The request stayed in the socket of a host that never read it, and the run was `running` forever.
 #[test]
 fn a_cancel_ends_an_unresponsive_host() {
-    let lab = Lab::new();
-    lab.skill("long", LONG);
+    let lab = Lab::with_skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
     lab.printed(&["cancel", &stopped.run]);
@@ -69,8 +68,7 @@ fn a_cancel_ends_an_unresponsive_host() {
 /// Only the host checked the clock.
 #[test]
 fn a_run_times_out_though_its_host_is_unresponsive() {
-    let lab = Lab::new();
-    lab.skill("long", LONG);
+    let lab = Lab::with_skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--timeout", "2", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
     assert_eq!(wait_exit(&mut owner).code(), Some(1));
@@ -80,8 +78,7 @@ fn a_run_times_out_though_its_host_is_unresponsive() {
 /// The next owner could not attach, and retried forever.
 #[test]
 fn an_unowned_unresponsive_host_can_be_canceled() {
-    let lab = Lab::new();
-    lab.skill("long", LONG);
+    let lab = Lab::with_skill("long", LONG);
     let mut owner = lab.start(&["run", "./long", "--engine", "scripted", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
     lab::kill(&mut owner);
@@ -94,8 +91,7 @@ fn an_unowned_unresponsive_host_can_be_canceled() {
 /// A process that waits between two turns: the run was over at once, and the process was there for a day.
 #[test]
 fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
-    let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    let lab = Lab::with_skill("asks", ASKS);
     let words = ["--mode", "interactive", "--continuation", "sticky", "--json"];
     let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
     let stopped = Stopped::at(&lab, "interaction.requested");
@@ -103,8 +99,7 @@ fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
     assert_eq!(wait_exit(&mut owner).code(), Some(8));
     stopped.ended("run.canceled", None);
 
-    let lab = Lab::new();
-    lab.skill("asks", ASKS);
+    let lab = Lab::with_skill("asks", ASKS);
     let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
     let stopped = Stopped::at(&lab, "interaction.requested");
     lab::kill(&mut owner);
@@ -115,8 +110,8 @@ fn a_waiting_process_is_ended_despite_an_unresponsive_host() {
 /// A host that is continued before its deadline has lost nothing.
 #[test]
 fn a_host_stopped_for_a_while_continues() {
-    let lab = Lab::new();
-    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 1500\n  - output: {answer: blue}\n    done: true\n");
+    let lab =
+        Lab::with_skill("slow", "- - say: I begin.\n  - sleep_ms: 1500\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
     let stopped = Stopped::at(&lab, "agent.message.final");
     lab::kill(&mut owner);

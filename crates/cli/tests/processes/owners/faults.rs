@@ -53,8 +53,10 @@ fn in_own_mounts(lab: &Lab, script: &str) -> Option<Output> {
 
 #[test]
 fn a_full_disk_ends_the_run_with_an_error_and_an_end_event() {
-    let lab = Lab::new();
-    lab.skill("floods", "- - say: I begin.\n  - flood: 6000000\n  - output: {answer: blue}\n    done: true\n");
+    let lab = Lab::with_skill(
+        "floods",
+        "- - say: I begin.\n  - flood: 6000000\n  - output: {answer: blue}\n    done: true\n",
+    );
     lab.skill("neighbour", DONE);
     let script = r#"
         mount -t tmpfs -o size=3m none "$DATA" || exit 99
@@ -82,8 +84,7 @@ fn a_full_disk_ends_the_run_with_an_error_and_an_end_event() {
 /// a reason that was none, and 64 KiB were kept of every run that was over (found by running on disks of every size).
 #[test]
 fn when_there_is_room_again_nothing_is_lacking() {
-    let lab = Lab::new();
-    lab.skill("neighbour", DONE);
+    let lab = Lab::with_skill("neighbour", DONE);
     let script = r#"
         for size in 36k 52k 56k 380k 4m,nr_inodes=19 4m,nr_inodes=25 4m,nr_inodes=31 4m,nr_inodes=34 4m,nr_inodes=37 1m; do
             mount -t tmpfs -o "size=$size" none "$DATA" || exit 99
@@ -135,8 +136,7 @@ fn a_session_is_known_though_its_events_did_not_fit() {
 
 #[test]
 fn a_full_disk_refuses_new_runs_in_a_sentence() {
-    let lab = Lab::new();
-    lab.skill("neighbour", DONE);
+    let lab = Lab::with_skill("neighbour", DONE);
     let script = r#"
         mount -t tmpfs -o size=1m none "$DATA" || exit 99
         head -c 2000000 /dev/zero > "$DATA/filler" 2> /dev/null
@@ -288,8 +288,8 @@ fn a_run_of_a_later_version_is_refused_and_left_alone() {
 /// As if skillrun had been replaced by another version while the engine worked.
 #[test]
 fn events_of_another_parser_are_kept_and_continued() {
-    let lab = Lab::new();
-    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
+    let lab =
+        Lab::with_skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
     let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
     let has_message = |run: &String| lab.events(run).iter().any(|event| kind(event) == "agent.message.final");
     let run = eventually("a message", || lab.runs().into_iter().next().filter(has_message));
@@ -341,8 +341,7 @@ fn views_of_a_killed_owner_are_written_whole_by_the_next() {
 /// An owner that was killed while it accepted a request kept the user's folder forever.
 #[test]
 fn a_request_that_was_never_accepted_keeps_no_folder() {
-    let lab = Lab::new();
-    lab.skill("neighbour", DONE);
+    let lab = Lab::with_skill("neighbour", DONE);
     fs::create_dir(lab.path("work")).expect("a folder");
     let words = ["run", "./neighbour", "--engine", "scripted", "--workspace", "work", "--json"];
     let run = neighbour(&lab);

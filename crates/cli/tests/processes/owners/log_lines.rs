@@ -9,8 +9,7 @@ const SCRIPT: &str = "- - output: {answer: 'the answer'}\n    done: true\n";
 
 /// What `skillrun run` writes to stderr with these options.
 fn stderr_of(options: &[&str]) -> String {
-    let lab = Lab::new();
-    lab.skill("asks", SCRIPT);
+    let lab = Lab::with_skill("asks", SCRIPT);
     let words = ["run", "./asks", "--engine", "scripted", "--mode", "auto", "--json"];
     let output = lab.output(&[&words[..], options].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -54,8 +53,7 @@ fn a_bad_log_filter_is_bad_usage() {
 /// waited without end.
 #[test]
 fn a_run_ends_though_its_log_lines_cannot_be_written() {
-    let lab = Lab::new();
-    lab.skill("asks", SCRIPT);
+    let lab = Lab::with_skill("asks", SCRIPT);
     let words = ["run", "./asks", "--engine", "scripted", "--mode", "auto", "--json", "--log", "trace"];
     let mut child = lab.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     drop(child.stderr.take());

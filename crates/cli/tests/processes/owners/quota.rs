@@ -28,8 +28,7 @@ fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn an_owner_killed_between_two_runs_leaves_exactly_one() {
     for round in 0..ROUNDS {
-        let lab = Lab::new();
-        lab.skill("probe", &no_quota("1s"));
+        let lab = Lab::with_skill("probe", &no_quota("1s"));
         let mut owner = lab.start(&words(&["--retry-quota-max", "1", "--json"]));
         let first = eventually("end", || {
             let runs = lab.runs();
@@ -55,8 +54,7 @@ fn an_owner_killed_between_two_runs_leaves_exactly_one() {
 
 #[test]
 fn run_follows_the_new_run_and_says_so() {
-    let lab = Lab::new();
-    lab.skill("probe", &no_quota("50ms"));
+    let lab = Lab::with_skill("probe", &no_quota("50ms"));
     let output = lab.output(&words(&["--retry-quota-max", "1", "--json"]));
     let again = second(&lab).expect("a retry");
     let (told, result) = (String::from_utf8_lossy(&output.stderr), serde_json::from_slice::<Value>(&output.stdout));
@@ -68,8 +66,7 @@ fn run_follows_the_new_run_and_says_so() {
 
 #[test]
 fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
-    let lab = Lab::new();
-    lab.skill("probe", &no_quota("1h"));
+    let lab = Lab::with_skill("probe", &no_quota("1h"));
     let mut follower = lab.start(&words(&["--json"]));
     let again = eventually("retry", || second(&lab));
     let text = |words: &[&str]| String::from_utf8_lossy(&lab.output(words).stdout).into_owned();
@@ -90,8 +87,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
 /// Regression: `recover` stayed until the last run that waited had begun, for hours or weeks.
 #[test]
 fn recover_leaves_waiting_runs_to_one_background_owner() {
-    let lab = Lab::new();
-    lab.skill("probe", &no_quota("1h"));
+    let lab = Lab::with_skill("probe", &no_quota("1h"));
     let mut owners = [lab.start(&words(&["--json"])), lab.start(&words(&["--json"]))];
     let is_retry = |run: &String| lab.events(run).first().is_some_and(|event| event["data"]["retry_of"].is_string());
     let waiting = || lab.runs().into_iter().filter(is_retry).collect::<Vec<_>>();
@@ -120,8 +116,7 @@ fn recover_leaves_waiting_runs_to_one_background_owner() {
 /// A command that does not stay leaves it to an owner in the background, which waits for the moment.
 #[test]
 fn with_no_wait_a_background_owner_continues() {
-    let lab = Lab::new();
-    lab.skill("probe", &no_quota("1s"));
+    let lab = Lab::with_skill("probe", &no_quota("1s"));
     assert!(lab.output(&words(&["--retry-quota-max", "1", "--no-wait"])).status.success());
     let again = eventually("retry", || second(&lab));
     lab.wait_end(&again);
@@ -132,8 +127,7 @@ fn with_no_wait_a_background_owner_continues() {
 /// Several owners have it in their queues; the lock lets one of them run it.
 #[test]
 fn a_run_that_waits_with_two_owners_runs_once() {
-    let lab = Lab::new();
-    lab.skill("probe", &no_quota("2s"));
+    let lab = Lab::with_skill("probe", &no_quota("2s"));
     let mut owner = lab.start(&words(&["--retry-quota-max", "1", "--json"]));
     let again = eventually("retry", || second(&lab).filter(|run| lab.events(run).len() > 1));
     lab::kill(&mut owner);

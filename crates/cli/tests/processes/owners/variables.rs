@@ -53,8 +53,7 @@ const MINE: &[(&str, &str)] = &[("ACCOUNT", "mine"), ("ADDRESS", "http://localho
 const SERVERS: &[(&str, &str)] = &[("ACCOUNT", "server"), ("ADDRESS", "http://localhost:1")];
 
 fn lab() -> Lab {
-    let lab = Lab::new();
-    lab.skill("asks", "[]\n");
+    let lab = Lab::with_skill("asks", "[]\n");
     lab.write_program("account.sh", PROGRAM);
     let engine = ENGINE.replace("PROGRAM", &lab.path("account.sh").display().to_string());
     lab.write("engines/account.toml", &engine);

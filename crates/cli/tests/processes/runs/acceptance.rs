@@ -122,8 +122,7 @@ fn an_engine_that_nothing_holds_back_needs_consent() {
 
 #[test]
 fn a_run_continues_whatever_happens_to_its_skill() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let valid = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
     let invalid = "- - ask: {prompt: Which?}\n- - output: {colour: '{{reply}}'}\n    done: true\n";
     let input = lab.path("photo.png");
@@ -159,8 +158,7 @@ fn a_run_continues_whatever_happens_to_its_skill() {
 
 #[test]
 fn a_schema_deleted_after_acceptance_still_counts() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Auto, "- - output: {colour: blue}\n");
     let schema = new.skill.root.join("assets/output.json");
     let run = runtime.accept(new).expect("accepted");
@@ -174,8 +172,7 @@ fn a_schema_deleted_after_acceptance_still_counts() {
 /// Nothing that is not valid is called valid because the copy inside the run cannot be read any more.
 #[test]
 fn a_run_without_its_skill_copy_is_never_valid() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let run = runtime.accept(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     fs::remove_dir_all(lab.data().run(run).skill()).expect("removed");
     runtime.take_up(run).expect("taken up");

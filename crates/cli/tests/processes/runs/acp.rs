@@ -46,6 +46,13 @@ posture = "not_enforced"
 set = { HOME = "{{home}}" }
 "#;
 
+/// A lab with a run of an agent.
+fn start(new: impl FnOnce(&RuntimeLab) -> NewRun) -> (RuntimeLab, Runtime, RunId) {
+    let lab = agent_lab();
+    let (runtime, run) = lab.begin(new(&lab));
+    (lab, runtime, run)
+}
+
 /// A lab whose engines of the kind `self` are the stand-in.
 fn agent_lab() -> RuntimeLab {
     let mut lab = RuntimeLab::new();
@@ -121,6 +128,12 @@ fn over(lab: &RuntimeLab, runtime: &Runtime, run: RunId, status: RunStatus) {
     assert!(runtime.wait_idle(TEST_TIMEOUT));
 }
 
+/// The same, and everything about it is as it must be.
+fn finish(lab: &RuntimeLab, runtime: &Runtime, run: RunId, mode: ExecutionMode, status: RunStatus) {
+    over(lab, runtime, run, status);
+    check(lab, run, mode);
+}
+
 fn category(lab: &RuntimeLab, run: RunId) -> Option<ErrorCategory> {
     lab.failed(run).map(|failed| failed.error.category)
 }
@@ -128,39 +141,34 @@ fn category(lab: &RuntimeLab, run: RunId) -> Option<ErrorCategory> {
 #[test]
 fn auto_from_the_first_message_to_the_last() {
     for scenario in ["auto", "noise"] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(auto(&lab, scenario));
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        let (lab, runtime, run) = start(|lab| auto(lab, scenario));
+        finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Succeeded);
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         let expected = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
         assert_eq!(summary(&lab, run, 1), expected);
         let cwd = messages_sent(&lab, run, 1)[1]["params"]["cwd"].clone();
         assert_eq!(cwd.as_str().map(str::to_owned), lab.data().run(run).workspace().to_str().map(str::to_owned));
         assert!(lab.state(run).session_id.is_some_and(|id| id.starts_with("session-")));
-        check(&lab, run, ExecutionMode::Auto);
     }
 }
 
 #[test]
 fn a_question_is_answered_by_a_prompt_to_the_same_process() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "question"));
+    let (lab, runtime, run) = start(|lab| interactive(lab, "question"));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!((question.scope, question.prompt.as_str()), (Scope::Turn, "Which colour do you like?"));
     runtime.reply(run, reply(1, "dark\n\"blue\"")).expect("answered");
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(lab.output(run), json!({ "answer": "dark\n\"blue\"" }));
     assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 2], "one process");
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 #[test]
 fn a_permission_question_has_the_options_of_the_agent() {
     for (words, expected) in [("yes", "once"), ("always", "always"), ("No", "reject"), ("keep it", "reject")] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(interactive(&lab, "permission"));
+        let (lab, runtime, run) = start(|lab| interactive(lab, "permission"));
         let state = lab.wait_asked(run, 1);
         let question = state.question.expect("a question");
         assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::ChooseOne));
@@ -169,25 +177,22 @@ fn a_permission_question_has_the_options_of_the_agent() {
         assert_eq!(options, [("once", false), ("always", false), ("reject", true)]);
         assert!(state.attempt_is_open && question.deadline.is_some());
         runtime.reply(run, reply(1, words)).expect("answered");
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
         assert_eq!(answer(&lab, run), json!({ "outcome": { "outcome": "selected", "optionId": expected } }), "{words}");
         assert_eq!(lab.state(run).attempt.0, 1);
-        check(&lab, run, ExecutionMode::Interactive);
     }
 }
 
 #[test]
 fn two_permissions_at_once_are_asked_one_after_the_other() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "permissions"));
+    let (lab, runtime, run) = start(|lab| interactive(lab, "permissions"));
     lab.answer(&runtime, run, 1, "yes");
     lab.answer(&runtime, run, 2, "no");
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     let output = lab.output(run);
     let both = output["answer"].as_str().expect("a text");
     assert!(both.contains("\"once\"") && both.contains("\"reject\""), "{both}");
     assert!(summary(&lab, run, 1).ends_with(&["ask-1 answered".to_owned(), "ask-2 answered".to_owned()]));
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 #[test]
@@ -197,11 +202,10 @@ fn in_auto_mode_the_permission_of_the_run_decides() {
         let lab = agent_lab();
         let new = with(auto(&lab, "permission"), |options| options.permission = Some(permission));
         let (runtime, run) = lab.begin(new);
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Succeeded);
         let outcome = json!({ "outcome": { "outcome": "selected", "optionId": expected } });
         assert_eq!(answer(&lab, run), outcome, "{permission:?}");
         assert_eq!(lab.resolutions(run), [ResolutionMode::PermissionPolicy]);
-        check(&lab, run, ExecutionMode::Auto);
     }
 }
 
@@ -213,14 +217,12 @@ fn an_unanswered_permission_times_out() {
     let lenient = |options: &mut Options| options.require_user_reply = Some(false);
     let new = with(with(interactive(&lab, "permission"), impatient), lenient);
     let (runtime, run) = lab.begin(new);
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run)["outcome"]["optionId"], json!("reject"));
     assert_eq!(lab.resolutions(run), [ResolutionMode::AutoDecideTimeout]);
-    check(&lab, run, ExecutionMode::Interactive);
 
     // It is: the process is ended, and the run has failed.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(with(interactive(&lab, "permission"), impatient));
+    let (lab, runtime, run) = start(|lab| with(interactive(lab, "permission"), impatient));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
     lab.check_whole(run);
@@ -230,21 +232,17 @@ fn an_unanswered_permission_times_out() {
 fn a_form_is_filled_by_the_user_or_declined() {
     let accepted = json!({ "action": "accept", "content": { "colour": "blue" } });
     for words in ["Blue", r#"{"colour": "blue"}"#] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(interactive(&lab, "elicitation"));
+        let (lab, runtime, run) = start(|lab| interactive(lab, "elicitation"));
         let question = lab.wait_asked(run, 1).question.expect("a question");
         assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::FillFields));
         assert!(question.prompt.starts_with("Which colour?"), "{}", question.prompt);
         runtime.reply(run, reply(1, words)).expect("answered");
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
         assert_eq!(answer(&lab, run), accepted);
-        check(&lab, run, ExecutionMode::Interactive);
     }
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(auto(&lab, "elicitation"));
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    let (lab, runtime, run) = start(|lab| auto(lab, "elicitation"));
+    finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
-    check(&lab, run, ExecutionMode::Auto);
 
     let lab = agent_lab();
     let new = with(interactive(&lab, "elicitation"), |options| {
@@ -252,34 +250,28 @@ fn a_form_is_filled_by_the_user_or_declined() {
         options.require_user_reply = Some(false);
     });
     let (runtime, run) = lab.begin(new);
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 #[test]
 fn files_and_terminals_are_refused_at_once() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(auto(&lab, "files"));
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    let (lab, runtime, run) = start(|lab| auto(lab, "files"));
+    finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Succeeded);
     assert_eq!(lab.output(run)["answer"], json!(r#"{"error":-32601} {"error":-32601}"#));
-    check(&lab, run, ExecutionMode::Auto);
 }
 
 #[test]
 fn a_cancel_in_the_middle_of_a_turn() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(auto(&lab, "hang"));
+    let (lab, runtime, run) = start(|lab| auto(lab, "hang"));
     lab.wait_recorded(run, 1, "in_progress");
     runtime.cancel(run, "test").expect("canceled");
-    over(&lab, &runtime, run, RunStatus::Canceled);
+    finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Canceled);
     assert_eq!(summary(&lab, run, 1).last().map(String::as_str), Some("null session/cancel"));
     assert!(evidence(&lab, run, "stdout.1.log").contains("cancelled"), "the agent had its moment");
-    check(&lab, run, ExecutionMode::Auto);
 
     // One that does not listen is ended as any other process.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "deaf"));
+    let (lab, runtime, run) = start(|lab| interactive(lab, "deaf"));
     lab.wait_recorded(run, 1, "begin.");
     runtime.cancel(run, "test").expect("canceled");
     over(&lab, &runtime, run, RunStatus::Canceled);
@@ -288,18 +280,16 @@ fn a_cancel_in_the_middle_of_a_turn() {
 
 #[test]
 fn a_cancel_answers_what_the_agent_still_asks() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "permissions"));
+    let (lab, runtime, run) = start(|lab| interactive(lab, "permissions"));
     lab.wait_asked(run, 1);
     lab.wait_recorded(run, 1, "ask-2");
     runtime.cancel(run, "test").expect("canceled");
-    over(&lab, &runtime, run, RunStatus::Canceled);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Canceled);
     let said = messages_sent(&lab, run, 1);
     let outcomes: Vec<_> = said.iter().filter(|message| message.get("result").is_some()).collect();
     assert_eq!(outcomes.len(), 2, "{said:?}");
     assert!(outcomes.iter().all(|one| one["result"]["outcome"] == json!({ "outcome": "cancelled" })), "{outcomes:?}");
     assert!(evidence(&lab, run, "stdout.1.log").contains(r#""stopReason":"cancelled""#));
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 #[test]
@@ -312,11 +302,9 @@ fn a_turn_that_fails_says_why() {
         ("exits", Code::EngineFailed, ErrorCategory::Engine),
     ];
     for (scenario, code, expected) in cases {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(auto(&lab, scenario));
-        over(&lab, &runtime, run, RunStatus::Failed);
+        let (lab, runtime, run) = start(|lab| auto(lab, scenario));
+        finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Failed);
         assert_eq!((lab.failure(run), category(&lab, run)), (Some(code), Some(expected)), "{scenario}");
-        check(&lab, run, ExecutionMode::Auto);
     }
 }
 
@@ -335,18 +323,16 @@ fn wait_process_ended(lab: &RuntimeLab, run: RunId) {
 fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
     let resumed = ["initialize initialize", "session resume=session-1 session/resume", "prompt.2 session/prompt"];
     for (scenario, expected) in [("leaves", loaded("prompt.2")), ("resumes", resumed.map(str::to_owned).to_vec())] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(interactive(&lab, scenario));
+        let (lab, runtime, run) = start(|lab| interactive(lab, scenario));
         wait_process_ended(&lab, run);
         let tells = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(it)) if it.phase == Some(Phase::ProcessEnded));
         assert_eq!(lab.events(run).iter().filter(|event| tells(&event.data)).count(), 1);
         runtime.reply(run, reply(1, "blue")).expect("answered");
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         assert_eq!(summary(&lab, run, 2), expected);
         let hosts = lab.hosts(run);
         assert_ne!(hosts[0], hosts[1], "another process");
-        check(&lab, run, ExecutionMode::Interactive);
     }
 }
 
@@ -367,23 +353,20 @@ fn an_old_answer_never_becomes_the_new_turns() {
         lab.events(run).iter().filter(is_second).filter_map(|event| text(&event.data)).collect::<Vec<_>>()
     };
     for change in [|new| new, resumable] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(change(interactive(&lab, "afterwards")));
+        let (lab, runtime, run) = start(|lab| change(interactive(lab, "afterwards")));
         lab.wait_asked(run, 1);
         if lab.state(run).continuation == Some(Continuation::Sticky) {
             wait_process_ended(&lab, run);
         }
         runtime.reply(run, reply(1, "blue")).expect("answered");
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         assert_eq!(summary(&lab, run, 2), expected);
         assert!(evidence(&lab, run, "stdout.2.log").contains("old"), "the history was sent");
         assert_eq!(messages_sent(&lab, run).len(), 1, "{:?}", messages_sent(&lab, run));
-        check(&lab, run, ExecutionMode::Interactive);
     }
     // A turn that says nothing has not succeeded.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(resumable(interactive(&lab, "afterwards")));
+    let (lab, runtime, run) = start(|lab| resumable(interactive(lab, "afterwards")));
     lab.answer(&runtime, run, 1, "nothing");
     let state = lab.wait(run, "the end of the turn", |state| state.attempt.0 == 2 && !state.attempt_is_open);
     assert_ne!(state.status, Some(RunStatus::Succeeded));
@@ -406,31 +389,27 @@ fn an_agent_without_a_usable_session_fails_the_run() {
         (&nameless as &dyn Fn(&RuntimeLab) -> NewRun, "session", "without an id"),
         (&moody, "session mode=read-only", "in mode agent, but the permission requires mode read-only"),
     ] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(new(&lab));
-        over(&lab, &runtime, run, RunStatus::Failed);
+        let (lab, runtime, run) = start(|lab| new(lab));
+        finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Failed);
         let message = lab.failed(run).expect("a failure").error.message;
         assert!(message.contains(words), "{message}");
         assert_eq!(lab.failure(run), Some(Code::EngineFailed));
         let expected = ["initialize initialize".to_owned(), format!("{name} session/new")];
         assert_eq!(summary(&lab, run, 1), expected, "nothing was asked of it");
-        check(&lab, run, ExecutionMode::Auto);
     }
 }
 
 #[test]
 fn an_agent_that_is_killed_while_it_waits_is_started_again() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "question"));
+    let (lab, runtime, run) = start(|lab| interactive(lab, "question"));
     lab.wait_asked(run, 1);
     kill_agent(&lab, run);
     wait_process_ended(&lab, run);
     runtime.reply(run, reply(1, "blue")).expect("answered");
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(lab.output(run), json!({ "answer": "blue" }));
     let aside = lab.data().run(run).audit().join("aside.2/host.2.json");
     assert!(aside.exists(), "how the process ended is kept");
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 /// Symptom: the run never ended after its last turn. Found by killing the process of qwen, which is a wrapper.
@@ -456,8 +435,7 @@ fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
 
 #[test]
 fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "question"));
+    let (lab, runtime, run) = start(|lab| interactive(lab, "question"));
     lab.wait_asked(run, 1);
     drop(runtime);
     kill_agent(&lab, run);
@@ -466,24 +444,20 @@ fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
     runtime.take_up(run).expect("taken up");
     wait_process_ended(&lab, run);
     runtime.reply(run, reply(1, "blue")).expect("answered");
-    over(&lab, &runtime, run, RunStatus::Succeeded);
-    check(&lab, run, ExecutionMode::Interactive);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
 }
 
 #[test]
 fn an_agent_that_cannot_load_has_lost_the_session() {
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(interactive(&lab, "forgets"));
-    over(&lab, &runtime, run, RunStatus::Failed);
+    let (lab, runtime, run) = start(|lab| interactive(lab, "forgets"));
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Failed);
     assert_eq!((lab.failure(run), category(&lab, run)), (Some(Code::SessionLost), Some(ErrorCategory::Session)));
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 #[test]
 fn an_agent_that_refuses_to_load_fails_the_run() {
     for change in [|new| new, resumable] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(change(interactive(&lab, "refuses")));
+        let (lab, runtime, run) = start(|lab| change(interactive(lab, "refuses")));
         lab.wait_asked(run, 1);
         // With a process of its own for every turn there is none to wait for.
         let is_gone = lab.state(run).continuation == Some(Continuation::Resumable);
@@ -491,10 +465,9 @@ fn an_agent_that_refuses_to_load_fails_the_run() {
             wait_process_ended(&lab, run);
         }
         runtime.reply(run, reply(1, "blue")).expect("answered");
-        over(&lab, &runtime, run, RunStatus::Failed);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Failed);
         let failure = (lab.failure(run), category(&lab, run));
         assert_eq!(failure, (Some(Code::SessionNotFound), Some(ErrorCategory::Session)));
-        check(&lab, run, ExecutionMode::Interactive);
     }
 }
 
@@ -508,41 +481,34 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
         })
     };
     // Resumable, a reply is needed: waits forever, with no process.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(quick(resumable(interactive(&lab, "question")), true));
+    let (lab, runtime, run) = start(|lab| quick(resumable(interactive(lab, "question")), true));
     let question = lab.wait_asked(run, 1).question.expect("a question");
     assert_eq!(question.deadline, None);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     assert_eq!(lab.processes(run), Vec::<String>::new());
     runtime.reply(run, reply(1, "blue")).expect("answered");
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(lab.output(run), json!({ "answer": "blue" }));
     let expected = loaded("prompt.2");
     assert_eq!(summary(&lab, run, 2), expected);
-    check(&lab, run, ExecutionMode::Interactive);
 
     // Resumable, none is needed: another process gets the automatic one.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(quick(resumable(interactive(&lab, "question")), false));
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    let (lab, runtime, run) = start(|lab| quick(resumable(interactive(lab, "question")), false));
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(lab.resolutions(run), [ResolutionMode::AutoDecideTimeout]);
     assert_eq!(summary(&lab, run, 2), expected);
-    check(&lab, run, ExecutionMode::Interactive);
 
     // Sticky, a reply is needed: the process is ended and the run has failed.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(quick(interactive(&lab, "question"), true));
+    let (lab, runtime, run) = start(|lab| quick(interactive(lab, "question"), true));
     over(&lab, &runtime, run, RunStatus::Failed);
     assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
     lab.check_whole(run);
 
     // Sticky, none is needed: the living process gets it.
-    let lab = agent_lab();
-    let (runtime, run) = lab.begin(quick(interactive(&lab, "question"), false));
-    over(&lab, &runtime, run, RunStatus::Succeeded);
+    let (lab, runtime, run) = start(|lab| quick(interactive(lab, "question"), false));
+    finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
     assert_eq!(lab.resolutions(run), [ResolutionMode::AutoDecideTimeout]);
     assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
-    check(&lab, run, ExecutionMode::Interactive);
 }
 
 /// The previous owner may have sent anything or nothing; the next one sends the rest, and nothing twice.
@@ -550,13 +516,11 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
 fn another_owner_continues_driving() {
     let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
     for words in ["protocolVersion", "sessionId", "Piece 7", "Piece 19"] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(auto(&lab, "slow"));
+        let (lab, runtime, run) = start(|lab| auto(lab, "slow"));
         lab.wait_recorded(run, 1, words);
         let runtime = lab.next_owner(runtime, run);
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Succeeded);
         assert_eq!(summary(&lab, run, 1), once, "after {words}");
-        check(&lab, run, ExecutionMode::Auto);
     }
     // A later turn is prompted once too, whether its process lived on or was started for it.
     let prompted = vec!["prompt.2 session/prompt".to_owned()];
@@ -567,20 +531,17 @@ fn another_owner_continues_driving() {
         lab.answer(&runtime, run, 1, "blue");
         lab.wait_recorded(run, 2, "Piece 7");
         let runtime = lab.next_owner(runtime, run);
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
         assert_eq!(summary(&lab, run, 2), expected, "{continuation:?}");
-        check(&lab, run, ExecutionMode::Interactive);
     }
     // A question inside the turn is asked once, and so is one between two.
     for (scenario, text) in [("permission", "yes"), ("question", "blue")] {
-        let lab = agent_lab();
-        let (runtime, run) = lab.begin(interactive(&lab, scenario));
+        let (lab, runtime, run) = start(|lab| interactive(lab, scenario));
         lab.wait_asked(run, 1);
         let runtime = lab.next_owner(runtime, run);
         runtime.reply(run, reply(1, text)).expect("answered");
-        over(&lab, &runtime, run, RunStatus::Succeeded);
+        finish(&lab, &runtime, run, ExecutionMode::Interactive, RunStatus::Succeeded);
         assert_eq!(lab.types(run).iter().filter(|word| **word == "interaction.requested").count(), 1);
-        check(&lab, run, ExecutionMode::Interactive);
     }
 }
 

@@ -48,10 +48,9 @@ fn figures_are_those_of_the_runs() {
 /// An engine that says something new is noticed by the type of it, in the attempt's file and in the figures.
 #[test]
 fn unknown_events_are_counted_by_type() {
-    let lab = RuntimeLab::new();
     let odd = "- - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"odd\":1}'\n";
     let script = format!("{odd}  - output: {{answer: blue}}\n    done: true\n");
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, &script));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, &script);
     assert!(runtime.wait_for(run, TEST_TIMEOUT));
     let meta = lab.evidence_json(run, "meta.1.json");
     let expected = serde_json::json!({ "new.thing": 2, "object without type": 1 });

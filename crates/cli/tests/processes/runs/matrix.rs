@@ -79,8 +79,7 @@ fn strict_and_resumable_waits_and_releases_its_slot() {
 
 #[test]
 fn lenient_and_resumable_resumes_with_an_automatic_answer() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let run = start(&lab, &runtime, asking(&lab, ASKS, false, SOON));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::AutoReply, true));
     let state = lab.finish(&runtime, run);
@@ -98,8 +97,7 @@ fn lenient_and_resumable_resumes_with_an_automatic_answer() {
 
 #[test]
 fn strict_and_sticky_ends_the_process_and_fails() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let stays = "- - ignore: [SIGINT, SIGTERM]\n  - ask: {prompt: Which colour?}\n- - say: never\n";
     let requests = [asking(&lab, ASKS, true, SOON), lab::runtime::impatient(asking(&lab, stays, true, SOON))];
     let runs = requests.map(|new| start(&lab, &runtime, sticky(new)));
@@ -115,8 +113,7 @@ fn strict_and_sticky_ends_the_process_and_fails() {
 
 #[test]
 fn lenient_and_sticky_sends_the_decision_to_the_process() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let run = start(&lab, &runtime, sticky(asking(&lab, ASKS, false, SOON)));
     assert_eq!(on_deadline(&lab, run), (OnDeadline::AutoReply, true));
     let state = lab.finish(&runtime, run);
@@ -128,8 +125,7 @@ fn lenient_and_sticky_sends_the_decision_to_the_process() {
 
 #[test]
 fn an_answer_in_time_is_the_only_one() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     for sticks in [false, true] {
         for strict in [false, true] {
             let new = asking(&lab, ASKS, strict, LONG);
@@ -186,8 +182,7 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
         Policy { is: judges(no_risk), ..of_request(risk, DecisionPolicy::SafeDefault) },
         Policy { is: judges(no_risk), ..of_skill("kind: risk_ack, default_decision_policy: abort", None, model) },
     ];
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let mut runs = Vec::new();
     for (policy, number) in policies.iter().zip(1..) {
         let script = ASKS.replace("prompt: Which colour?", &format!("prompt: Which colour?, {}", policy.fields));
@@ -226,8 +221,7 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
 
 #[test]
 fn a_run_decides_by_itself_only_so_often() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let asks = "- - ask: {prompt: Which?}\n".repeat(5);
     let requests = [0, 2].map(|limit| {
         let new = with(asking(&lab, &asks, false, 0.05), |options| options.auto_decision_limit = Some(limit));
@@ -245,8 +239,7 @@ fn a_run_decides_by_itself_only_so_often() {
 
 #[test]
 fn automatic_answers_count_as_attempts() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let asks = "- - ask: {prompt: Which?}\n".repeat(5);
     let new = with(asking(&lab, &asks, false, 0.05), |options| options.max_attempt = Some(3));
     for new in [new.clone(), sticky(new)] {

@@ -22,8 +22,7 @@ fn check(lab: &RuntimeLab, run: RunId, mode: ExecutionMode, profile: ProfileId) 
 
 #[test]
 fn every_format_in_auto() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let auto = ExecutionMode::Auto;
     let new = lab.new_run(auto, WORKS);
     let runs: Vec<(RunId, ProfileId)> = ProfileId::ALL
@@ -39,8 +38,7 @@ fn every_format_in_auto() {
 
 #[test]
 fn every_format_that_can_continue_after_a_question() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let interactive = ExecutionMode::Interactive;
     let resumable = |profile: &&ProfileId| profile.continuation() == Continuation::Resumable;
     let new = lab.new_run(interactive, ASKS);
@@ -70,8 +68,7 @@ fn every_format_that_can_continue_after_a_question() {
 
 #[test]
 fn an_unknown_session_is_reported_as_unknown() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     let resumable = |profile: &&ProfileId| profile.continuation() == Continuation::Resumable;
     let runs: Vec<(RunId, ProfileId)> = ProfileId::ALL

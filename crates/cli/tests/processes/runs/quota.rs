@@ -65,8 +65,7 @@ fn without_quota_once(lab: &mut RuntimeLab, when: &str) {
 
 #[test]
 fn the_end_event_says_when_the_quota_resets() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, &no_quota("1h"));
     lab.wait_over(run);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     let RunFailed { error, retry, next_actions, .. } = failed(&lab, run);
@@ -129,8 +128,7 @@ fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
 
 #[test]
 fn a_chain_has_an_end() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = with(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("20ms"))), |options| {
         options.retry_quota_max = Some(2);
     });
@@ -155,8 +153,7 @@ fn a_chain_has_an_end() {
 /// The skill may ask for it as well, and an unknown word is refused.
 #[test]
 fn a_skill_may_wait_for_quota() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let of = |retry: Value| NewRun {
         skill: lab.skill("waits", json!({ "runtime_options": { "retry": retry } })),
         ..lab.new_run(ExecutionMode::Auto, DONE)
@@ -336,9 +333,8 @@ fn the_folder_of_a_waiting_run_is_refused_with_its_time() {
 /// Regression: with a clock that was set back, an answer to a retry waited for the moment of its beginning again.
 #[test]
 fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
-    let lab = RuntimeLab::new();
     let script = "- - ask: {prompt: Which colour?}\n- - output: {answer: blue}\n    done: true\n";
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, script));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Interactive, script);
     lab.wait_asked(run, 1);
     drop(runtime);
     let not_before = Timestamp::EPOCH

@@ -96,8 +96,7 @@ fn what_a_pattern_matches_is_in_the_evidence_and_in_no_view() {
 
 #[test]
 fn a_recording_is_read_through_patterns_that_are_given() {
-    let lab = RuntimeLab::new();
-    let (_runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, SCRIPT));
+    let (lab, _runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, SCRIPT);
     lab.wait_over(run);
     fs::write(lab.path("config.toml"), "").expect("written");
     let audit = lab.data().run(run).audit().display().to_string();

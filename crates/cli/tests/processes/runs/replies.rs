@@ -39,8 +39,7 @@ fn stale(open: Option<u32>) -> Refusal {
 
 #[test]
 fn only_the_question_that_is_open_can_be_answered() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS_TWICE);
     for new in [new.clone(), sticky(new)] {
         let run = runtime.submit(new).expect("accepted");
@@ -61,8 +60,7 @@ fn only_the_question_that_is_open_can_be_answered() {
 
 #[test]
 fn the_same_request_is_carried_out_once() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new =
         lab.new_run(ExecutionMode::Interactive, &ASKS.replace("- - output", "- - ask: {prompt: More?}\n- - output"));
     for new in [new.clone(), sticky(new)] {
@@ -141,8 +139,7 @@ fn of_an_answer_and_an_expiry_exactly_one_wins() {
 
 #[test]
 fn of_two_answers_exactly_one_wins() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     for new in [new.clone(), sticky(new)] {
         for _ in 0..5 {
@@ -164,8 +161,7 @@ fn of_two_answers_exactly_one_wins() {
 
 #[test]
 fn files_come_with_an_answer() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     for new in [new.clone(), sticky(new)] {
         let run = runtime.submit(new).expect("accepted");
@@ -229,8 +225,7 @@ fn a_cancel_counts_once_in_any_state() {
 
 #[test]
 fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Interactive, ASKS);
     for new in [new.clone(), sticky(new)] {
         for _ in 0..6 {

@@ -213,8 +213,7 @@ fn check_warnings(lab: &RuntimeLab, run: RunId, verdict: &Verdict) {
 }
 
 fn play(table: &[Row]) {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let mut runs = Vec::new();
     let mut is = "";
     for row in table {

@@ -24,8 +24,7 @@ fn patient(new: NewRun) -> NewRun {
 
 #[test]
 fn an_earlier_cancel_settles_the_attempt() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let said = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
     let silent = "- - say: I begin.\n  - hang\n";
     let fails = "- - say: I begin.\n  - fail: the model is gone\n  - hang\n";
@@ -43,8 +42,7 @@ fn an_earlier_cancel_settles_the_attempt() {
 
 #[test]
 fn a_host_that_is_killed_loses_its_attempt_unless_it_was_done() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let (auto, interactive) = (ExecutionMode::Auto, ExecutionMode::Interactive);
     let done = "completed completed DONE_MARKER_FOUND succeeded +HOST_LOST_AFTER_DONE";
     let lost = "5 interrupted interrupted ATTEMPT_LOST failed ATTEMPT_LOST";
@@ -110,8 +108,7 @@ fn an_unknown_exit_without_an_end_is_not_a_success() {
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n  - exit: 0\n", unknown),
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n", known),
     ] {
-        let lab = RuntimeLab::new();
-        let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, script));
+        let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, script);
         lab.wait_said(run, "blue");
         drop(runtime);
         assert!(!lab.state(run).is_over(), "its owner is gone, and no process has settled it");

@@ -20,8 +20,7 @@ fn start(lab: &RuntimeLab, runtime: &Runtime, script: &str) -> RunId {
 
 #[test]
 fn one_process_over_four_attempts() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let script = "- - say: first words\n  - ask: {prompt: One?}\n\
                   - - echo_reply\n  - stderr: in the second\n  - ask: {prompt: Two?}\n\
                   - - write: {path: artifacts/notes.md, content: '{{reply}}'}\n  - ask: {prompt: Three?}\n\
@@ -77,8 +76,7 @@ fn one_process_over_four_attempts() {
 
 #[test]
 fn a_process_that_leaves_between_turns_loses_the_session() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let scripts = [
         // After its last turn it exits at once, and may be gone before an owner could keep it.
         "- - ask: {prompt: Which?}\n",
@@ -101,8 +99,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
 /// settled.
 #[test]
 fn a_process_that_exits_unowned_loses_the_session() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let run = start(&lab, &runtime, "- - say: I begin.\n  - sleep_ms: 300\n  - ask: {prompt: Which?}\n");
     lab.wait_said(run, "I begin.");
     drop(runtime);
@@ -115,8 +112,7 @@ fn a_process_that_exits_unowned_loses_the_session() {
 
 #[test]
 fn it_is_canceled_while_it_waits_and_while_it_works() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let waits = start(&lab, &runtime, "- - ask: {prompt: Which?}\n- - say: never\n");
     let works = start(&lab, &runtime, "- - ask: {prompt: Which?}\n- - say: I work.\n  - hang\n");
     let ignores = "- - ignore: [SIGINT, SIGTERM]\n  - ask: {prompt: Which?}\n- - say: never\n";
@@ -142,8 +138,7 @@ fn it_is_canceled_while_it_waits_and_while_it_works() {
 
 #[test]
 fn an_answer_of_any_shape_arrives_whole() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let long: String = (0..).map(|n| format!("{n} ")).take(20_000).collect::<String>()[..100_000].to_owned();
     let texts = [
         "two\nlines".to_owned(),
@@ -176,8 +171,7 @@ fn an_answer_of_any_shape_arrives_whole() {
 
 #[test]
 fn it_is_left_and_found_again_between_turns_and_within_one() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let script = "- - ask: {prompt: One?}\n- - say: I work.\n  - sleep_ms: 400\n  - ask: {prompt: Two?}\n\
                   - - output: {answer: '{{reply}}'}\n    done: true\n";
     let run = start(&lab, &runtime, script);

@@ -11,8 +11,7 @@ const ASKS: &str =
 
 #[test]
 fn an_auto_run_succeeds() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, DONE));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, DONE);
     assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
 }
 

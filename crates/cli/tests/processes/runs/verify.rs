@@ -229,9 +229,8 @@ fn a_large_output_is_compared_with_its_file() {
 /// Also while it is being written: what is there is compared, and what is not is not missed.
 #[test]
 fn a_living_attempt_is_compared_as_far_as_it_has_come() {
-    let lab = RuntimeLab::new();
     let script = "- - say: One.\n  - say: Two.\n  - sleep_ms: 600000\n  - say: Three.\n";
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, script));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, script);
     lab.wait(run, "message", |state| state.last_seq > 0 && lab.types(run).contains(&"agent.message.final"));
     let report = check(&lab, run);
     assert!(report.is_good(), "{report:#?}");

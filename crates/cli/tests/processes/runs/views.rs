@@ -31,8 +31,7 @@ fn wait_told(lab: &RuntimeLab, run: RunId, interaction: u32) -> String {
 /// A run that waited, for days perhaps, had neither of the two views.
 #[test]
 fn conversation_and_diagnostics_are_there_while_a_run_waits() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let asks = lab.new_run(ExecutionMode::Interactive, ASKS);
     let call = speaking(sticky(lab.new_run(ExecutionMode::Interactive, PERMISSION)), ProfileId::ClaudeStreamJson);
     for (new, questions) in [(asks.clone(), 2), (sticky(asks), 2), (call, 1)] {
@@ -65,8 +64,7 @@ fn skillrun(lab: &RuntimeLab, args: &[&str]) -> String {
 /// Runs that another version left waiting, and one whose owner died before it wrote them.
 #[test]
 fn views_that_are_lacking_are_made_at_the_start() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, ASKS));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Interactive, ASKS);
     lab.wait_asked(run, 1);
     let told = wait_told(&lab, run, 1);
     assert!(runtime.wait_for(run, TEST_TIMEOUT));
@@ -82,8 +80,7 @@ fn views_that_are_lacking_are_made_at_the_start() {
 /// The conversation that was written at the last question is outdated for a run that has continued since.
 #[test]
 fn an_incomplete_conversation_is_not_shown_as_complete() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, ASKS));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Interactive, ASKS);
     lab.wait_asked(run, 1);
     let first = wait_told(&lab, run, 1);
     assert!(runtime.wait_for(run, TEST_TIMEOUT));
@@ -124,8 +121,7 @@ fn control_events_name_the_request_of_their_run() {
 /// The field was in the schema, and no run ever had it.
 #[test]
 fn the_end_says_where_the_result_is() {
-    let lab = RuntimeLab::new();
-    let runtime = lab.runtime();
+    let (lab, runtime) = RuntimeLab::running();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n    done: true\n"));
     let run = run.expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));

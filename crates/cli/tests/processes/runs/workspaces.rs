@@ -70,8 +70,7 @@ const CHANGED: [&str; 3] = ["created artifacts/report.md", "created src/new.txt"
 
 #[test]
 fn a_run_has_a_folder_of_its_own() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, WRITES));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, WRITES);
     assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
     let workspace = lab.data().run(run).workspace();
     assert_eq!(fs::read_to_string(workspace.join("src/new.txt")).expect("there"), "new");

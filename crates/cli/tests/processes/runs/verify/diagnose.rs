@@ -316,10 +316,9 @@ fn an_engine_that_dies_without_a_word() {
 
 #[test]
 fn a_question_that_waits() {
-    let lab = RuntimeLab::new();
     let script =
         "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, script));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Interactive, script);
     lab.wait_asked(run, 1);
     let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now());
     // It waits without a limit, so no owner is needed.
@@ -446,8 +445,7 @@ fn a_question_whose_time_is_up() {
 
 #[test]
 fn a_cancel_in_the_middle() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n"));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
     let diagnosis = look(&lab, run, RunOwner::NoProcess, SystemClock.now());
     assert_eq!(diagnosis.status, RunStatus::Running);
@@ -481,8 +479,7 @@ fn a_cancel_in_the_middle() {
 
 #[test]
 fn a_lost_host() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n"));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
     let host = lab.events(run).into_iter().find_map(|event| {
         let Data::Control(ControlData::AttemptStarted(started)) = event.data else { return None };

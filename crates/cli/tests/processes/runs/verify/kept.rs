@@ -150,8 +150,7 @@ fn old(events: &mut [Event]) {
 
 #[test]
 fn logs_without_a_chain_are_read_and_reported_as_unchained() {
-    let lab = RuntimeLab::new();
-    let (runtime, run) = lab.begin(lab.new_run(ExecutionMode::Interactive, ASKS));
+    let (lab, runtime, run) = RuntimeLab::begun(ExecutionMode::Interactive, ASKS);
     lab.wait_asked(run, 1);
     assert!(runtime.wait_idle(TEST_TIMEOUT));
     let mut events = lab.events(run);
