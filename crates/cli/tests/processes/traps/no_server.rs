@@ -12,18 +12,9 @@ fn gives_up(engine: &str) {
     assert_eq!((told.reason(), told.messages().len()), ("ENGINE_FAILED", 0), "{}", told.0);
 }
 
-/// The engine was still trying when its time was up.
-#[track_caller]
-fn is_ended(tape: &str) -> Tape {
-    let tape = Tape::of(tape);
-    let told = tape.fails("timeout");
-    assert_eq!((told.reason(), told.messages().len()), ("TIMEOUT", 0), "{}", told.0);
-    tape
-}
-
 #[test]
 fn codex_waits_forever_for_its_server() {
-    let tape = is_ended("codex-no-server-for-ever");
+    let tape = Tape::timed_out("codex-no-server-for-ever");
     assert!(tape.stdout().contains("Reconnecting... waiting for network"));
     assert_eq!(tape.auto().diagnostics("ENGINE_ERROR"), 0, "a try is not a failure");
 }
@@ -51,7 +42,7 @@ fn codex_gives_up_with_the_switch() {
 
 #[test]
 fn opencode_says_nothing_of_a_server_that_is_not_there() {
-    assert_eq!(is_ended("opencode-no-server").stdout(), "");
+    assert_eq!(Tape::timed_out("opencode-no-server").stdout(), "");
 }
 
 #[test]
@@ -66,7 +57,7 @@ fn claude_gives_up_by_itself() {
 
 #[test]
 fn qwen_says_nothing_of_a_server_that_is_not_there() {
-    is_ended("qwen-no-server");
+    Tape::timed_out("qwen-no-server");
 }
 
 #[test]

@@ -2,36 +2,26 @@
 
 use crate::traps::tape::Tape;
 
-/// Failed for this reason, with this exit code.
-#[track_caller]
-fn fails(tape: &str, exit: u8, category: &str) -> Tape {
-    let tape = Tape::of(tape);
-    assert_eq!(tape.meta()["exit_code"], exit);
-    let told = tape.fails(category);
-    assert_eq!((told.reason(), told.messages().len()), ("ENGINE_FAILED", 0), "{}", told.0);
-    tape
-}
-
 #[test]
 fn codex_429_fails_the_turn() {
-    let tape = fails("codex-turn-failed", 1, "quota");
+    let tape = Tape::failed("codex-turn-failed", 1, "quota");
     assert!(tape.stdout().contains("turn.failed"));
 }
 
 #[test]
 fn opencode_429_is_an_error_event_after_nine_silent_tries() {
-    let tape = fails("opencode-quota", 1, "quota");
+    let tape = Tape::failed("opencode-quota", 1, "quota");
     assert_eq!(tape.stdout().lines().count(), 1, "the tries were not reported");
 }
 
 #[test]
 fn gemini_exits_173_on_429() {
-    fails("gemini-quota", 173, "quota");
+    Tape::failed("gemini-quota", 173, "quota");
 }
 
 #[test]
 fn claude_reports_a_429_in_an_assistant_message() {
-    let tape = fails("claude-quota", 1, "quota");
+    let tape = Tape::failed("claude-quota", 1, "quota");
     assert!(tape.stdout().contains(r#""model":"<synthetic>""#));
 }
 
@@ -46,44 +36,44 @@ fn qwen_429_is_tried_again_for_ten_minutes() {
 
 #[test]
 fn codex_401_fails_the_turn() {
-    fails("codex-unauthorized", 1, "auth");
+    Tape::failed("codex-unauthorized", 1, "auth");
 }
 
 #[test]
 fn opencode_401_is_an_error_event_without_a_step() {
-    let tape = fails("opencode-unauthorized", 1, "auth");
+    let tape = Tape::failed("opencode-unauthorized", 1, "auth");
     assert!(!tape.stdout().contains("step_start"));
 }
 
 #[test]
 fn gemini_exits_145_on_401() {
-    fails("gemini-unauthorized", 145, "auth");
+    Tape::failed("gemini-unauthorized", 145, "auth");
 }
 
 #[test]
 fn claude_401_says_subtype_success_too() {
-    let tape = fails("claude-unauthorized", 1, "auth");
+    let tape = Tape::failed("claude-unauthorized", 1, "auth");
     assert!(tape.stdout().contains(r#""subtype":"success""#));
 }
 
 #[test]
 fn qwen_401_is_error_during_execution() {
-    let tape = fails("qwen-unauthorized", 1, "auth");
+    let tape = Tape::failed("qwen-unauthorized", 1, "auth");
     assert!(tape.stdout().contains(r#""subtype":"error_during_execution""#));
 }
 
 #[test]
 fn opencode_400_is_an_error_event() {
-    fails("opencode-bad-request", 1, "engine");
+    Tape::failed("opencode-bad-request", 1, "engine");
 }
 
 #[test]
 fn gemini_exits_144_on_400() {
-    fails("gemini-bad-request", 144, "engine");
+    Tape::failed("gemini-bad-request", 144, "engine");
 }
 
 #[test]
 fn codex_without_its_key_fails_the_turn() {
-    let tape = fails("codex-key-missing", 1, "auth");
+    let tape = Tape::failed("codex-key-missing", 1, "auth");
     assert!(tape.stdout().contains("Missing environment variable"));
 }

@@ -2,41 +2,23 @@
 
 use crate::traps::tape::Tape;
 
-#[track_caller]
-fn fails(tape: &str, exit: u8) -> Tape {
-    let tape = Tape::of(tape);
-    assert_eq!(tape.meta()["exit_code"], exit);
-    let told = tape.fails("network");
-    assert_eq!((told.reason(), told.messages().len()), ("ENGINE_FAILED", 0), "{}", told.0);
-    tape
-}
-
 /// A tool that went well makes no success of it.
 #[track_caller]
 fn fails_after_a_tool(engine: &str, exit: u8) {
-    let tape = fails(&format!("{engine}-server-error-after-tool"), exit);
+    let tape = Tape::failed(&format!("{engine}-server-error-after-tool"), exit, "network");
     let told = tape.auto();
     let tools = told.tools();
     assert!(matches!(tools[..], [(_, "completed")]), "{tools:?}");
 }
 
-/// Was still trying when its time was up.
-#[track_caller]
-fn is_ended(tape: &str) -> Tape {
-    let tape = Tape::of(tape);
-    let told = tape.fails("timeout");
-    assert_eq!((told.reason(), told.messages().len()), ("TIMEOUT", 0), "{}", told.0);
-    tape
-}
-
 #[test]
 fn codex_500_fails_the_turn() {
-    fails("codex-server-error", 1);
+    Tape::failed("codex-server-error", 1, "network");
 }
 
 #[test]
 fn opencode_500_comes_after_more_than_a_minute_without_a_word() {
-    let tape = fails("opencode-server-error", 1);
+    let tape = Tape::failed("opencode-server-error", 1, "network");
     let index = tape.text("chunks.1.jsonl");
     let first: u64 =
         index.split_once(r#""t_ns":"#).and_then(|(_, rest)| rest.split(',').next()?.parse().ok()).expect("a time");
@@ -45,18 +27,18 @@ fn opencode_500_comes_after_more_than_a_minute_without_a_word() {
 
 #[test]
 fn gemini_exits_244_on_500() {
-    fails("gemini-server-error", 244);
+    Tape::failed("gemini-server-error", 244, "network");
 }
 
 #[test]
 fn claude_500_says_subtype_success_too() {
-    let tape = fails("claude-server-error", 1);
+    let tape = Tape::failed("claude-server-error", 1, "network");
     assert!(tape.stdout().contains(r#""subtype":"success""#));
 }
 
 #[test]
 fn qwen_500_is_silent_until_it_is_ended() {
-    is_ended("qwen-server-error");
+    Tape::timed_out("qwen-server-error");
 }
 
 #[test]
@@ -81,6 +63,6 @@ fn claude_500_after_a_tool_call() {
 
 #[test]
 fn qwen_500_after_a_tool_call() {
-    let tape = is_ended("qwen-server-error-after-tool");
+    let tape = Tape::timed_out("qwen-server-error-after-tool");
     assert_eq!(tape.auto().tools(), [("run_shell_command", "completed")]);
 }

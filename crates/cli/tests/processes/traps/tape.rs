@@ -150,6 +150,25 @@ impl Tape {
         interactive
     }
 
+    /// A recording of an engine that failed for this reason, with this exit code and without an answer.
+    #[track_caller]
+    pub(crate) fn failed(name: &str, exit: u8, category: &str) -> Self {
+        let tape = Self::of(name);
+        assert_eq!(tape.meta()["exit_code"], exit);
+        let told = tape.fails(category);
+        assert_eq!((told.reason(), told.messages().len()), ("ENGINE_FAILED", 0), "{}", told.0);
+        tape
+    }
+
+    /// A recording of an engine that was still trying when its time was up.
+    #[track_caller]
+    pub(crate) fn timed_out(name: &str) -> Self {
+        let tape = Self::of(name);
+        let told = tape.fails("timeout");
+        assert_eq!((told.reason(), told.messages().len()), ("TIMEOUT", 0), "{}", told.0);
+        tape
+    }
+
     /// The answer is there, and nothing is wrong.
     #[track_caller]
     pub(crate) fn succeeds(&self) -> Told {
