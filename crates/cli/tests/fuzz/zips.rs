@@ -18,7 +18,7 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::drive::fuzz;
 use crate::mutate::{self, Bytes, Material};
 use crate::tree::{self, Photo, Thing, assert_sentence};
-use crate::words;
+use crate::words::{self, list};
 
 const SKILL: &str = "---\nname: demo\ndescription: Does a demonstration.\n---\nDo it.\n";
 
@@ -39,28 +39,9 @@ struct Entry {
 }
 
 fn names() -> impl Strategy<Value = Vec<u8>> {
-    let part = select(vec![
-        "SKILL.md",
-        "assets",
-        "runner.json",
-        "..",
-        ".",
-        "",
-        "a",
-        "b.sh",
-        "C:",
-        "con",
-        ".git",
-        "__MACOSX",
-        "\\",
-        "x\0y",
-        "é",
-        "~",
-        ".installing",
-        "demo",
-        "assets/runner.json",
-        "a\u{202e}b",
-    ]);
+    let parts = "SKILL.md assets runner.json .. . a b.sh C: con .git __MACOSX \\ x\0y é ~ .installing demo \
+        assets/runner.json a\u{202e}b";
+    let part = select(list(parts).into_iter().chain([""]).collect::<Vec<_>>());
     let long = prop_oneof![40 => Just(None), 1 => (200..1200usize).prop_map(Some)];
     (any::<bool>(), vec(part, 1..5), any::<bool>(), long).prop_map(|(absolute, parts, folder, long)| {
         let long = long.map_or_else(String::new, |length| "n".repeat(length));

@@ -389,7 +389,7 @@ fn an_agent_without_a_usable_session_fails_the_run() {
         (&nameless as &dyn Fn(&RuntimeLab) -> NewRun, "session", "without an id"),
         (&moody, "session mode=read-only", "in mode agent, but the permission requires mode read-only"),
     ] {
-        let (lab, runtime, run) = start(|lab| new(lab));
+        let (lab, runtime, run) = start(new);
         finish(&lab, &runtime, run, ExecutionMode::Auto, RunStatus::Failed);
         let message = lab.failed(run).expect("a failure").error.message;
         assert!(message.contains(words), "{message}");

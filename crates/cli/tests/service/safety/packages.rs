@@ -60,18 +60,9 @@ fn a_zip_cannot_leave_its_folder() {
     };
     all_refuse(&server, "no zip", b"no zip");
     let there = listing();
-    for name in [
-        "../out.txt",
-        "a/../../out.txt",
-        "/tmp/out.txt",
-        "..\\out.txt",
-        "a\\..\\..\\out.txt",
-        "C:\\out.txt",
-        "a/./b",
-        "a//b",
-        "..",
-        "x\u{0}y",
-    ] {
+    let names = "../out.txt a/../../out.txt /tmp/out.txt ..\\out.txt a\\..\\..\\out.txt C:\\out.txt a/./b a//b .. \
+        x\u{0}y";
+    for name in names.split(' ') {
         all_refuse(&server, name, &with_file(name));
     }
     let link = zip(|zip, options| {
