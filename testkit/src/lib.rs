@@ -6,6 +6,7 @@
 //! - [`parallel`]: the same test over many things, on all cores.
 //! - [`streams`]: made-up output of engines, of any size: ordinary work, and text that is made to hurt.
 //! - [`scratch`]: a folder of evidence that goes away by itself.
+//! - [`http`], [`receiver`]: an HTTP client and an HTTP server with every byte in hand.
 //! - [`measure`]: what a program costs, in time and memory.
 //! - [`problem`]: what the programs `bench` and `e2e` report when they cannot do their work.
 
@@ -14,6 +15,7 @@ pub mod measure;
 pub mod parallel;
 pub mod paths;
 pub mod problem;
+pub mod receiver;
 pub mod recorded;
 pub mod run_files;
 pub mod scratch;

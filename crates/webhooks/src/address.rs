@@ -112,10 +112,11 @@ impl Url {
     pub fn as_str(&self) -> &str {
         &self.text
     }
+}
 
-    pub(super) fn receiver(&self) -> &str {
-        &self.receiver
-    }
+/// The host and port of an address that was checked before. The settings may have changed since.
+pub(super) fn receiver_of(url: &str) -> String {
+    Url::parse(url, PrivateAddresses::Allowed).map_or_else(|_| url.to_owned(), |url| url.receiver)
 }
 
 /// A list as a request has it, each address once.
@@ -312,7 +313,7 @@ mod tests {
             if let Ok(url) = Url::parse(&text, PrivateAddresses::Refused) {
                 let uri: Uri = url.as_str().parse().unwrap();
                 let host = uri.host().unwrap().trim_end_matches('.').to_owned();
-                prop_assert!(url.receiver().starts_with(&host) || host.starts_with('['), "{} {}", url.receiver(), host);
+                prop_assert!(url.receiver.starts_with(&host) || host.starts_with('['), "{} {}", url.receiver, host);
                 let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
                 prop_assert!(address.is_ok_and(is_public) || host.parse::<IpAddr>().is_err());
             }

@@ -39,10 +39,12 @@ impl MessageType {
         }
     }
 
-    pub fn is_terminal(self) -> bool {
+    pub fn status(self) -> RunStatus {
         match self {
-            Self::RunCompleted | Self::RunFailed | Self::RunCanceled => true,
-            Self::RunWaitingUser => false,
+            Self::RunCompleted => RunStatus::Succeeded,
+            Self::RunFailed => RunStatus::Failed,
+            Self::RunCanceled => RunStatus::Canceled,
+            Self::RunWaitingUser => RunStatus::WaitingUser,
         }
     }
 }
@@ -122,68 +124,46 @@ pub(super) struct Draft {
 
 impl Facts {
     /// Events of other types need not be parsed.
-    pub(super) fn wants(event_type: &str) -> bool {
-        const WANTED: &[EventType] = &[
-            EventType::RunStarted,
-            EventType::RunStatus,
-            EventType::RunCompleted,
-            EventType::RunFailed,
-            EventType::RunCanceled,
-            EventType::InteractionRequested,
-            EventType::InteractionReplied,
-            EventType::InteractionTimeout,
-        ];
-        WANTED.iter().any(|wanted| wanted.as_str() == event_type)
+    pub(super) fn wants(event_type: EventType) -> bool {
+        use EventType as Is;
+        let is_end = matches!(event_type, Is::RunCompleted | Is::RunFailed | Is::RunCanceled);
+        let is_question =
+            matches!(event_type, Is::InteractionRequested | Is::InteractionReplied | Is::InteractionTimeout);
+        is_end || is_question || matches!(event_type, Is::RunStarted | Is::RunStatus)
     }
 
     pub(super) fn add(&mut self, event: &Event) -> Option<Draft> {
         let Data::Control(data) = &event.data else { return None };
-        match data {
+        let (message_type, reason_code, error_code) = match data {
             ControlData::RunStarted(run) => {
                 self.skill = run.skill.as_deref().map(|name| shortened(name, NAME_CHARS));
                 self.engine = Some(shortened(&run.engine, NAME_CHARS));
-                None
+                return None;
             }
             ControlData::InteractionRequested(question) => {
                 self.question = Some(WebhookQuestion::of(question));
-                None
+                return None;
             }
             ControlData::InteractionReplied(_) => {
                 self.question = None;
-                None
+                return None;
             }
             ControlData::InteractionTimeout(timeout) => {
-                if timeout.fails_with.is_some() {
-                    self.question = None;
-                }
-                None
+                self.question.take_if(|_| timeout.fails_with.is_some());
+                return None;
             }
             // Not at the question itself: a question that a policy answers at once is also an event, but the run does
             // not wait for a user.
             ControlData::RunStatus(change) => {
-                let question = self.question.clone().filter(|_| change.status == Some(RunStatus::WaitingUser));
-                let question = question.filter(|question| self.told != Some(question.pending.interaction_id))?;
-                self.told = Some(question.pending.interaction_id);
-                Some(self.draft(
-                    event,
-                    MessageType::RunWaitingUser,
-                    RunStatus::WaitingUser,
-                    (None, None),
-                    Some(question),
-                ))
+                let id = self.question.as_ref()?.pending.interaction_id;
+                if change.status != Some(RunStatus::WaitingUser) || self.told.replace(id) == Some(id) {
+                    return None;
+                }
+                (MessageType::RunWaitingUser, None, None)
             }
-            ControlData::RunCompleted(end) => {
-                let codes = (Some(end.reason_code), None);
-                self.end(event, MessageType::RunCompleted, RunStatus::Succeeded, codes)
-            }
-            ControlData::RunFailed(end) => {
-                let codes = (Some(end.reason_code), Some(end.error.code));
-                self.end(event, MessageType::RunFailed, RunStatus::Failed, codes)
-            }
-            ControlData::RunCanceled(end) => {
-                let codes = (Some(end.reason_code), None);
-                self.end(event, MessageType::RunCanceled, RunStatus::Canceled, codes)
-            }
+            ControlData::RunCompleted(end) => (MessageType::RunCompleted, Some(end.reason_code), None),
+            ControlData::RunFailed(end) => (MessageType::RunFailed, Some(end.reason_code), Some(end.error.code)),
+            ControlData::RunCanceled(end) => (MessageType::RunCanceled, Some(end.reason_code), None),
             ControlData::RunHeartbeat(_)
             | ControlData::AutoDecision(_)
             | ControlData::ArtifactCreated(_)
@@ -192,24 +172,12 @@ impl Facts {
             | ControlData::ParserWarning(_)
             | ControlData::AttemptStarted(_)
             | ControlData::AttemptEnded(_)
-            | ControlData::TurnUsage(_) => None,
+            | ControlData::TurnUsage(_) => return None,
+        };
+        let status = message_type.status();
+        if status.is_terminal() {
+            (self.is_over, self.question) = (true, None);
         }
-    }
-
-    fn end(&mut self, event: &Event, kind: MessageType, status: RunStatus, codes: Codes) -> Option<Draft> {
-        self.is_over = true;
-        self.question = None;
-        Some(self.draft(event, kind, status, codes, None))
-    }
-
-    fn draft(
-        &self,
-        event: &Event,
-        message_type: MessageType,
-        status: RunStatus,
-        (reason_code, error_code): Codes,
-        interaction: Option<WebhookQuestion>,
-    ) -> Draft {
         let data = BodyData {
             run_id: event.run_id,
             status,
@@ -218,14 +186,11 @@ impl Facts {
             attempt: event.attempt_number,
             reason_code,
             error_code,
-            interaction,
+            interaction: self.question.clone(),
         };
-        Draft { seq: event.seq, body: Body { message_type, timestamp: event.ts, data } }
+        Some(Draft { seq: event.seq, body: Body { message_type, timestamp: event.ts, data } })
     }
 }
-
-/// Reason and error.
-type Codes = (Option<Code>, Option<Code>);
 
 /// The same message to the same address always has the same id, whichever process makes it, so that receivers can
 /// recognize duplicates.
@@ -238,10 +203,10 @@ pub(super) fn message_id(run: RunId, seq: u64, message_type: MessageType, url: &
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-
+    use skillrun_model::interaction::AskOption;
     use skillrun_model::rasp::SourceStream;
 
-    use super::super::tests::events::{Story, question};
+    use super::super::tests::events::{LogStory, question};
     use super::*;
 
     fn drafts(events: &[Event]) -> Vec<Draft> {
@@ -251,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_end_is_sent_with_its_codes() {
-        let events = Story::new(1).started().failed().events;
+        let events = LogStory::new(1).started().failed().events;
         let body = serde_json::to_value(&drafts(&events)[0].body).unwrap();
         assert_eq!(
             body,
@@ -268,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_question_is_sent_once_when_the_run_waits() {
-        let story = Story::new(1).started().asked(question(1, "Which?")).waits().waits();
+        let story = LogStory::new(1).started().asked(question(1, "Which?")).waits().waits();
         let told = drafts(&story.events);
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].body.message_type, MessageType::RunWaitingUser);
@@ -280,9 +245,9 @@ mod tests {
 
     #[test]
     fn policy_answers_and_engine_texts_make_no_message() {
-        let story = Story::new(1).started().asked(question(1, "May I?")).replied(1).waits();
+        let story = LogStory::new(1).started().asked(question(1, "May I?")).replied(1).waits();
         assert_eq!(drafts(&story.events), []);
-        let mut story = Story::new(1).started().asked(question(1, "Which?")).waits();
+        let mut story = LogStory::new(1).started().asked(question(1, "Which?")).waits();
         // The same status in engine output is not a status of the run.
         story.events[2].source.stream = SourceStream::Stdout;
         story.events[2] = Event::from_json(&story.events[2].to_json()).expect("an event");
@@ -293,12 +258,8 @@ mod tests {
     fn a_long_question_is_cut_and_says_so() {
         let mut long = question(1, &"\u{1}ä".repeat(500_000));
         long.context = Some(json!("x".repeat(100_000)));
-        long.options =
-            vec![
-                skillrun_model::interaction::AskOption { value: "y".repeat(9_000), label: "l".into(), default: false };
-                20
-            ];
-        let told = drafts(&Story::new(1).started().asked(long).waits().events);
+        long.options = vec![AskOption { value: "y".repeat(9_000), label: "l".into(), default: false }; 20];
+        let told = drafts(&LogStory::new(1).started().asked(long).waits().events);
         let interaction = told[0].body.data.interaction.as_ref().unwrap();
         assert!(interaction.truncated);
         assert!(serde_json::to_vec(&told[0].body).unwrap().len() < 12 * 1024);
@@ -306,20 +267,21 @@ mod tests {
 
     #[test]
     fn what_is_wanted_is_all_that_matters() {
-        let story = Story::new(1).started().asked(question(1, "Which?")).waits().replied(1).completed();
-        assert!(story.events.iter().all(|event| Facts::wants(event.event_type().as_str())));
-        assert!(!Facts::wants("raw.stdout"));
+        let story = LogStory::new(1).started().asked(question(1, "Which?")).waits().replied(1).completed();
+        assert!(story.events.iter().all(|event| Facts::wants(event.event_type())));
+        assert!(!Facts::wants(EventType::RawStdout));
     }
 
     #[test]
     fn an_id_is_always_the_same_and_never_shared() {
-        let run = Story::new(1).events_run();
+        let run = LogStory::new(1).run;
         let id = |seq, kind, url| message_id(run, seq, kind, url);
-        let first = id(7, MessageType::RunCompleted, "https://a.example");
-        assert_eq!(first, id(7, MessageType::RunCompleted, "https://a.example"));
-        assert_ne!(first, id(8, MessageType::RunCompleted, "https://a.example"));
-        assert_ne!(first, id(7, MessageType::RunCompleted, "https://b.example"));
-        assert_ne!(first, id(7, MessageType::RunFailed, "https://a.example"));
+        let (kind, url) = (MessageType::RunCompleted, "https://a.example");
+        let first = id(7, kind, url);
+        assert_eq!(first, id(7, kind, url));
+        for other in [id(8, kind, url), id(7, kind, "https://b.example"), id(7, MessageType::RunFailed, url)] {
+            assert_ne!(first, other);
+        }
         assert!(first.starts_with(&format!("msg_{run}_7_")) && !first.contains('.'), "{first}");
     }
 }

@@ -1,10 +1,13 @@
 //! The messages that are due, and the threads that send them.
 //!
 //! One thread reads Logs, records messages and starts tries. Each try has its own thread, which records the outcome; a
-//! few run at a time, so that a slow receiver delays only messages to itself.
+//! few run at a time, so that a slow receiver delays only messages to itself. What is due is found by a search of the
+//! records: those with nothing left to do are not here.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -14,21 +17,21 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_base::sync::lock;
-use skillrun_log::{EventLog, FileLog, Limits, LogErrorKind, LogRead};
+use skillrun_log::{EventLog, FileLog, Limits, LogError, LogErrorKind, ReadEnd};
 use skillrun_model::{IgnoredError, RunId, Timestamp};
 use skillrun_runtime::Clock;
 
-use super::address::{PrivateAddresses, Url};
+use super::address::receiver_of;
 use super::outbox::Outbox;
-use super::record::{Delivery, Meaning, Position, Record};
+use super::record::{Delivery, Position, Record};
 use super::secret::{Random, Secret};
 use super::send::{SendTimeouts, Sender, Tried};
 
-/// The Log is read in pieces of about this size.
-const PIECE: Limits = Limits { events: 4_096, bytes: 1024 * 1024 };
+/// The Log is read in pages of about this size.
+const PAGE: Limits = Limits { events: 4_096, bytes: 1024 * 1024 };
 
-/// Number of pieces of one Log that are read before other Logs have their turn.
-const PIECES: usize = 4;
+/// Number of bytes of one Log that are read before other Logs have their turn.
+const TURN_BYTES: usize = 4 * 1024 * 1024;
 
 /// Minimum interval between two reads of a run that writes without a pause.
 const LOG_READ_INTERVAL: Duration = Duration::from_millis(50);
@@ -86,17 +89,8 @@ pub struct WebhookCounts {
 #[derive(Debug)]
 struct Entry {
     record: Record,
-    /// Whether it is on the disk as it is here. Messages of the run are sent only then.
-    is_saved: bool,
-}
-
-/// One receiver, which is a host and a port.
-#[derive(Debug, Default)]
-struct Lane {
-    /// Number of tries under way.
-    busy: usize,
-    /// Messages that are not under way, by the time of their next try, then in the order in which they were planned.
-    due: BTreeMap<(Timestamp, u64), (RunId, usize)>,
+    /// Set if it is not on the disk as it is here: when to write it again. Its messages are not sent until then.
+    save_at: Option<Instant>,
 }
 
 /// A message that is tried.
@@ -105,30 +99,19 @@ struct Try {
     run: RunId,
     index: usize,
     receiver: String,
-    id: String,
-    url: String,
+    message: Delivery,
     body: String,
 }
 
 /// All runs with messages to send. Locked while a record is written.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    entries: HashMap<RunId, Entry>,
-    lanes: HashMap<String, Lane>,
-    planned: u64,
-    next_save: Option<Instant>,
+    entries: BTreeMap<RunId, Entry>,
+    under_way: Vec<Try>,
     counts: WebhookCounts,
     pub(super) last_trouble: Option<String>,
     /// The lock of the files. None: another process may send messages by now.
     lock_file: Option<File>,
-}
-
-/// Never locked for long: the writers of Logs wait for it.
-#[derive(Debug, Default)]
-pub(super) struct Inbox {
-    watched: HashSet<RunId>,
-    /// Those of them that may have new events.
-    news: HashSet<RunId>,
 }
 
 #[derive(Debug)]
@@ -141,7 +124,8 @@ pub(super) struct Shared {
     pub(super) pace: Pace,
     pub(super) secret: OnceLock<Secret>,
     pub(super) queue: Mutex<Queue>,
-    pub(super) inbox: Mutex<Inbox>,
+    /// The watched runs, and whether each may have new events. Never locked for long: the writers of Logs wait for it.
+    pub(super) inbox: Mutex<HashMap<RunId, bool>>,
     /// Wakes the thread. It has room for one ring.
     pub(super) bell: SyncSender<()>,
     /// No try is started any more; those under way are waited for until then.
@@ -159,62 +143,43 @@ impl Queue {
 
     /// Adds a record that is on the disk, or replaces it by one with the same messages.
     pub(super) fn put(&mut self, record: Record) {
-        if !self.entries.contains_key(&record.run_id) {
-            record.pending().for_each(|(index, message)| self.plan(record.run_id, index, message));
+        self.entries.insert(record.run_id, Entry { record, save_at: None });
+    }
+
+    /// The message that is due for the longest time and may be sent, or how long none becomes due.
+    fn next_try(&self, now: Timestamp, pace: &Pace) -> Result<Try, Duration> {
+        let (mut first, mut wait, mut receivers) = (None, LONGEST_WAIT, HashMap::new());
+        for (run, Entry { record, save_at }) in &self.entries {
+            if let Some(at) = save_at {
+                wait = wait.min(at.saturating_duration_since(Instant::now()));
+                continue;
+            }
+            for (index, at, message) in record.sendable() {
+                if at > now {
+                    wait = wait.min(Duration::from_millis(at.millis_since(now).unwrap_or(0) + 1));
+                } else if self.under_way.len() < pace.at_once && first.as_ref().is_none_or(|(first, _)| at < *first) {
+                    let receiver = receivers.entry(message.url.as_str()).or_insert_with(|| receiver_of(&message.url));
+                    let busy = self.under_way.iter().filter(|one| one.receiver == *receiver).count();
+                    let is_tried = self.under_way.iter().any(|one| (one.run, one.index) == (*run, index));
+                    if busy < pace.at_once_to_one && !is_tried {
+                        first = Some((at, (*run, index, receiver.clone(), record, message)));
+                    }
+                }
+            }
         }
-        self.entries.insert(record.run_id, Entry { record, is_saved: true });
-    }
-
-    fn plan(&mut self, run: RunId, index: usize, message: &Delivery) {
-        let Some(at) = message.next_try_at else { return };
-        let receiver = Url::parse(&message.url, PrivateAddresses::Allowed);
-        let receiver = receiver.map_or_else(|_| message.url.clone(), |url| url.receiver().to_owned());
-        self.planned += 1;
-        self.lanes.entry(receiver).or_default().due.insert((at, self.planned), (run, index));
-    }
-
-    /// Removes messages that are no longer pending.
-    fn prune(&mut self) {
-        let Self { lanes, entries, .. } = self;
-        let is_pending = |(run, index): &(RunId, usize)| {
-            let message = entries.get(run).and_then(|entry| entry.record.messages.get(*index));
-            message.is_some_and(|message| message.next_try_at.is_some())
-        };
-        lanes.values_mut().for_each(|lane| lane.due.retain(|_, place| is_pending(place)));
-    }
-
-    /// The message to try next, which counts as under way from now on.
-    fn next_try(&mut self, now: Timestamp, pace: &Pace) -> Option<Try> {
-        let Self { lanes, entries, .. } = self;
-        let may_go = |(_, (run, index)): &(&(Timestamp, u64), &(RunId, usize))| {
-            entries.get(run).is_some_and(|entry| entry.is_saved && entry.record.may_go(*index))
-        };
-        let of_lane = |lane: &Lane| lane.due.range(..=(now, u64::MAX)).find(may_go).map(|(key, _)| *key);
-        let ready = lanes.iter().filter(|(_, lane)| lane.busy < pace.at_once_to_one);
-        let (key, receiver) = ready.filter_map(|(name, lane)| Some((of_lane(lane)?, name.clone()))).min()?;
-        let lane = lanes.get_mut(&receiver)?;
-        let (run, index) = lane.due.remove(&key)?;
-        lane.busy += 1;
-        let record = &entries.get(&run)?.record;
-        let message = record.messages.get(index)?;
+        let (_, (run, index, receiver, record, message)) = first.ok_or(wait)?;
         let body = record.body(message).unwrap_or("{}").to_owned();
-        Some(Try { run, index, receiver, id: message.id.clone(), url: message.url.clone(), body })
-    }
-
-    fn under_way(&self) -> usize {
-        self.lanes.values().map(|lane| lane.busy).sum()
-    }
-
-    /// How long no message becomes due. One that is due and has to wait for another one is not counted.
-    fn idle_time(&self, now: Timestamp) -> Duration {
-        let later = self.lanes.values().filter_map(|lane| lane.due.range((now, u64::MAX)..).next());
-        let next = later.map(|((at, _), _)| at.millis_since(now).unwrap_or(0)).min();
-        next.map_or(LONGEST_WAIT, |millis| LONGEST_WAIT.min(Duration::from_millis(millis + 1)))
+        Ok(Try { run, index, receiver, message: message.clone(), body })
     }
 
     pub(super) fn counts(&self) -> WebhookCounts {
         let pending = self.entries.values().map(|entry| entry.record.pending().count() as u64).sum();
         WebhookCounts { pending, ..self.counts }
+    }
+
+    pub(super) fn note_trouble(&mut self, trouble: impl Display) {
+        tracing::warn!(%trouble, "webhooks");
+        self.last_trouble = Some(trouble.to_string());
     }
 }
 
@@ -226,45 +191,55 @@ impl Shared {
     }
 
     pub(super) fn watch(&self, run: RunId) {
-        lock(&self.inbox).watched.insert(run);
-        self.check_log(run);
+        lock(&self.inbox).insert(run, true);
+        self.ring();
     }
 
     /// Runs without webhooks ring too; they do not wake the thread.
     pub(super) fn check_log(&self, run: RunId) {
-        let mut inbox = lock(&self.inbox);
-        if inbox.watched.contains(&run) && inbox.news.insert(run) {
+        if let Some(has_news) = lock(&self.inbox).get_mut(&run)
+            && !std::mem::replace(has_news, true)
+        {
             self.ring();
         }
     }
 
-    pub(super) fn note_trouble(&self, queue: &mut Queue, trouble: impl std::fmt::Display) {
-        tracing::warn!(%trouble, "webhooks");
-        queue.last_trouble = Some(trouble.to_string());
+    /// One step of a thread. A panic is reported, and ends only the step: other messages are still sent.
+    fn step<T>(&self, step: impl FnOnce() -> T) -> Option<T> {
+        let done = catch_unwind(AssertUnwindSafe(step)).ok();
+        if done.is_none() {
+            lock(&self.queue).note_trouble("a step was aborted by a panic");
+        }
+        done
     }
 
     /// The thread that reads Logs and starts tries.
     pub(super) fn run(self: &Arc<Self>, bell: &Receiver<()>) {
         let mut next_read = Instant::now();
         let stop = loop {
-            let mut until = self.send_due();
+            let wait = self.step(|| self.send_due()).unwrap_or(SAVE_RETRY_DELAY);
             if let Some(stop) = self.stop.get() {
                 break *stop;
             }
-            if !lock(&self.inbox).news.is_empty() {
-                until = until.min(next_read);
-            }
-            let _is_rung = bell.recv_timeout(until.saturating_duration_since(Instant::now()));
+            let has_news = lock(&self.inbox).values().any(|has_news| *has_news);
+            let until_read = next_read.saturating_duration_since(Instant::now());
+            let _is_rung = bell.recv_timeout(if has_news { wait.min(until_read) } else { wait });
             if Instant::now() >= next_read {
-                let news = std::mem::take(&mut lock(&self.inbox).news);
+                let mut inbox = lock(&self.inbox);
+                let news = inbox.iter_mut().filter_map(|(run, news)| std::mem::take(news).then_some(*run));
+                let news: Vec<_> = news.collect();
+                drop(inbox);
                 if !news.is_empty() {
-                    news.into_iter().for_each(|run| self.read(run));
                     next_read = Instant::now() + LOG_READ_INTERVAL;
                 }
+                news.into_iter().for_each(|run| self.step(|| self.read(run)).unwrap_or_default());
             }
-            self.save_again();
+            let mut queue = lock(&self.queue);
+            let is_due = |entry: &Entry| entry.save_at.is_some_and(|at| at <= Instant::now());
+            let unsaved = queue.entries.iter().filter(|(_, entry)| is_due(entry)).map(|(run, _)| *run);
+            unsaved.collect::<Vec<_>>().into_iter().for_each(|run| self.save(&mut queue, run, |_| ()));
         };
-        while lock(&self.queue).under_way() > 0
+        while !lock(&self.queue).under_way.is_empty()
             && let Some(left) = stop.checked_duration_since(Instant::now())
         {
             let _is_rung = bell.recv_timeout(left);
@@ -274,151 +249,128 @@ impl Shared {
     }
 
     fn read(&self, run: RunId) {
-        for _ in 0..PIECES {
-            let Some(from) = lock(&self.queue).record(run).map(|record| record.position.clone()) else { return };
-            let (mut position, mut drafts, mut is_all) = (from.clone(), Vec::new(), false);
-            match self.log.read(run, from.cursor(), PIECE) {
-                Ok(LogRead::Page(page)) if page.is_empty() => is_all = true,
-                Ok(LogRead::Page(page)) => drafts = position.read(&page),
-                // Seqs were lost. Messages already sent are not repeated: a message made again has the same id.
-                Ok(LogRead::Reset(_)) => position = Position::default(),
-                Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => {
-                    // A run that was not removed may not have a Log yet.
-                    if !self.outbox.has_run(run) {
-                        self.forget(run);
-                    }
-                    return;
+        let Some(from) = lock(&self.queue).record(run).map(|record| record.position.clone()) else { return };
+        let (mut position, mut drafts, mut bytes) = (from.clone(), Vec::new(), 0);
+        let read = self.log.for_each::<LogError>(run, from.cursor(), PAGE, |line| {
+            drafts.extend(position.read(line));
+            bytes += line.json().len();
+            Ok(if bytes < TURN_BYTES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        });
+        let mut queue = lock(&self.queue);
+        let is_reset = match read {
+            Ok(ReadEnd::At(cursor)) => {
+                position.set(cursor);
+                false
+            }
+            // Seqs were lost. Messages already sent are not repeated: a message made again has the same id.
+            Ok(ReadEnd::Reset(_)) => {
+                (position, drafts) = (Position::default(), Vec::new());
+                true
+            }
+            // A run that was not removed may not have a Log yet.
+            Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => {
+                if !self.outbox.has_run(run) {
+                    self.forget(&mut queue, run);
                 }
-                Err(error) => return self.note_trouble(&mut lock(&self.queue), error),
-            }
-            let (mut queue, now) = (lock(&self.queue), self.clock.now());
-            let Some(record) = queue.entries.get_mut(&run).map(|entry| &mut entry.record) else { return };
-            // An address was added meanwhile; its messages come from the beginning.
-            if record.position != from {
-                continue;
-            }
-            let (before, given_up) = (record.messages.len(), record.given_up());
-            drafts.iter().for_each(|draft| record.add(draft, now));
-            record.position = position;
-            let (added, given_up) = (record.messages[before..].to_vec(), record.given_up() - given_up);
-            queue.counts.given_up += given_up;
-            added.iter().enumerate().for_each(|(i, message)| queue.plan(run, before + i, message));
-            // A position alone is not worth a write: reading from an older one produces the same messages.
-            let is_done = is_all && queue.record(run).is_some_and(Record::is_done);
-            if !drafts.is_empty() || is_done {
-                self.save(&mut queue, run);
-            }
-            if is_all {
                 return;
             }
+            Err(error) => return queue.note_trouble(error),
+        };
+        let Some(entry) = queue.entries.get_mut(&run) else { return };
+        // If an address was added meanwhile, its messages come from the beginning.
+        let is_current = entry.record.position == from;
+        let is_all = is_current && !is_reset && bytes < TURN_BYTES;
+        if is_current {
+            entry.record.position = position;
+            // A position alone is not worth a write: reading from an older one produces the same messages.
+            if !drafts.is_empty() || is_all && entry.record.is_done() {
+                let now = self.clock.now();
+                self.save(&mut queue, run, |record| drafts.iter().for_each(|draft| record.add(draft, now)));
+            }
         }
-        self.check_log(run);
+        drop(queue);
+        if !is_all {
+            self.check_log(run);
+        }
     }
 
-    /// Writes the record of a run, which is forgotten here when there is nothing left to do.
-    fn save(&self, queue: &mut Queue, run: RunId) {
-        let Some(entry) = queue.entries.get_mut(&run) else { return };
+    /// Changes the record of a run and writes it. It is forgotten here when there is nothing left to do.
+    fn save(&self, queue: &mut Queue, run: RunId, change: impl FnOnce(&mut Record)) {
+        let Queue { entries, counts, .. } = queue;
+        let Some(entry) = entries.get_mut(&run) else { return };
+        let before = entry.record.totals();
+        change(&mut entry.record);
+        let [tries, delivered, given_up] = entry.record.totals();
+        let (tries, delivered) = (tries.saturating_sub(before[0]), delivered.saturating_sub(before[1]));
+        counts.delivered += delivered;
+        counts.failed_tries += tries.saturating_sub(delivered);
+        counts.given_up += given_up.saturating_sub(before[2]);
         let saved = self.outbox.save(&entry.record);
-        entry.is_saved = saved.is_ok();
+        entry.save_at = saved.is_err().then(|| Instant::now() + SAVE_RETRY_DELAY);
         match saved {
             Ok(()) if entry.record.is_done() => self.drop_run(queue, run),
             Ok(()) => {}
-            Err(error) => {
-                queue.next_save = Some(Instant::now() + SAVE_RETRY_DELAY);
-                self.note_trouble(queue, error);
-            }
+            Err(error) => queue.note_trouble(error),
         }
     }
 
-    fn save_again(&self) {
-        let mut queue = lock(&self.queue);
-        if queue.next_save.take_if(|at| *at <= Instant::now()).is_some() {
-            let unsaved = queue.entries.iter().filter(|(_, entry)| !entry.is_saved).map(|(run, _)| *run);
-            unsaved.collect::<Vec<_>>().into_iter().for_each(|run| self.save(&mut queue, run));
+    /// The run was removed; no more messages are sent for it. A file that cannot be removed is tried again by the next
+    /// server.
+    fn forget(&self, queue: &mut Queue, run: RunId) {
+        if let Err(error) = self.outbox.remove(run) {
+            queue.note_trouble(error);
         }
-    }
-
-    /// The run was removed; no more messages are sent for it.
-    fn forget(&self, run: RunId) {
-        let mut queue = lock(&self.queue);
-        match self.outbox.remove(run) {
-            Ok(()) => {
-                self.drop_run(&mut queue, run);
-                queue.prune();
-            }
-            Err(error) => self.note_trouble(&mut queue, error),
-        }
+        self.drop_run(queue, run);
     }
 
     fn drop_run(&self, queue: &mut Queue, run: RunId) {
         queue.entries.remove(&run);
-        let mut inbox = lock(&self.inbox);
-        inbox.watched.remove(&run);
-        inbox.news.remove(&run);
+        lock(&self.inbox).remove(&run);
     }
 
-    /// Starts all tries that may start now. Returns when to look again, if nothing else happens.
-    fn send_due(self: &Arc<Self>) -> Instant {
-        let now = self.clock.now();
-        loop {
-            let mut queue = lock(&self.queue);
-            let has_room = queue.under_way() < self.pace.at_once;
-            let may_start = has_room && self.stop.get().is_none();
-            let secret = self.secret.get().filter(|_| may_start).cloned();
-            let Some((secret, attempt)) = secret.and_then(|secret| Some((secret, queue.next_try(now, &self.pace)?)))
-            else {
-                let until = Instant::now() + if has_room { queue.idle_time(now) } else { LONGEST_WAIT };
-                return queue.next_save.map_or(until, |save| until.min(save));
+    /// Starts all tries that may start now. Returns how long nothing is due, if nothing else happens.
+    fn send_due(self: &Arc<Self>) -> Duration {
+        while self.stop.get().is_none() {
+            let (now, mut queue) = (self.clock.now(), lock(&self.queue));
+            let Some(secret) = self.secret.get().cloned() else { break };
+            let attempt = match queue.next_try(now, &self.pace) {
+                Ok(attempt) => attempt,
+                Err(wait) => return wait,
             };
-            drop(queue);
             if !self.outbox.has_run(attempt.run) {
-                self.forget(attempt.run);
-                self.settle(&attempt, &Tried::Failed { error: "the run was removed".to_owned() });
+                self.forget(&mut queue, attempt.run);
                 continue;
             }
+            queue.under_way.push(attempt.clone());
+            drop(queue);
             let seconds = now.millis_since(Timestamp::EPOCH).unwrap_or(0) / 1000;
             let (shared, tried) = (self.clone(), attempt.clone());
             let started = thread::Builder::new().name("webhook".to_owned()).spawn(move || {
-                let Try { id, url, body, .. } = &tried;
-                let send = || shared.sender.send(&secret, url, id, seconds, body);
-                // A slot that is not released would be lost for good.
-                let outcome = catch_unwind(AssertUnwindSafe(send));
-                let aborted = |_| Tried::Failed { error: "the try was aborted".to_owned() };
-                shared.settle(&tried, &outcome.unwrap_or_else(aborted));
+                let Try { message, body, .. } = &tried;
+                let outcome = shared.step(|| shared.sender.send(&secret, &message.url, &message.id, seconds, body));
+                let aborted = || Tried::Failed { error: "the try was aborted".to_owned() };
+                shared.step(|| shared.settle(&tried, &outcome.unwrap_or_else(aborted)));
             });
             if let Err(error) = started {
                 self.settle(&attempt, &Tried::Failed { error: error.to_string() });
             }
         }
+        LONGEST_WAIT
     }
 
     /// Records the outcome of a try.
     fn settle(&self, attempt: &Try, outcome: &Tried) {
-        let Try { run, index, receiver, .. } = attempt;
         let mut queue = lock(&self.queue);
-        if let Some(lane) = queue.lanes.get_mut(receiver) {
-            lane.busy -= 1;
-        }
-        let is_ours = queue.lock_file.is_some();
-        if let Some(entry) = queue.entries.get_mut(run).filter(|_| is_ours) {
+        // First, because a slot that is not released would be lost for good.
+        queue.under_way.retain(|one| (one.run, one.index) != (attempt.run, attempt.index));
+        if queue.lock_file.is_some() {
             let mut chance = [0; 2];
             // Without random bytes the wait is the shortest one, which is harmless.
             (self.random)(&mut chance).ignored();
-            let wait = |tries, asked| self.pace.wait_after(tries, asked, u16::from_ne_bytes(chance));
-            let before = entry.record.given_up();
-            let meaning = entry.record.tried(*index, self.clock.now(), outcome, wait);
-            let given_up = entry.record.given_up().saturating_sub(before);
-            let message = entry.record.messages[*index].clone();
-            queue.counts.delivered += u64::from(meaning == Meaning::Delivered);
-            queue.counts.failed_tries += u64::from(meaning == Meaning::Failed);
-            queue.counts.given_up += given_up;
-            queue.plan(*run, *index, &message);
-            if given_up > 0 {
-                queue.prune();
-            }
-            self.save(&mut queue, *run);
+            let (now, random) = (self.clock.now(), u16::from_ne_bytes(chance));
+            let wait = |tries, asked| self.pace.wait_after(tries, asked, random);
+            self.save(&mut queue, attempt.run, |record| record.tried(attempt.index, now, outcome, wait));
         }
-        queue.lanes.retain(|_, lane| lane.busy > 0 || !lane.due.is_empty());
         self.ring();
     }
 }
@@ -428,20 +380,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_end() {
+    fn waits_grow_and_end_and_are_longer_by_chance_or_on_request() {
         let pace = Pace::default();
         let waits: Vec<_> = (1..).map_while(|tries| pace.wait_after(tries, None, 0)).map(|w| w.as_secs()).collect();
         assert_eq!(waits, [5, 30, 120, 600, 3_600, 10_800, 21_600, 43_200]);
         assert_eq!(pace.wait_after(0, None, 0), None);
-    }
-
-    #[test]
-    fn chance_and_the_receiver_make_it_longer_within_bounds() {
-        let pace = Pace::default();
-        let seconds = |asked, random| pace.wait_after(1, asked, random).unwrap().as_secs();
-        assert_eq!(seconds(None, u16::MAX), 6);
-        assert_eq!(seconds(Some(Duration::from_secs(60)), 0), 60);
-        assert_eq!(seconds(Some(Duration::from_secs(1)), 0), 5);
-        assert_eq!(seconds(Some(Duration::from_secs(u64::MAX)), 0), 3_600);
+        for (asked, random, seconds) in
+            [(None, u16::MAX, 6), (Some(60), 0, 60), (Some(1), 0, 5), (Some(u64::MAX), 0, 3_600)]
+        {
+            let wait = pace.wait_after(1, asked.map(Duration::from_secs), random);
+            assert_eq!(wait.map(|wait| wait.as_secs()), Some(seconds), "{asked:?} {random}");
+        }
     }
 }

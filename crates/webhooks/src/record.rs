@@ -1,11 +1,12 @@
 //! The delivery record of one run: its addresses, its messages, and the state of each. Pure.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skillrun_log::{Cursor, Epoch, LogLine, Page, Seq};
-use skillrun_model::rasp::Event;
+use skillrun_log::{Cursor, Epoch, LogLine, Seq};
+use skillrun_model::rasp::EventType;
 use skillrun_model::{RunId, Timestamp};
 
 use super::address::{MAX_ADDRESSES, Url};
@@ -71,33 +72,28 @@ impl Position {
         Cursor { epoch: self.epoch, after: Seq(self.seq) }
     }
 
-    /// Makes the messages of a page.
-    pub(super) fn read(&mut self, page: &Page) -> Vec<Draft> {
-        let drafts = page.lines().filter_map(|line| self.facts.add(&wanted(line)?)).collect();
-        let Cursor { epoch, after } = page.cursor();
-        (self.epoch, self.seq) = (epoch, after.0);
-        drafts
+    pub(super) fn set(&mut self, cursor: Cursor) {
+        (self.epoch, self.seq) = (cursor.epoch, cursor.after.0);
     }
-}
 
-/// The event of a line, if it matters here. Most events do not, and are not parsed completely.
-fn wanted(line: LogLine<'_>) -> Option<Event> {
-    #[derive(Deserialize)]
-    struct Glance<'a> {
-        #[serde(borrow)]
-        event: Kind<'a>,
+    /// Makes the message of an event, if there is one. Most events do not matter, and are not parsed completely.
+    pub(super) fn read(&mut self, line: LogLine<'_>) -> Option<Draft> {
+        #[derive(Deserialize)]
+        struct Glance {
+            event: Kind,
+        }
+        #[derive(Deserialize)]
+        struct Kind {
+            #[serde(rename = "type")]
+            event_type: EventType,
+        }
+        let event_type = match line.parsed() {
+            Some(event) => event.event_type(),
+            // An event of a later version that this version does not know cannot be reported.
+            None => serde_json::from_slice::<Glance>(line.json()).ok()?.event.event_type,
+        };
+        if Facts::wants(event_type) { self.facts.add(&*line.event_ref().ok()?) } else { None }
     }
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(rename = "type")]
-        event_type: &'a str,
-    }
-    if let Some(event) = line.parsed() {
-        return Facts::wants(event.event_type().as_str()).then(|| event.clone());
-    }
-    let glance: Glance<'_> = serde_json::from_slice(line.json()).ok()?;
-    // An event of a later version that this version does not know cannot be reported.
-    Facts::wants(glance.event.event_type).then(|| line.event().ok()).flatten()
 }
 
 /// A body is kept while it is still to be sent to an address.
@@ -119,15 +115,6 @@ pub(super) struct Record {
     bodies: Vec<KeptBody>,
     /// Number of messages that were not made because of the limit.
     left_out: u64,
-}
-
-/// What a try means for its message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Delivered,
-    Failed,
-    /// The message was settled meanwhile.
-    Nothing,
 }
 
 impl Record {
@@ -157,7 +144,7 @@ impl Record {
             if self.messages.iter().any(|known| known.id == id) {
                 continue;
             }
-            if self.messages.len() >= MAX_MESSAGES && !message_type.is_terminal() {
+            if self.messages.len() >= MAX_MESSAGES && !message_type.status().is_terminal() {
                 self.left_out += 1;
                 continue;
             }
@@ -174,7 +161,7 @@ impl Record {
         if !is_kept && let Ok(text) = serde_json::to_string(&draft.body) {
             self.bodies.push(KeptBody { seq, message_type, text });
         }
-        self.drop_body(seq, message_type);
+        self.drop_bodies();
     }
 
     pub(super) fn body(&self, message: &Delivery) -> Option<&str> {
@@ -182,19 +169,24 @@ impl Record {
         self.bodies.iter().find(|body| (body.seq, body.message_type) == key).map(|body| body.text.as_str())
     }
 
-    /// Drops a body that no address needs any more.
-    fn drop_body(&mut self, seq: u64, message_type: MessageType) {
-        if !self.pending().any(|(_, one)| (one.seq, one.message_type) == (seq, message_type)) {
-            self.bodies.retain(|body| (body.seq, body.message_type) != (seq, message_type));
-        }
+    /// Drops the bodies that no address needs any more.
+    fn drop_bodies(&mut self) {
+        let needed: HashSet<_> = self.pending().map(|one| (one.seq, one.message_type)).collect();
+        self.bodies.retain(|body| needed.contains(&(body.seq, body.message_type)));
     }
 
-    /// Whether this message may be sent: an earlier one to the same address goes first, until it has failed once.
-    pub(super) fn may_go(&self, index: usize) -> bool {
-        let Some(message) = self.messages.get(index) else { return false };
-        let is_pending = |one: &Delivery| one.state == DeliveryState::Pending;
-        let mut earlier = self.messages[..index].iter().filter(|one| one.url == message.url);
-        is_pending(message) && !earlier.any(|one| is_pending(one) && one.tries == 0)
+    /// The messages that may be sent, each with its index and the time of its next try: an earlier one to the same
+    /// address goes first, until it has failed once.
+    pub(super) fn sendable(&self) -> impl Iterator<Item = (usize, Timestamp, &Delivery)> {
+        let mut untried = Vec::new();
+        self.messages.iter().enumerate().filter_map(move |(index, message)| {
+            let at = message.next_try_at.filter(|_| message.state == DeliveryState::Pending)?;
+            let is_first = !untried.contains(&message.url.as_str());
+            if message.tries == 0 {
+                untried.push(&message.url);
+            }
+            is_first.then_some((index, at, message))
+        })
     }
 
     /// Records the outcome of a try. `wait` returns how long to wait after the given number of tries.
@@ -204,8 +196,8 @@ impl Record {
         now: Timestamp,
         tried: &Tried,
         wait: impl FnOnce(u32, Option<Duration>) -> Option<Duration>,
-    ) -> Meaning {
-        let Some(message) = self.messages.get_mut(index) else { return Meaning::Nothing };
+    ) {
+        let Some(message) = self.messages.get_mut(index) else { return };
         let (status, error, asked) = match tried {
             Tried::Answered { status, retry_after } => (Some(*status), None, *retry_after),
             Tried::Failed { error } => (None, Some(error.clone()), None),
@@ -215,36 +207,37 @@ impl Record {
             DeliveryState::Pending => {}
             // Given up while it was under way; it did arrive.
             DeliveryState::GivenUp if is_taken => {}
-            DeliveryState::GivenUp | DeliveryState::Delivered => return Meaning::Nothing,
+            DeliveryState::GivenUp | DeliveryState::Delivered => return,
         }
         message.tries = message.tries.saturating_add(1);
         message.last = Some(LastTry { at: now, status, error });
         let wait = if is_taken || status == Some(GONE) { None } else { wait(message.tries, asked) };
         message.next_try_at = wait.map(|wait| now.plus_nanos(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)));
-        if is_taken {
-            message.state = DeliveryState::Delivered;
-        } else if wait.is_none() {
-            message.state = DeliveryState::GivenUp;
-        }
-        let mut settled = vec![(message.seq, message.message_type)];
+        message.state = match wait {
+            _ if is_taken => DeliveryState::Delivered,
+            Some(_) => DeliveryState::Pending,
+            None => DeliveryState::GivenUp,
+        };
         if status == Some(GONE) {
             let url = message.url.clone();
             let others = self.messages.iter_mut().filter(|one| one.url == url && one.state == DeliveryState::Pending);
-            for other in others {
-                (other.state, other.next_try_at) = (DeliveryState::GivenUp, None);
-                settled.push((other.seq, other.message_type));
-            }
+            others.for_each(|other| (other.state, other.next_try_at) = (DeliveryState::GivenUp, None));
         }
-        settled.into_iter().for_each(|(seq, message_type)| self.drop_body(seq, message_type));
-        if is_taken { Meaning::Delivered } else { Meaning::Failed }
+        self.drop_bodies();
     }
 
-    pub(super) fn pending(&self) -> impl Iterator<Item = (usize, &Delivery)> {
-        self.messages.iter().enumerate().filter(|(_, message)| message.state == DeliveryState::Pending)
+    pub(super) fn pending(&self) -> impl Iterator<Item = &Delivery> {
+        self.messages.iter().filter(|message| message.state == DeliveryState::Pending)
     }
 
-    pub(super) fn given_up(&self) -> u64 {
-        self.messages.iter().filter(|message| message.state == DeliveryState::GivenUp).count() as u64
+    /// Number of tries, of messages that were delivered, and of those that were given up.
+    pub(super) fn totals(&self) -> [u64; 3] {
+        self.messages.iter().fold([0; 3], |[tries, delivered, given_up], message| {
+            let is = |state| u64::from(message.state == state);
+            let (delivered, given_up) =
+                (delivered + is(DeliveryState::Delivered), given_up + is(DeliveryState::GivenUp));
+            [tries + u64::from(message.tries), delivered, given_up]
+        })
     }
 
     /// The run is over and no message is pending.
@@ -256,96 +249,99 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::super::address::PrivateAddresses;
-    use super::super::tests::events::{Story, question};
+    use super::super::tests::events::{LogStory, question};
     use super::*;
 
     const NOW: Timestamp = Timestamp::EPOCH;
+    const A: &str = "https://a.example";
+    const B: &str = "https://b.example";
+    const NO_ANSWER: &str = "no response in time";
+    const GIVEN_UP: DeliveryState = DeliveryState::GivenUp;
 
-    fn record(urls: &[&str], story: &Story) -> Record {
-        let mut record = Record::new(story.events_run());
-        let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url, PrivateAddresses::Refused).unwrap()).collect();
-        assert!(record.add_addresses(&urls));
+    fn add_urls(record: &mut Record, urls: &[&str]) -> bool {
+        let parsed = urls.iter().map(|url| Url::parse(url, PrivateAddresses::Refused).unwrap());
+        record.add_addresses(&parsed.collect::<Vec<_>>())
+    }
+
+    fn record(urls: &[&str], story: &LogStory) -> Record {
+        let mut record = Record::new(story.run);
+        assert!(add_urls(&mut record, urls));
         take(&mut record, story);
         record
     }
 
-    fn take(record: &mut Record, story: &Story) {
-        for event in &story.events {
-            if let Some(draft) = record.position.facts.add(event) {
-                record.add(&draft, NOW);
-            }
-        }
+    fn take(record: &mut Record, story: &LogStory) {
+        let drafts: Vec<_> = story.events.iter().filter_map(|event| record.position.facts.add(event)).collect();
+        drafts.iter().for_each(|draft| record.add(draft, NOW));
     }
 
-    fn asks(times: u32) -> Story {
-        (1..=times).fold(Story::new(1).started(), |story, id| story.asked(question(id, "Which?")).waits().replied(id))
+    fn asks(times: u32) -> LogStory {
+        (1..=times)
+            .fold(LogStory::new(1).started(), |story, id| story.asked(question(id, "Which?")).waits().replied(id))
     }
 
-    fn answered(status: u16) -> Tried {
-        Tried::Answered { status, retry_after: None }
+    fn answer(record: &mut Record, index: usize, status: u16) {
+        let tried = Tried::Answered { status, retry_after: None };
+        record.tried(index, NOW, &tried, |_, _| Some(Duration::from_secs(1)));
     }
 
-    fn a_second(_: u32, _: Option<Duration>) -> Option<Duration> {
-        Some(Duration::from_secs(1))
+    fn states(record: &Record, url: &str) -> Vec<DeliveryState> {
+        record.messages.iter().filter(|message| message.url == url).map(|message| message.state).collect()
     }
 
     #[test]
     fn a_message_waits_until_the_earlier_one_failed_once() {
-        let mut record = record(&["https://a.example", "https://b.example"], &asks(2));
-        let may_go = |record: &Record| (0..4).map(|index| record.may_go(index)).collect::<Vec<_>>();
-        assert_eq!(may_go(&record), [true, true, false, false]);
-        assert_eq!(record.tried(0, NOW, &answered(500), a_second), Meaning::Failed);
+        let mut record = record(&[A, B], &asks(2));
+        let sendable = |record: &Record| record.sendable().map(|(index, ..)| index).collect::<Vec<_>>();
+        assert_eq!(sendable(&record), [0, 1]);
+        answer(&mut record, 0, 500);
         assert_eq!(record.messages[0].next_try_at, Some(NOW.plus_nanos(1_000_000_000)));
-        assert_eq!(may_go(&record), [true, true, true, false]);
-        assert_eq!(record.tried(1, NOW, &answered(204), a_second), Meaning::Delivered);
-        assert_eq!(may_go(&record), [true, false, true, true]);
+        assert_eq!(sendable(&record), [0, 1, 2]);
+        answer(&mut record, 1, 204);
+        assert_eq!(sendable(&record), [0, 2, 3]);
+        assert_eq!(record.totals(), [2, 1, 0]);
     }
 
     #[test]
     fn every_answer_has_its_meaning() {
         for status in [199, 200, 204, 299, 301, 307, 400, 404, 429, 500, 503] {
-            let mut record = record(&["https://a.example"], &asks(1));
-            let meaning = record.tried(0, NOW, &answered(status), a_second);
+            let mut record = record(&[A], &asks(1));
+            answer(&mut record, 0, status);
             let is_delivered = (200..300).contains(&status);
-            assert_eq!(meaning == Meaning::Delivered, is_delivered, "{status}");
-            assert_eq!(record.messages[0].state == DeliveryState::Pending, !is_delivered, "{status}");
-            assert_eq!(record.messages[0].next_try_at.is_none(), is_delivered, "{status}");
-            assert_eq!(record.messages[0].last.as_ref().unwrap().status, Some(status));
-            assert_eq!(record.body(&record.messages[0]).is_none(), is_delivered, "a body is kept while it is needed");
+            let state = if is_delivered { DeliveryState::Delivered } else { DeliveryState::Pending };
+            let message = &record.messages[0];
+            assert_eq!((message.state, message.next_try_at.is_none()), (state, is_delivered), "{status}");
+            assert_eq!(message.last.as_ref().unwrap().status, Some(status));
+            assert_eq!(record.body(message).is_none(), is_delivered, "a body is kept while it is needed");
         }
-        let mut record = record(&["https://a.example"], &asks(1));
-        let failed = Tried::Failed { error: "no response in time".to_owned() };
-        assert_eq!(record.tried(0, NOW, &failed, |_, _| None), Meaning::Failed);
-        assert_eq!((record.messages[0].state, record.given_up()), (DeliveryState::GivenUp, 1));
-        assert_eq!(record.messages[0].last.as_ref().unwrap().error.as_deref(), Some("no response in time"));
+        let mut record = record(&[A], &asks(1));
+        record.tried(0, NOW, &Tried::Failed { error: NO_ANSWER.to_owned() }, |_, _| None);
+        assert_eq!((record.messages[0].state, record.totals()), (DeliveryState::GivenUp, [1, 0, 1]));
+        assert_eq!(record.messages[0].last.as_ref().unwrap().error.as_deref(), Some(NO_ANSWER));
     }
 
     #[test]
     fn an_address_that_is_gone_gets_no_more_messages() {
         let story = asks(2);
-        let mut record = record(&["https://a.example", "https://b.example"], &story);
-        assert_eq!(record.tried(0, NOW, &answered(410), a_second), Meaning::Failed);
-        let states = |record: &Record, url: &str| {
-            record.messages.iter().filter(|message| message.url == url).map(|message| message.state).collect::<Vec<_>>()
-        };
-        assert_eq!(states(&record, "https://a.example"), [DeliveryState::GivenUp; 2]);
-        assert_eq!(states(&record, "https://b.example"), [DeliveryState::Pending; 2]);
-        assert_eq!(record.tried(2, NOW, &answered(500), a_second), Meaning::Nothing, "it was on its way");
-        assert_eq!(record.tried(2, NOW, &answered(200), a_second), Meaning::Delivered, "it arrived all the same");
+        let mut record = record(&[A, B], &story);
+        answer(&mut record, 0, 410);
+        assert_eq!((states(&record, A), states(&record, B)), (vec![GIVEN_UP; 2], vec![DeliveryState::Pending; 2]));
+        answer(&mut record, 2, 500);
+        assert_eq!(record.totals(), [1, 0, 2], "it was on its way when it was given up");
+        answer(&mut record, 2, 200);
+        assert_eq!(states(&record, A), [GIVEN_UP, DeliveryState::Delivered], "it arrived all the same");
         take(&mut record, &story.completed());
-        assert_eq!(*states(&record, "https://a.example").last().unwrap(), DeliveryState::GivenUp);
-        assert_eq!(*states(&record, "https://b.example").last().unwrap(), DeliveryState::Pending);
+        assert_eq!(states(&record, A).last(), Some(&GIVEN_UP));
+        assert_eq!(states(&record, B).last(), Some(&DeliveryState::Pending));
     }
 
     #[test]
     fn only_a_new_address_gets_messages_for_old_events() {
         let story = asks(2).completed();
-        let mut record = record(&["https://a.example"], &story);
+        let mut record = record(&[A], &story);
         assert_eq!(record.messages.len(), 3);
-        let again = Url::parse("https://a.example", PrivateAddresses::Refused).unwrap();
-        assert!(!record.add_addresses(std::slice::from_ref(&again)));
-        let other = Url::parse("https://b.example", PrivateAddresses::Refused).unwrap();
-        assert!(record.add_addresses(&[again, other]));
+        assert!(!add_urls(&mut record, &[A]));
+        assert!(add_urls(&mut record, &[A, B]));
         assert_eq!(record.position, Position::default());
         take(&mut record, &story);
         assert_eq!(record.messages.len(), 6);
@@ -353,14 +349,11 @@ mod tests {
 
     #[test]
     fn too_many_messages_leave_room_for_the_end() {
-        let mut record = record(&["https://a.example"], &asks(1_005).completed());
-        assert_eq!(record.messages.len(), 1_001);
+        let mut record = record(&[A], &asks(1_005).completed());
+        assert_eq!((record.messages.len(), record.left_out), (1_001, 5));
         assert_eq!(record.messages[1_000].message_type, MessageType::RunCompleted);
-        assert_eq!(record.left_out, 5);
         assert!(!record.is_done());
-        for index in 0..1_001 {
-            record.tried(index, NOW, &answered(200), a_second);
-        }
+        (0..1_001).for_each(|index| answer(&mut record, index, 200));
         assert!(record.is_done() && record.bodies.is_empty());
     }
 }

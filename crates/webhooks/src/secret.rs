@@ -4,14 +4,15 @@
 //! If none is configured it is in `<data>/webhook.secret`, which is created once and readable only by its owner.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use skillrun_base::files::{self, FileReadError};
+use skillrun_base::whole_file;
 
 use super::service::WebhookError;
 
@@ -89,28 +90,15 @@ pub fn system_random(bytes: &mut [u8]) -> io::Result<()> {
 /// Reads the secret, or creates it. Two processes that create it at the same time get the same one.
 pub(super) fn read_or_make(path: &Path, random: Random) -> Result<Secret, WebhookError> {
     let io = |error| WebhookError::SecretAccess { path: path.to_owned(), error };
-    if path.try_exists().map_err(io)? {
-        return read(path);
+    if !path.try_exists().map_err(io)? {
+        let mut key = [0; 32];
+        random(&mut key).map_err(io)?;
+        whole_file::create_once(path, format!("{}\n", Secret::from_random(key).reveal()).as_bytes()).map_err(io)?;
     }
-    let mut key = [0; 32];
-    random(&mut key).map_err(io)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // Its mode is 0600 from its creation.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    writeln!(file, "{}", Secret::from_random(key).reveal()).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
-    match file.persist_noclobber(path) {
-        Ok(_) => skillrun_base::whole_file::sync_folder(folder).map_err(io)?,
-        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(refused) => return Err(io(refused.error)),
-    }
-    read(path)
-}
-
-fn read(path: &Path) -> Result<Secret, WebhookError> {
-    let io = |error| WebhookError::SecretAccess { path: path.to_owned(), error };
-    let mut text = String::new();
-    File::open(path).map_err(io)?.take(FILE_MAX_BYTES).read_to_string(&mut text).map_err(io)?;
+    let text = files::read_text(path, FILE_MAX_BYTES).map_err(|error| match error {
+        FileReadError::Io(error) => io(error),
+        FileReadError::Problem(problem) => io(io::Error::other(format!("it {problem}"))),
+    })?;
     Secret::parse(&text).map_err(|why| WebhookError::SecretFile { path: path.to_owned(), why })
 }
 
@@ -138,15 +126,19 @@ mod tests {
 
     #[test]
     fn bad_secrets_are_refused() {
-        assert_eq!(Secret::parse("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), Err(SecretError::Prefix));
-        assert_eq!(Secret::parse("whsec_!"), Err(SecretError::Base64));
-        assert_eq!(Secret::parse("whsec_"), Err(SecretError::Length { bytes: 0 }));
         let long = format!("{PREFIX}{}", STANDARD.encode([0; 65]));
-        assert_eq!(Secret::parse(&long), Err(SecretError::Length { bytes: 65 }));
+        for (text, why) in [
+            ("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", SecretError::Prefix),
+            ("whsec_!", SecretError::Base64),
+            ("whsec_", SecretError::Length { bytes: 0 }),
+            (&long, SecretError::Length { bytes: 65 }),
+        ] {
+            assert_eq!(Secret::parse(text), Err(why), "{text}");
+        }
     }
 
     #[test]
-    fn is_made_once_and_private() {
+    fn is_made_once_and_private_and_a_bad_one_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("webhook.secret");
         let made = read_or_make(&path, system_random).unwrap();
@@ -154,12 +146,6 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
         assert_ne!(made, Secret::from_random([0; 32]));
-    }
-
-    #[test]
-    fn a_bad_secret_is_reported_and_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("webhook.secret");
         std::fs::write(&path, "whsec_AAAA").unwrap();
         let error = read_or_make(&path, system_random).unwrap_err();
         assert!(matches!(error, WebhookError::SecretFile { why: SecretError::Length { bytes: 3 }, .. }), "{error}");

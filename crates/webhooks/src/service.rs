@@ -2,12 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, channel, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use skillrun_base::sync::lock;
+use skillrun_base::wait::wait_until;
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
 use skillrun_runs::DataFolder;
@@ -67,12 +68,11 @@ pub enum WebhookError {
 /// Notifies addresses of the ends and questions of runs, until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Webhooks {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     configured: Vec<Url>,
     private: PrivateAddresses,
     secret_path: PathBuf,
-    /// Disconnected when the thread has ended.
-    ended: Mutex<Receiver<()>>,
+    thread: JoinHandle<()>,
 }
 
 impl Webhooks {
@@ -93,6 +93,10 @@ impl Webhooks {
             secret = Some(secret::read_or_make(&secret_path, random)?);
         }
         let (bell, rung) = sync_channel(1);
+        let mut queue = Queue::new(lock_file);
+        errors.iter().for_each(|error| queue.note_trouble(error));
+        let inbox = records.iter().map(|record| (record.run_id, true)).collect();
+        records.into_iter().for_each(|record| queue.put(record));
         let shared = Arc::new(Shared {
             log,
             clock,
@@ -101,25 +105,15 @@ impl Webhooks {
             sender: Sender::new(private, pace.timeouts),
             pace,
             secret: secret.map_or_else(OnceLock::new, OnceLock::from),
-            queue: Mutex::new(Queue::new(lock_file)),
-            inbox: Mutex::default(),
+            queue: Mutex::new(queue),
+            inbox: Mutex::new(inbox),
             bell,
             stop: OnceLock::new(),
         });
-        let (until_end, ended) = channel::<()>();
-        let webhooks = Self { shared: shared.clone(), configured, private, secret_path, ended: Mutex::new(ended) };
-        let mut queue = lock(&shared.queue);
-        errors.iter().for_each(|error| shared.note_trouble(&mut queue, error));
-        for record in records {
-            shared.watch(record.run_id);
-            queue.put(record);
-        }
-        drop(queue);
-        let thread = thread::Builder::new().name("webhooks".to_owned()).spawn(move || {
-            shared.run(&rung);
-            drop(until_end);
-        });
-        thread.map(|_| webhooks).map_err(WebhookError::Thread)
+        let running = shared.clone();
+        let thread = thread::Builder::new().name("webhooks".to_owned()).spawn(move || running.run(&rung));
+        let thread = thread.map_err(WebhookError::Thread)?;
+        Ok(Self { shared, configured, private, secret_path, thread })
     }
 
     /// The addresses of a request, each once.
@@ -177,11 +171,6 @@ impl Webhooks {
         lock(&self.shared.queue).counts()
     }
 
-    /// The last error that was not caused by a receiver.
-    pub fn last_trouble(&self) -> Option<String> {
-        lock(&self.shared.queue).last_trouble.clone()
-    }
-
     /// The secret that messages are signed with; created now if there is none.
     pub fn secret(&self) -> Result<Secret, WebhookError> {
         if let Some(secret) = self.shared.secret.get() {
@@ -195,7 +184,8 @@ impl Webhooks {
     pub fn stop(&self) {
         self.shared.stop.get_or_init(|| Instant::now() + STOPPING);
         self.shared.ring();
-        let _has_ended = lock(&self.ended).recv_timeout(STOPPING);
+        // The thread ends by itself after the time limit.
+        wait_until(2 * STOPPING, Duration::from_millis(2), || self.thread.is_finished());
     }
 }
 

@@ -2,20 +2,16 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::json;
+use testkit::receiver::HookReceiver;
 
-use super::super::queue::WebhookCounts;
 use super::super::record::DeliveryState;
-use super::events::{Story, question};
-use super::receiver::{Answer, Receiver};
-use super::world::{World, until, until_true, watch};
+use super::events::{LogStory, question};
+use super::world::{World, counts, until, until_first, until_true, watch};
 
 #[test]
 fn an_end_is_sent_once_and_signed() {
-    let (world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("200 OK")]));
-    let run = world.write(&Story::new(1).started().completed());
-    let webhooks = world.start();
-    watch(&webhooks, run, &[receiver.url("/hook?a=b")]);
+    let (world, receiver) = (World::new(), HookReceiver::answering(&["200 OK"]));
+    let (webhooks, run) = world.start_with(&LogStory::new(1).started().completed(), receiver.url("/hook?a=b"));
     let request = receiver.next();
     assert_eq!(request.line, "POST /hook?a=b HTTP/1.1");
     assert_eq!(request.header("content-type"), "application/json");
@@ -27,15 +23,15 @@ fn an_end_is_sent_once_and_signed() {
     assert_eq!(request.json()["timestamp"], "1970-01-01T00:00:02.000000Z", "the moment of the event");
     assert_eq!(request.json()["data"]["skill"], "sample");
 
-    let told = until(&webhooks, run, |told| told.iter().all(|message| message.state == DeliveryState::Delivered));
-    assert_eq!((told.len(), told[0].tries, told[0].id.as_str()), (1, 1, id));
+    let told = until_first(&webhooks, run, DeliveryState::Delivered);
+    assert_eq!((told.tries, told.id.as_str()), (1, id));
     // Recorded with the run, and nothing is left to do.
-    until_true(|| (world.outbox_files() == 0).then_some(()));
+    until_true(|| world.outbox_files() == 0);
     assert!(world.data.run(run).root().join("webhooks.json").exists());
-    assert_eq!(webhooks.records(run).unwrap(), told);
+    assert_eq!(webhooks.records(run).unwrap(), [told]);
     watch(&webhooks, run, &[receiver.url("/hook?a=b")]);
     webhooks.check_log(run);
-    assert_eq!(webhooks.counts(), WebhookCounts { delivered: 1, failed_tries: 0, given_up: 0, pending: 0 });
+    assert_eq!(webhooks.counts(), counts(1, 0, 0, 0));
     drop(webhooks);
     assert_eq!(receiver.rest(), 0, "no message is sent twice");
 }
@@ -43,53 +39,43 @@ fn an_end_is_sent_once_and_signed() {
 #[test]
 fn every_address_gets_questions_and_ends_in_order() {
     let mut world = World::new();
-    let (configured, given) =
-        (Receiver::answering(&[Answer::Status("204 No Content")]), Receiver::answering(&[Answer::Status("200 OK")]));
-    world.config.urls = vec![configured.url("/all")];
-    let webhooks = world.start();
-    let story = Story::new(1).started();
-    let run = world.write(&story);
-    watch(&webhooks, run, &[given.url("/one")]);
+    let receivers = [HookReceiver::answering(&["204 No Content"]), HookReceiver::answering(&["200 OK"])];
+    world.config.urls = vec![receivers[0].url("/all")];
+    let story = LogStory::new(1).started();
+    let (webhooks, run) = world.start_with(&story, receivers[1].url("/one"));
     let story = story.asked(question(1, "Which?")).waits();
     world.write(&story);
     webhooks.check_log(run);
-    for receiver in [&configured, &given] {
+    for receiver in &receivers {
         let request = receiver.next();
         assert_eq!(request.json()["type"], "run.waiting_user");
         assert_eq!(request.json()["data"]["status"], "waiting_user");
         assert_eq!(request.json()["data"]["interaction"]["prompt"], "Which?");
     }
-    let story = story.replied(1).canceled();
-    world.write(&story);
+    world.write(&story.replied(1).canceled());
     webhooks.check_log(run);
-    let ids = [&configured, &given].map(|receiver| {
-        let request = receiver.next();
-        assert_eq!(request.json()["data"]["status"], json!("canceled"));
-        request.header("webhook-id").to_owned()
-    });
-    assert_ne!(ids[0], ids[1]);
+    let ends = receivers.each_ref().map(HookReceiver::next);
+    assert!(ends.iter().all(|end| end.json()["data"]["status"] == "canceled"));
+    assert_ne!(ends[0].header("webhook-id"), ends[1].header("webhook-id"));
     until(&webhooks, run, |told| told.len() == 4 && told.iter().all(|one| one.state == DeliveryState::Delivered));
 }
 
 #[test]
 fn a_run_without_webhooks_leaves_no_record() {
     let world = World::new();
-    let run = world.write(&Story::new(1).started().completed());
+    let run = world.write(&LogStory::new(1).started().completed());
     let webhooks = world.start();
     watch(&webhooks, run, &[]);
     webhooks.check_log(run);
     webhooks.stop();
-    assert_eq!(webhooks.records(run).unwrap(), []);
-    assert_eq!(world.outbox_files(), 0);
+    assert_eq!((webhooks.records(run).unwrap(), world.outbox_files()), (vec![], 0));
     assert!(!world.data.root().join("webhook.secret").exists(), "a secret is made when it is needed");
 }
 
 #[test]
 fn records_are_private() {
-    let (world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("500 No")]));
-    let run = world.write(&Story::new(1).started());
-    let webhooks = world.start();
-    watch(&webhooks, run, &[receiver.url("/")]);
+    let (world, receiver) = (World::new(), HookReceiver::answering(&["500 No"]));
+    let (_webhooks, run) = world.start_with(&LogStory::new(1).started(), receiver.url("/"));
     let folder = world.data.root().join("webhooks");
     let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(folder.join(format!("{run}.json"))), 0o600);

@@ -1,25 +1,45 @@
 //! A data folder, its Logs, and webhooks that do not wait for long.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use skillrun_log::{Durability, EventLog, FileLog, Seq};
-use skillrun_model::RunId;
+use skillrun_base::wait;
+use skillrun_log::{Durability, EventLog, FileLog};
+use skillrun_model::{RunId, Timestamp};
 use skillrun_runs::DataFolder;
-use skillrun_runtime::SystemClock;
+use skillrun_runtime::{Clock, SystemClock};
 
 use super::super::address::PrivateAddresses;
-use super::super::queue::Pace;
-use super::super::record::Delivery;
+use super::super::queue::{Pace, WebhookCounts};
+use super::super::record::{Delivery, DeliveryState};
 use super::super::secret::system_random;
-use super::super::send::SendTimeouts;
 use super::super::service::{Config, WebhookError, WebhookSetup, Webhooks};
-use super::events::Story;
+use super::events::LogStory;
+
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(2);
+
+/// A clock that can be made to panic once.
+#[derive(Debug, Default)]
+pub(super) struct FaultyClock(pub(super) AtomicBool);
+
+impl Clock for FaultyClock {
+    fn now(&self) -> Timestamp {
+        assert!(!self.0.swap(false, Ordering::Relaxed), "the clock panics as planned");
+        SystemClock.now()
+    }
+
+    fn running(&self) -> Duration {
+        SystemClock.running()
+    }
+}
 
 pub(super) struct World {
     _folder: tempfile::TempDir,
     pub(super) data: DataFolder,
     log: Arc<FileLog>,
+    pub(super) clock: Arc<FaultyClock>,
     pub(super) config: Config,
     pub(super) pace: Pace,
 }
@@ -30,12 +50,8 @@ impl World {
         let data = DataFolder::new(folder.path());
         let log = Arc::new(FileLog::new(data.runs()));
         let config = Config { private_addresses: PrivateAddresses::Allowed, ..Config::default() };
-        let pace = Pace {
-            waits: vec![Duration::from_millis(1); 3],
-            timeouts: SendTimeouts { connect: Duration::from_secs(5), total: Duration::from_secs(10) },
-            ..Pace::default()
-        };
-        Self { _folder: folder, data, log, config, pace }
+        let pace = Pace { waits: vec![Duration::from_millis(1); 3], ..Pace::default() };
+        Self { _folder: folder, data, log, clock: Arc::default(), config, pace }
     }
 
     pub(super) fn start(&self) -> Webhooks {
@@ -43,30 +59,29 @@ impl World {
     }
 
     pub(super) fn try_start(&self) -> Result<Webhooks, WebhookError> {
-        let setup = WebhookSetup {
-            data: self.data.clone(),
-            log: self.log.clone(),
-            config: self.config.clone(),
-            clock: Arc::new(SystemClock),
-            random: system_random,
-        };
+        let (data, log, clock) = (self.data.clone(), self.log.clone(), self.clock.clone());
+        let setup = WebhookSetup { data, log, config: self.config.clone(), clock, random: system_random };
         Webhooks::start_at(setup, self.pace.clone())
     }
 
+    /// Starts webhooks that notify one address of one run.
+    pub(super) fn start_with(&self, story: &LogStory, url: String) -> (Webhooks, RunId) {
+        let (webhooks, run) = (self.start(), self.write(story));
+        watch(&webhooks, run, &[url]);
+        (webhooks, run)
+    }
+
     /// Creates the Log of a story, or appends its further events.
-    pub(super) fn write(&self, story: &Story) -> RunId {
-        let run = story.events_run();
-        let next = match self.log.create(run) {
-            Ok(head) => head.next_seq,
-            Err(_) => self.log.next_seq(run).unwrap(),
-        };
+    pub(super) fn write(&self, story: &LogStory) -> RunId {
+        let created = self.log.create(story.run).map(|head| head.next_seq);
+        let next = created.unwrap_or_else(|_| self.log.next_seq(story.run).unwrap());
         let more = &story.events[usize::try_from(next.0 - 1).unwrap()..];
-        self.log.append(run, Seq(next.0), more, Durability::Synced).unwrap();
-        run
+        self.log.append(story.run, next, more, Durability::Synced).unwrap();
+        story.run
     }
 
     pub(super) fn remove(&self, run: RunId) {
-        self.log.remove(run, skillrun_model::Timestamp::EPOCH).unwrap();
+        self.log.remove(run, Timestamp::EPOCH).unwrap();
         std::fs::remove_dir_all(self.data.run(run).root()).unwrap();
     }
 
@@ -78,20 +93,25 @@ impl World {
 
 /// Waits until the messages of a run satisfy a condition.
 pub(super) fn until(webhooks: &Webhooks, run: RunId, is_so: impl Fn(&[Delivery]) -> bool) -> Vec<Delivery> {
-    until_true(|| Some(webhooks.records(run).unwrap()).filter(|records| is_so(records)))
+    let records = || webhooks.records(run).unwrap();
+    let told = wait::retry(TEST_TIMEOUT, STEP, records, |told| !is_so(told));
+    assert!(is_so(&told), "it never came to be: {told:?}");
+    told
 }
 
-pub(super) fn until_true<T>(mut ask: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < end, "it never came to be");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+/// Waits until the first message of a run is in a state.
+pub(super) fn until_first(webhooks: &Webhooks, run: RunId, state: DeliveryState) -> Delivery {
+    until(webhooks, run, |told| told.first().is_some_and(|one| one.state == state)).remove(0)
+}
+
+pub(super) fn until_true(is_so: impl FnMut() -> bool) {
+    assert!(wait::wait_until(TEST_TIMEOUT, STEP, is_so), "it never came to be");
 }
 
 pub(super) fn watch(webhooks: &Webhooks, run: RunId, urls: &[String]) {
     webhooks.watch(run, webhooks.check_urls(urls).unwrap()).unwrap();
+}
+
+pub(super) fn counts(delivered: u64, failed_tries: u64, given_up: u64, pending: u64) -> WebhookCounts {
+    WebhookCounts { delivered, failed_tries, given_up, pending }
 }
