@@ -49,27 +49,17 @@ const PAGE_EXAMINED_MAX: usize = 20_000;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/events", "stream_events", "Follow the events of a run (RASP)")
-                .scope(Scope::Read)
-                .query::<StreamParams>()
-                .streams(
-                    "Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid",
-                )
-                .answers_nothing(StatusCode::NO_CONTENT, "The run is over and the client has every event")
-                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
+            operation: streamed::<StreamParams>(
+                Operation::get("/v1/runs/{run_id}/events", "stream_events", "Follow the events of a run (RASP)"),
+                "Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid",
+            ),
             handler: get(events),
         },
         Route {
-            operation: Operation::get(
-                "/v1/runs/{run_id}/chat",
-                "stream_chat",
-                "Follow the conversation of a run (FCMP)",
-            )
-            .scope(Scope::Read)
-            .query::<ChatParams>()
-            .streams("Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid")
-            .answers_nothing(StatusCode::NO_CONTENT, "The run is over and the client has every event")
-            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
+            operation: streamed::<ChatParams>(
+                Operation::get("/v1/runs/{run_id}/chat", "stream_chat", "Follow the conversation of a run (FCMP)"),
+                "Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid",
+            ),
             handler: get(chat),
         },
         Route {
@@ -78,10 +68,10 @@ pub(super) fn routes() -> Vec<Route> {
                 "events_history",
                 "List events of a run, page by page (RASP)",
             )
-            .scope(Scope::Read)
             .query::<HistoryParams>()
             .answers_events("rasp")
-            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+            .scope(Scope::Read)
+            .problems(HISTORY_PROBLEMS),
             handler: get(events_history),
         },
         Route {
@@ -90,10 +80,10 @@ pub(super) fn routes() -> Vec<Route> {
                 "chat_history",
                 "List the conversation of a run, page by page (FCMP)",
             )
-            .scope(Scope::Read)
             .query::<ChatHistoryParams>()
             .answers_events("fcmp")
-            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+            .scope(Scope::Read)
+            .problems(HISTORY_PROBLEMS),
             handler: get(chat_history),
         },
         Route {
@@ -109,6 +99,17 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(events_at),
         },
     ]
+}
+
+const HISTORY_PROBLEMS: &[ProblemCode] = &[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset];
+
+fn streamed<P: JsonSchema>(operation: Operation, description: &'static str) -> Operation {
+    operation
+        .scope(Scope::Read)
+        .query::<P>()
+        .streams(description)
+        .answers_nothing(StatusCode::NO_CONTENT, "The run is over and the client has every event")
+        .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams])
 }
 
 /// Which events of RASP are shown.

@@ -178,13 +178,7 @@ async fn reply(
         let is_late = matches!(problem.code, ProblemCode::StaleInteraction | ProblemCode::RunOver);
         return Err(if is_late { problem.with_current(current(&service, run).await) } else { problem });
     }
-    let view = if wait.is_zero() {
-        let looking = service.clone();
-        blocking(move || view(&looking, run)).await?
-    } else {
-        waited_for(&service, run, wait, Until::Rest).await?
-    };
-    Ok(Json(view).into_response())
+    Ok(Json(waited_for(&service, run, wait, Until::Rest).await?).into_response())
 }
 
 async fn answer(service: &Service, request: Request) -> HttpResult<(ReplyBody, Option<UploadedForm>)> {

@@ -52,34 +52,17 @@ const LIST: usize = 50;
 const LIST_MAX: usize = 500;
 
 pub(super) fn routes() -> Vec<Route> {
-    let created = "The current state of the run: over or waiting for an answer, if `wait` was long enough";
     vec![
         Route {
-            operation: Operation::post("/v1/runs", "create_run", "Run a skill")
-                .scope(Scope::Run)
-                .query::<WaitParams>()
-                .header(
-                    "Idempotency-Key",
-                    KEY_PATTERN,
-                    "A repeated request with the same key does not create a second run",
-                )
-                .json_body::<CreateRun>(
-                    json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}),
-                )
-                .multipart_body::<CreateRunForm>()
-                .answers::<RunView>(StatusCode::ACCEPTED, "The run was accepted")
-                .answers::<RunView>(StatusCode::OK, created)
-                .problems(&[
-                    ProblemCode::SkillNotFound,
-                    ProblemCode::CannotRun,
-                    ProblemCode::InputInvalid,
-                    ProblemCode::SkillInvalid,
-                    ProblemCode::AddressRefused,
-                    ProblemCode::KeyReused,
-                    ProblemCode::WorkspaceInUse,
-                    ProblemCode::QueueFull,
-                    ProblemCode::RunRemoved,
-                ]),
+            operation: creating(
+                Operation::post("/v1/runs", "create_run", "Run a skill").problems(&[ProblemCode::SkillNotFound]),
+                "The run was accepted",
+            )
+            .json_body::<CreateRun>(
+                json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}),
+            )
+            .multipart_body::<CreateRunForm>()
+            .problems(&[ProblemCode::RunRemoved]),
             handler: post(create),
         },
         Route {
@@ -112,31 +95,39 @@ pub(super) fn routes() -> Vec<Route> {
             handler: post(cancel),
         },
         Route {
-            operation: Operation::post(
-                "/v1/runs/{run_id}/retry",
-                "retry_run",
-                "Start a new run with the same request, optionally with changes",
+            operation: creating(
+                Operation::post(
+                    "/v1/runs/{run_id}/retry",
+                    "retry_run",
+                    "Start a new run with the same request, optionally with changes",
+                )
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
+                "The new run was accepted",
             )
-            .scope(Scope::Run)
-            .query::<WaitParams>()
-            .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
-            .json_body::<RetryRun>(json!({"input": {"text": "four five"}}))
-            .answers::<RunView>(StatusCode::ACCEPTED, "The new run was accepted")
-            .answers::<RunView>(StatusCode::OK, created)
-            .problems(&[
-                ProblemCode::RunNotFound,
-                ProblemCode::RunRemoved,
-                ProblemCode::CannotRun,
-                ProblemCode::InputInvalid,
-                ProblemCode::SkillInvalid,
-                ProblemCode::AddressRefused,
-                ProblemCode::KeyReused,
-                ProblemCode::WorkspaceInUse,
-                ProblemCode::QueueFull,
-            ]),
+            .json_body::<RetryRun>(json!({"input": {"text": "four five"}})),
             handler: post(retry),
         },
     ]
+}
+
+/// An operation that creates a run.
+fn creating(operation: Operation, accepted: &'static str) -> Operation {
+    let rests = "The current state of the run: over or waiting for an answer, if `wait` was long enough";
+    operation
+        .scope(Scope::Run)
+        .query::<WaitParams>()
+        .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
+        .answers::<RunView>(StatusCode::ACCEPTED, accepted)
+        .answers::<RunView>(StatusCode::OK, rests)
+        .problems(&[
+            ProblemCode::CannotRun,
+            ProblemCode::InputInvalid,
+            ProblemCode::SkillInvalid,
+            ProblemCode::AddressRefused,
+            ProblemCode::KeyReused,
+            ProblemCode::WorkspaceInUse,
+            ProblemCode::QueueFull,
+        ])
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
