@@ -23,21 +23,20 @@ mod pack;
 mod tests;
 
 use std::io::{self, Seek, Write};
-use std::ops::ControlFlow;
 use std::path::{Component, Path};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_evidence::EvidenceError;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogError, LogLine};
+use skillrun_log::{EventLog, FileLog, LogError};
 use skillrun_model::RunId;
 use skillrun_model::rasp::LogHead;
 use skillrun_runs::artifacts::{Root, is_hard_link};
+use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::hidden::Hidden;
 use skillrun_runs::result::{self, RunResult};
-use skillrun_translate::FcmpTranslator;
 use zip::result::ZipError;
 
 use pack::Packer;
@@ -163,19 +162,18 @@ fn conversation<W: Write + Seek>(run: &RunFolder, packer: &mut Packer<'_, W>) ->
     // Longer than the lines of the Log, but not twice as long.
     let most = std::fs::metadata(run.events()).map_or(0, |log| log.len().saturating_mul(2));
     packer.entry("fcmp.jsonl", most, |entry| {
-        let mut translator = FcmpTranslator::default();
-        let each = |line: LogLine<'_>| {
-            let mut text = String::new();
-            translator.push(line.event()?, &mut |event| {
-                text.push_str(&event.to_json());
-                text.push('\n');
-            });
-            entry.write(text.as_bytes()).map(ControlFlow::Continue)
+        let mut reader = ConversationReader::default();
+        let mut each = |item: ConversationItem<'_>| match item {
+            ConversationItem::Said(event) => entry.write((event.to_json() + "\n").as_bytes()),
+            ConversationItem::Event(_) => Ok(()),
         };
-        match log.for_each(id, Cursor::BEGINNING, Limits::default(), each) {
-            // A damaged Log is packed as it is, and its conversation ends there.
-            Ok(_) | Err(BundleError::Log(_)) => Ok(()),
-            Err(error) => Err(error),
+        loop {
+            match reader.page(&log, id, &mut each) {
+                Ok(ConversationRead::Page { .. }) => {}
+                // A damaged Log is packed as it is, and its conversation ends there.
+                Ok(ConversationRead::End | ConversationRead::Reset) | Err(BundleError::Log(_)) => return Ok(()),
+                Err(error) => return Err(error),
+            }
         }
     })
 }

@@ -7,6 +7,7 @@
 //! ```
 //!
 //! - `data_folder`: where everything is stored. `record`: `run.json`. `events`: reads a Log.
+//!   `conversation`: translates it.
 //! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `settled_meta`:
 //!   `meta.N.json`. `cache`: results that can be used again.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
@@ -19,6 +20,7 @@ pub mod artifacts;
 pub mod blobs;
 pub mod cache;
 pub mod changes;
+pub mod conversation;
 pub mod data_folder;
 pub mod events;
 pub mod hidden;

@@ -18,18 +18,18 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use skillrun_base::files;
-use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Limits, LogLine, ReadEnd, Seq};
+use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Limits, ReadEnd};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::cache::{self, CacheKey};
+use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
 use skillrun_runs::data_folder::{CONVERSATION_LOG_MAX, RunFolder};
 use skillrun_runs::events::changed;
 use skillrun_runs::record::{RunRecord, TRANSLATOR};
 use skillrun_runs::result::{self, result_of};
-use skillrun_translate::FcmpTranslator;
 
 use crate::error::RuntimeError;
 use crate::run::Tools;
@@ -129,34 +129,35 @@ fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result
 #[derive(Debug)]
 pub(crate) struct ViewWriter {
     run: RunId,
-    /// How far the Log was translated.
-    cursor: Cursor,
     /// None when the Log is too large.
     conversation: Option<ConversationFile>,
     /// Where the conversation is stored.
     fcmp: PathBuf,
-    problems: ViewFile,
-    /// The last event that is in the second file already.
-    noted: u64,
+    diagnostics: DiagnosticsFile,
+    /// How far the Log was read for the diagnostics alone.
+    cursor: Cursor,
 }
 
 #[derive(Debug)]
 struct ConversationFile {
     file: ViewFile,
     numbering: Numbering,
-    translator: FcmpTranslator,
+    reader: ConversationReader,
 }
 
-impl ConversationFile {
-    fn event(&mut self, event: Event) -> Result<(), RuntimeError> {
-        let Self { file, numbering, translator } = self;
-        let mut written = Ok(());
-        translator.push(event, &mut |event| {
-            if let Some(event) = numbering.number(event).filter(|_| written.is_ok()) {
-                written = file.lines.fcmp(&event);
-            }
-        });
-        written.map_err(failed(&file.path))
+#[derive(Debug)]
+struct DiagnosticsFile {
+    file: ViewFile,
+    /// The last event that is in the file already.
+    noted: u64,
+}
+
+impl DiagnosticsFile {
+    fn event(&mut self, event: &Event) -> Result<(), RuntimeError> {
+        if event.event_type().category() == Category::Diagnostic && event.seq > self.noted {
+            self.file.lines.rasp(event).map_err(failed(&self.file.path))?;
+        }
+        Ok(())
     }
 }
 
@@ -187,47 +188,51 @@ impl ViewWriter {
             Some(ConversationFile {
                 file: ViewFile::open(&fcmp, said.bytes)?,
                 numbering: Numbering { goes_on, lines: said.seq },
-                translator: FcmpTranslator::default(),
+                reader: ConversationReader::default(),
             })
         } else {
             None
         };
         Ok(Self {
             run,
-            cursor: Cursor::new(head.epoch, Seq::BEFORE_FIRST),
             conversation,
             fcmp,
-            problems: ViewFile::open(&diagnostics, noted.bytes)?,
-            noted: noted.rasp_seq,
+            diagnostics: DiagnosticsFile { file: ViewFile::open(&diagnostics, noted.bytes)?, noted: noted.rasp_seq },
+            cursor: Cursor::BEGINNING,
         })
     }
 
     /// Translates what the Log has by now.
     pub(crate) fn catch_up(&mut self, log: &FileLog) -> Result<(), RuntimeError> {
-        let end = log.for_each(self.run, self.cursor, Limits::default(), |line| {
-            if line.end() > CONVERSATION_LOG_MAX {
-                self.conversation = None;
+        let Self { run, conversation, diagnostics, cursor, .. } = self;
+        while let Some(ConversationFile { file, numbering, reader }) = conversation {
+            let read = reader.page(log, *run, |item| match item {
+                ConversationItem::Event(event) => diagnostics.event(event),
+                ConversationItem::Said(event) => match numbering.number(event) {
+                    Some(event) => file.lines.fcmp(&event).map_err(failed(&file.path)),
+                    None => Ok(()),
+                },
+            })?;
+            match read {
+                ConversationRead::Page { log_bytes, .. } if log_bytes > CONVERSATION_LOG_MAX => {
+                    *cursor = reader.cursor();
+                    *conversation = None;
+                }
+                ConversationRead::Page { .. } => {}
+                ConversationRead::End => return Ok(()),
+                ConversationRead::Reset => return Err(changed(*run).into()),
             }
-            self.event(line)?;
+        }
+        let end = log.for_each(*run, *cursor, Limits::default(), |line| {
+            diagnostics.event(&*line.event_ref()?)?;
             Ok::<_, RuntimeError>(ControlFlow::Continue(()))
         })?;
         match end {
-            ReadEnd::At(cursor) => {
-                self.cursor = cursor;
+            ReadEnd::At(end) => {
+                *cursor = end;
                 Ok(())
             }
-            ReadEnd::Reset(_) => Err(changed(self.run).into()),
-        }
-    }
-
-    fn event(&mut self, line: LogLine<'_>) -> Result<(), RuntimeError> {
-        let event = line.event_ref()?;
-        if event.event_type().category() == Category::Diagnostic && event.seq > self.noted {
-            self.problems.lines.rasp(&event).map_err(failed(&self.problems.path))?;
-        }
-        match &mut self.conversation {
-            Some(conversation) => conversation.event(event.into_owned()),
-            None => Ok(()),
+            ReadEnd::Reset(_) => Err(changed(*run).into()),
         }
     }
 
@@ -235,7 +240,7 @@ impl ViewWriter {
     pub(crate) fn finish(mut self, log: &FileLog) -> Result<(), RuntimeError> {
         self.catch_up(log)?;
         // The conversation last: when it is complete, so is the other.
-        self.problems.finish()?;
+        self.diagnostics.file.finish()?;
         match self.conversation {
             Some(mut conversation) => conversation.file.finish(),
             // Its beginning may have been stored when the run waited.

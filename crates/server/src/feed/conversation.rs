@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::Deserialize;
-use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, LogRead, Seq};
+use skillrun_log::{Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, Seq};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runs::RunFolder;
+use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
 use skillrun_runtime::views;
-use skillrun_translate::FcmpTranslator;
 
 use super::frames::{Ends, Rendering};
 use super::position::Position;
@@ -48,7 +48,7 @@ struct Inner {
     latest: Timestamp,
     ends: Ends,
     /// How far the Log was read. None for a view that was already complete.
-    reading: Option<Reading>,
+    reader: Option<ConversationReader>,
     epoch: Epoch,
     stage: Stage,
 }
@@ -59,12 +59,6 @@ enum Stage {
     Whole,
     /// An operation failed half way.
     HalfDone,
-}
-
-#[derive(Debug)]
-struct Reading {
-    cursor: Cursor,
-    translator: FcmpTranslator,
 }
 
 /// Where an event begins: those of seq 1, 1 + STRIDE, and so on.
@@ -189,24 +183,24 @@ impl Conversation {
 
     /// Translates one page of the Log; false when there is no more.
     fn translate_more(&self, inner: &mut Inner) -> Result<bool, LogError> {
-        let Some(reading) = &mut inner.reading else { return Ok(false) };
-        match self.log.read(self.run, reading.cursor, Limits::default())? {
-            LogRead::Page(page) if page.is_empty() => Ok(false),
-            LogRead::Page(page) => {
-                let events = page.events()?;
-                inner.stage = Stage::HalfDone;
-                reading.cursor = page.cursor();
-                let mut made = Vec::new();
-                for event in events {
-                    reading.translator.push(event, &mut |event| made.push(event));
-                }
-                inner.epoch = page.epoch();
-                inner.add(&made).map_err(|error| failed(self.run, &self.scratch, error))?;
-                inner.stage = Stage::Whole;
-                Ok(true)
-            }
-            LogRead::Reset(_) => self.restart(inner).map(|()| true),
+        let Some(reader) = &mut inner.reader else { return Ok(false) };
+        let mut made = Vec::new();
+        inner.stage = Stage::HalfDone;
+        let read = reader.page(&self.log, self.run, |item| {
+            made.extend(match item {
+                ConversationItem::Said(event) => Some(event),
+                ConversationItem::Event(_) => None,
+            });
+            Ok::<_, LogError>(())
+        })?;
+        match read {
+            ConversationRead::Page { epoch, .. } => inner.epoch = epoch,
+            ConversationRead::End => {}
+            ConversationRead::Reset => return self.restart(inner).map(|()| true),
         }
+        inner.add(&made).map_err(|error| failed(self.run, &self.scratch, error))?;
+        inner.stage = Stage::Whole;
+        Ok(read != ConversationRead::End)
     }
 }
 
@@ -219,13 +213,12 @@ fn failed(run: RunId, place: impl AsRef<Path>, source: io::Error) -> LogError {
 
 impl Inner {
     fn empty(scratch: &Path, epoch: Epoch) -> io::Result<Self> {
-        let reading = Reading { cursor: Cursor::BEGINNING, translator: FcmpTranslator::default() };
-        Ok(Self::over(tempfile::tempfile_in(scratch)?, epoch, Some(reading)))
+        Ok(Self::over(tempfile::tempfile_in(scratch)?, epoch, Some(ConversationReader::default())))
     }
 
-    fn over(lines: File, epoch: Epoch, reading: Option<Reading>) -> Self {
+    fn over(lines: File, epoch: Epoch, reader: Option<ConversationReader>) -> Self {
         let (ends, latest) = (Ends::NotYet, Timestamp::EPOCH);
-        Self { lines, size: 0, seq: 0, places: Vec::new(), latest, ends, reading, epoch, stage: Stage::Whole }
+        Self { lines, size: 0, seq: 0, places: Vec::new(), latest, ends, reader, epoch, stage: Stage::Whole }
     }
 
     /// From `fcmp.jsonl`, if that goes to the end of the conversation.

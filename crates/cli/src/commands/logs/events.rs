@@ -2,18 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::Deserialize;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogLine, Page, ReadEnd, Seq, Tail, Tailed};
+use skillrun_log::{Cursor, EventLog, Limits, LogLine, Page, Seq, Tail, Tailed};
 use skillrun_model::fcmp::{FcmpEvent, Meta};
-use skillrun_model::rasp::Event;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
+use skillrun_runs::conversation::{ConversationItem, ConversationReader};
 use skillrun_runtime::views::is_whole;
-use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
 
 use super::{Follow, Part, What, warn_if_unowned};
@@ -42,37 +40,21 @@ pub(super) fn print(place: &CommandContext, run: RunId, what: What, part: Part, 
             let kept = if counts_rasp || !is_whole(&fcmp) { None } else { File::open(fcmp).ok() };
             match kept {
                 Some(kept) => printer.kept(BufReader::new(kept))?,
-                None => read(&place.log, run, &mut printer)?,
+                None => read(place, run, &mut printer, follow)?,
             }
         }
-        Follow::Yes => tail(place, run, &mut printer)?,
+        Follow::Yes => read(place, run, &mut printer, follow)?,
     }
     printer.finish()
 }
 
-fn read(log: &FileLog, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
-    let mut cursor = match printer.what {
-        What::Rasp => Cursor { epoch: None, after: Seq(printer.part.after) },
-        What::Transcript | What::Fcmp | What::Document => Cursor::BEGINNING,
+/// Prints the Log. A follower waits for more, also while questions are open, until the last event is printed.
+fn read(place: &CommandContext, run: RunId, printer: &mut Printer, follow: Follow) -> Result<(), Failure> {
+    let cursor = match (printer.what, follow) {
+        (What::Rasp, Follow::No) => Cursor { epoch: None, after: Seq(printer.part.after) },
+        (What::Rasp | What::Transcript | What::Fcmp | What::Document, _) => Cursor::BEGINNING,
     };
-    loop {
-        let read = log.for_each(run, cursor, Limits::default(), |line| {
-            printer.line(&line)?;
-            Ok::<_, Failure>(ControlFlow::Continue(()))
-        })?;
-        match read {
-            ReadEnd::At(_) => return printer.lines.flush().map_err(to_stdout),
-            ReadEnd::Reset(_) => {
-                printer.reset();
-                cursor = Cursor::BEGINNING;
-            }
-        }
-    }
-}
-
-/// Follows the Log, also while questions are open, until its last event is printed.
-fn tail(place: &CommandContext, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
-    let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
+    let mut tail = Tail::new(&place.log, run, cursor)?;
     let mut told = None;
     let mut wait = Duration::ZERO;
     loop {
@@ -82,6 +64,7 @@ fn tail(place: &CommandContext, run: RunId, printer: &mut Printer) -> Result<(),
                 wait = Duration::ZERO;
             }
             Tailed::Reset(_) => printer.reset(),
+            Tailed::TimedOut if follow == Follow::No => return Ok(()),
             Tailed::TimedOut => {
                 // Everything was read.
                 let status = printer.state.status;
@@ -92,7 +75,7 @@ fn tail(place: &CommandContext, run: RunId, printer: &mut Printer) -> Result<(),
                 wait = POLL_INTERVAL;
             }
         }
-        if printer.state.is_over() {
+        if follow == Follow::Yes && printer.state.is_over() {
             return Ok(());
         }
     }
@@ -117,7 +100,7 @@ struct Printer {
     what: What,
     part: Part,
     state: State,
-    fcmp: FcmpTranslator,
+    reader: ConversationReader,
     transcript: Transcript,
     lines: LineWriter,
     /// Of the document.
@@ -137,7 +120,7 @@ impl Printer {
             what,
             part,
             state: State::default(),
-            fcmp: FcmpTranslator::default(),
+            reader: ConversationReader::default(),
             transcript: Transcript::default(),
             lines: LineWriter::new(match what {
                 What::Fcmp | What::Document if io::stdout().is_terminal() => {
@@ -158,23 +141,27 @@ impl Printer {
     fn reset(&mut self) {
         note("the Log was truncated; it is printed again from the beginning");
         self.state = State::default();
-        self.fcmp = FcmpTranslator::default();
+        self.reader = ConversationReader::default();
         self.transcript = Transcript::default();
         self.part.after = 0;
     }
 
     fn page(&mut self, page: &Page) -> Result<(), Failure> {
-        for line in page.lines() {
-            self.line(&line)?;
+        match self.what {
+            What::Rasp => page.lines().try_for_each(|line| self.rasp(&line))?,
+            What::Transcript | What::Fcmp | What::Document => {
+                let mut reader = std::mem::take(&mut self.reader);
+                reader.translate(page, |item| match item {
+                    ConversationItem::Event(event) => {
+                        self.state.evolve(event);
+                        Ok(())
+                    }
+                    ConversationItem::Said(event) => self.said(&event),
+                })?;
+                self.reader = reader;
+            }
         }
         self.lines.flush().map_err(to_stdout)
-    }
-
-    fn line(&mut self, line: &LogLine<'_>) -> Result<(), Failure> {
-        match self.what {
-            What::Rasp => self.rasp(line),
-            What::Transcript | What::Fcmp | What::Document => self.event(line.event()?),
-        }
     }
 
     /// The exact bytes of the line; on a terminal, equivalent JSON without characters that hide or reverse text.
@@ -192,13 +179,6 @@ impl Printer {
         let shown = out.is_terminal().then(|| harmless(&String::from_utf8_lossy(line.json())));
         let json = shown.as_deref().map_or(line.json(), str::as_bytes);
         out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(to_stdout)
-    }
-
-    fn event(&mut self, event: Event) -> Result<(), Failure> {
-        self.state.evolve(&event);
-        let mut made = Vec::new();
-        self.fcmp.push(event, &mut |event| made.push(event));
-        made.iter().try_for_each(|event| self.said(event))
     }
 
     fn said(&mut self, event: &FcmpEvent) -> Result<(), Failure> {

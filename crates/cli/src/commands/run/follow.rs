@@ -1,7 +1,6 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here.
 
 use std::io::{self, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,14 +10,13 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, ReadEnd, Seq};
+use skillrun_log::{EventLog, FileLog, Seq};
 use skillrun_model::interaction::Pending;
-use skillrun_model::rasp::Event;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
+use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
 use skillrun_runs::result::RunResult;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
-use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::{Asks, Transcript};
 
 use super::ask::{self, Meant, Typed};
@@ -72,11 +70,12 @@ struct Following<'a> {
     owner: &'a OwnerProcess,
     run: RunId,
     style: Style,
-    cursor: Cursor,
+    reader: ConversationReader,
     /// Events up to this sequence number were printed before.
     known: u64,
+    /// Whether the last event was.
+    is_known: bool,
     state: State,
-    fcmp: FcmpTranslator,
     transcript: Transcript,
     /// The question that was asked at the terminal.
     asked: Option<Pending>,
@@ -121,10 +120,10 @@ pub(crate) fn follow(
             owner,
             run,
             style,
-            cursor: Cursor::BEGINNING,
+            reader: ConversationReader::default(),
             known,
+            is_known: false,
             state: State::default(),
-            fcmp: FcmpTranslator::default(),
             transcript: Transcript::new(if is_terminal { Asks::Elsewhere } else { Asks::Here }),
             asked: None,
             listens,
@@ -223,38 +222,36 @@ impl Following<'_> {
     /// Reads and shows what is new in the Log.
     fn read(&mut self) -> Result<(), Failure> {
         let log = self.owner.runtime.log().clone();
+        let mut reader = std::mem::take(&mut self.reader);
         loop {
-            let read = log.for_each(self.run, self.cursor, Limits::default(), |line| {
-                self.event(line.event()?)?;
-                Ok::<_, Failure>(ControlFlow::Continue(()))
-            })?;
-            match read {
-                ReadEnd::At(cursor) => {
-                    self.cursor = cursor;
-                    return Ok(());
-                }
-                ReadEnd::Reset(_) => {
-                    (self.cursor, self.state) = (Cursor::BEGINNING, State::default());
-                    self.fcmp = FcmpTranslator::default();
-                }
+            match reader.page(&log, self.run, |item| self.item(item))? {
+                ConversationRead::Page { .. } => {}
+                ConversationRead::Reset => self.state = State::default(),
+                ConversationRead::End => break,
             }
         }
+        self.reader = reader;
+        Ok(())
     }
 
-    fn event(&mut self, event: Event) -> Result<(), Failure> {
-        self.state.evolve(&event);
-        self.outcome = RunOutcome::of(&event.data).or(self.outcome);
+    fn item(&mut self, item: ConversationItem<'_>) -> Result<(), Failure> {
+        let said = match item {
+            ConversationItem::Event(event) => {
+                self.state.evolve(event);
+                self.outcome = RunOutcome::of(&event.data).or(self.outcome);
+                self.is_known = event.seq <= self.known;
+                return Ok(());
+            }
+            ConversationItem::Said(said) => said,
+        };
         if self.style.conversation == Conversation::Left {
             return Ok(());
         }
-        let is_known = event.seq <= self.known;
-        let mut text = String::new();
-        let transcript = &mut self.transcript;
-        self.fcmp.push(event, &mut |event| text.push_str(&transcript.event(&event)));
-        if is_known {
+        // What was printed before is read too: a later event may refer to it.
+        let text = plain_lines(&self.transcript.event(&said));
+        if self.is_known {
             return Ok(());
         }
-        let text = plain_lines(&text);
         match self.style.form {
             OutputForm::Text => output::print(&text),
             // The result alone is on stdout.
