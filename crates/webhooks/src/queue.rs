@@ -234,10 +234,7 @@ impl Shared {
                 }
                 news.into_iter().for_each(|run| self.step(|| self.read(run)).unwrap_or_default());
             }
-            let mut queue = lock(&self.queue);
-            let is_due = |entry: &Entry| entry.save_at.is_some_and(|at| at <= Instant::now());
-            let unsaved = queue.entries.iter().filter(|(_, entry)| is_due(entry)).map(|(run, _)| *run);
-            unsaved.collect::<Vec<_>>().into_iter().for_each(|run| self.save(&mut queue, run, |_| ()));
+            self.step(|| self.save_again());
         };
         while !lock(&self.queue).under_way.is_empty()
             && let Some(left) = stop.checked_duration_since(Instant::now())
@@ -250,7 +247,7 @@ impl Shared {
 
     fn read(&self, run: RunId) {
         let Some(from) = lock(&self.queue).record(run).map(|record| record.position.clone()) else { return };
-        let (mut position, mut drafts, mut bytes) = (from.clone(), Vec::new(), 0);
+        let (now, mut position, mut drafts, mut bytes) = (self.clock.now(), from.clone(), Vec::new(), 0);
         let read = self.log.for_each::<LogError>(run, from.cursor(), PAGE, |line| {
             drafts.extend(position.read(line));
             bytes += line.json().len();
@@ -281,11 +278,17 @@ impl Shared {
         let is_current = entry.record.position == from;
         let is_all = is_current && !is_reset && bytes < TURN_BYTES;
         if is_current {
-            entry.record.position = position;
             // A position alone is not worth a write: reading from an older one produces the same messages.
-            if !drafts.is_empty() || is_all && entry.record.is_done() {
-                let now = self.clock.now();
-                self.save(&mut queue, run, |record| drafts.iter().for_each(|draft| record.add(draft, now)));
+            let is_worth_a_write = !drafts.is_empty() || is_all && entry.record.is_done();
+            // The position last: after a panic the same events are read again.
+            let change = |record: &mut Record| {
+                drafts.iter().for_each(|draft| record.add(draft, now));
+                record.position = position;
+            };
+            if is_worth_a_write {
+                self.save(&mut queue, run, change);
+            } else {
+                change(&mut entry.record);
             }
         }
         drop(queue);
@@ -312,6 +315,13 @@ impl Shared {
             Ok(()) => {}
             Err(error) => queue.note_trouble(error),
         }
+    }
+
+    fn save_again(&self) {
+        let mut queue = lock(&self.queue);
+        let is_due = |entry: &Entry| entry.save_at.is_some_and(|at| at <= Instant::now());
+        let unsaved = queue.entries.iter().filter(|(_, entry)| is_due(entry)).map(|(run, _)| *run);
+        unsaved.collect::<Vec<_>>().into_iter().for_each(|run| self.save(&mut queue, run, |_| ()));
     }
 
     /// The run was removed; no more messages are sent for it. A file that cannot be removed is tried again by the next
