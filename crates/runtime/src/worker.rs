@@ -66,20 +66,6 @@ impl Timer {
     }
 }
 
-/// The next step of a worker.
-#[derive(Debug)]
-enum WorkerStep {
-    Start(AttemptNumber),
-    Follow,
-    Settle,
-    Between,
-    /// The run ends, with its process.
-    End,
-    /// The run is over; its process is not.
-    AwaitExit,
-    Rest(WorkerExit),
-}
-
 pub(crate) struct Worker<'a> {
     hosts: &'a dyn Hosts,
     files: &'a dyn AttemptFiles,
@@ -111,30 +97,29 @@ impl<'a> Worker<'a> {
         loop {
             tracing::debug!(step = ?next, "next step of the worker");
             next = match next {
-                WorkerStep::Start(attempt) => self.start(attempt)?,
-                WorkerStep::Follow => self.follow()?,
-                WorkerStep::Settle => self.settle_what_is_left()?,
-                WorkerStep::Between => {
+                RunStep::Start(attempt) => self.start(attempt)?,
+                RunStep::Follow => self.follow()?,
+                RunStep::Settle => self.settle_what_is_left()?,
+                RunStep::Between => {
                     self.write_waiting_views();
                     self.wait_between()?
                 }
-                WorkerStep::End => {
+                RunStep::End => {
                     let found = if self.host.is_some() { HostState::Alive } else { HostState::Ended };
                     self.recover(found, SessionLeft::Lost)?
                 }
-                WorkerStep::AwaitExit => self.await_exit()?,
-                WorkerStep::Rest(rest) => {
-                    match rest {
-                        WorkerExit::Over => {
-                            self.give_up_login();
-                            self.run.finish_views();
-                            self.files.write_views(self.run.id);
-                        }
-                        WorkerExit::Waiting { .. } => self.write_waiting_views(),
-                        WorkerExit::LetGo => {}
-                    }
-                    return Ok(rest);
+                RunStep::AwaitExit => self.await_exit()?,
+                RunStep::Wait => {
+                    self.write_waiting_views();
+                    return Ok(WorkerExit::Waiting { timer: self.timer });
                 }
+                RunStep::Over => {
+                    self.give_up_login();
+                    self.run.finish_views();
+                    self.files.write_views(self.run.id);
+                    return Ok(WorkerExit::Over);
+                }
+                RunStep::LetGo => return Ok(WorkerExit::LetGo),
             };
         }
     }
@@ -204,7 +189,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Resumes the run of an earlier owner.
-    fn recover(&mut self, found: HostState, session: SessionLeft) -> Result<WorkerStep, RuntimeError> {
+    fn recover(&mut self, found: HostState, session: SessionLeft) -> Result<RunStep, RuntimeError> {
         let host = self.host.as_mut();
         let effects = self.run.recover(found, session, || host.into_iter().for_each(Host::end_now))?;
         planted!(ForgetsTimers => {
@@ -219,11 +204,11 @@ impl<'a> Worker<'a> {
     }
 
     /// Carries out effects; the remaining work follows from the state.
-    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<WorkerStep, RuntimeError> {
+    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<RunStep, RuntimeError> {
         let mut start = None;
         for effect in effects {
             match effect {
-                Effect::Start { attempt } => start = Some(WorkerStep::Start(attempt)),
+                Effect::Start { attempt } => start = Some(RunStep::Start(attempt)),
                 Effect::WriteInput(reply) => self.send_answer(&reply),
                 Effect::EndProcess => self.end_process(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
@@ -234,17 +219,8 @@ impl<'a> Worker<'a> {
     }
 
     /// What follows from the state.
-    fn next(&self) -> WorkerStep {
-        match next_step(&self.run.state, self.host.as_ref().map(|host| host.link.attempt())) {
-            RunStep::Start(attempt) => WorkerStep::Start(attempt),
-            RunStep::Follow => WorkerStep::Follow,
-            RunStep::Settle => WorkerStep::Settle,
-            RunStep::Between => WorkerStep::Between,
-            RunStep::End => WorkerStep::End,
-            RunStep::AwaitExit => WorkerStep::AwaitExit,
-            RunStep::Wait => WorkerStep::Rest(WorkerExit::Waiting { timer: self.timer }),
-            RunStep::Over => WorkerStep::Rest(WorkerExit::Over),
-        }
+    fn next(&self) -> RunStep {
+        next_step(&self.run.state, self.host.as_ref().map(|host| host.link.attempt()))
     }
 
     /// Waits until the host or the mailbox has a message, or until the given moment.
@@ -269,7 +245,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The deadline has passed without an answer. An answer may have come just now; then this does nothing.
-    fn expire(&mut self, interaction_id: InteractionId) -> Result<WorkerStep, RuntimeError> {
+    fn expire(&mut self, interaction_id: InteractionId) -> Result<RunStep, RuntimeError> {
         tracing::info!(interaction = interaction_id.0, "the time of the question is up");
         self.timer = None;
         match self.apply_idle(Input::Expired { interaction_id }) {
@@ -280,7 +256,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Carries out a message from the mailbox; none when there was no message.
-    fn handle_mail(&mut self) -> Result<Option<WorkerStep>, RuntimeError> {
+    fn handle_mail(&mut self) -> Result<Option<RunStep>, RuntimeError> {
         let Some(Mail { command, answer }) = self.hosts.take_mail() else { return Ok(None) };
         let input = match command {
             RunCommand::Reply(reply) => reply.into(),
@@ -290,7 +266,7 @@ impl<'a> Worker<'a> {
                     host.send(&HostRequest::Detach);
                 }
                 answer.send(Ok(())).ignored();
-                return Ok(Some(WorkerStep::Rest(WorkerExit::LetGo)));
+                return Ok(Some(RunStep::LetGo));
             }
         };
         planted!(GivesBeforeWriting => {
@@ -335,9 +311,9 @@ impl<'a> Worker<'a> {
     }
 
     /// The run is over: waits for its process, which was asked to end.
-    fn await_exit(&mut self) -> Result<WorkerStep, RuntimeError> {
+    fn await_exit(&mut self) -> Result<RunStep, RuntimeError> {
         loop {
-            let Some(host) = &mut self.host else { return Ok(WorkerStep::Rest(WorkerExit::Over)) };
+            let Some(host) = &mut self.host else { return Ok(RunStep::Over) };
             host.expect_exit();
             let attempt = host.link.attempt();
             if host.poll_events(attempt)?.is_gone {
@@ -348,9 +324,9 @@ impl<'a> Worker<'a> {
                 // The Log has its last event. What was not kept was reported when the turn was settled; a login
                 // refreshed during the exit is in the folder of logins that were not kept.
                 self.files.give_back_login(self.run.id, ProcessLeft::Gone);
-                return Ok(WorkerStep::Rest(WorkerExit::Over));
+                return Ok(RunStep::Over);
             }
-            if let Some(next @ WorkerStep::Rest(WorkerExit::LetGo)) = self.handle_mail()? {
+            if let Some(next @ RunStep::LetGo) = self.handle_mail()? {
                 return Ok(next);
             }
             self.check_host_responsive();

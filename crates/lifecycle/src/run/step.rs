@@ -22,6 +22,8 @@ pub enum RunStep {
     /// For the user, and no process waits.
     Wait,
     Over,
+    /// The worker was asked to leave the run to another owner; this does not follow from the state.
+    LetGo,
 }
 
 /// Derives it from the state and from the attempt that the attached host is at. `host`: none where there is no host.

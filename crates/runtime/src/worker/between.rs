@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use skillrun_collect::protocol::HostRequest;
-use skillrun_lifecycle::run::{HostState, Input, SessionLeft};
+use skillrun_lifecycle::run::{HostState, Input, RunStep, SessionLeft};
 
-use super::{Worker, WorkerStep, next};
+use super::{Worker, next};
 use crate::error::RuntimeError;
 
 impl Worker<'_> {
-    pub(super) fn wait_between(&mut self) -> Result<WorkerStep, RuntimeError> {
+    pub(super) fn wait_between(&mut self) -> Result<RunStep, RuntimeError> {
         let attempt = next(self.run.state.attempt);
         let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         if let Some(host) = &mut self.host {
@@ -25,14 +25,14 @@ impl Worker<'_> {
                 };
             }
             while let Some(next) = self.handle_mail()? {
-                if !matches!(next, WorkerStep::Between) {
+                if !matches!(next, RunStep::Between) {
                     self.begun = Some(attempt);
                     return Ok(next);
                 }
             }
             if let Some(due) = self.is_due() {
                 let next = self.expire(due)?;
-                if !matches!(next, WorkerStep::Between) {
+                if !matches!(next, RunStep::Between) {
                     self.begun = Some(attempt);
                     return Ok(next);
                 }
@@ -42,7 +42,7 @@ impl Worker<'_> {
     }
 
     /// The process that should have waited for the answer is gone.
-    pub(super) fn process_gone(&mut self) -> Result<WorkerStep, RuntimeError> {
+    pub(super) fn process_gone(&mut self) -> Result<RunStep, RuntimeError> {
         self.give_back_login();
         let session = self.files.session_left(&self.run);
         match self.run.apply(Input::ProcessGone { session }) {

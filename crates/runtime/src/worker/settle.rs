@@ -3,23 +3,23 @@
 use std::borrow::Cow;
 
 use skillrun_lifecycle::closing::{self, ControlEvent};
-use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt, State};
+use skillrun_lifecycle::run::{Input, ProcessLeft, RunStep, SettledAttempt, State};
 use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, Code, RunStatus};
 use skillrun_runs::judge::{ending, judge};
 
+use super::Worker;
 use super::outside::TurnFiles;
-use super::{Worker, WorkerStep};
 use crate::attempt::reading::{AttemptRead, Reading};
 use crate::error::RuntimeError;
 
 impl Worker<'_> {
     /// No process is left that could write more of it.
-    pub(super) fn settle_what_is_left(&mut self) -> Result<WorkerStep, RuntimeError> {
+    pub(super) fn settle_what_is_left(&mut self) -> Result<RunStep, RuntimeError> {
         let attempt = self.run.state.attempt;
         if self.host.is_none() && self.is_free_for_another(attempt) {
-            return Ok(WorkerStep::Start(attempt));
+            return Ok(RunStep::Start(attempt));
         }
         let reading = self.reading(attempt)?;
         let process = if self.host.is_some() { ProcessLeft::Living } else { ProcessLeft::Gone };
@@ -33,7 +33,7 @@ impl Worker<'_> {
         Reading::open(&self.run, attempt, evidence)
     }
 
-    pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<WorkerStep, RuntimeError> {
+    pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<RunStep, RuntimeError> {
         let attempt = reading.attempt;
         let read = reading.finish(&mut self.run)?;
         let run = &mut self.run;

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use skillrun_collect::CollectError;
 use skillrun_collect::protocol::HostRequest;
-use skillrun_lifecycle::run::{Input, ProcessLeft};
+use skillrun_lifecycle::run::{Input, ProcessLeft, RunStep};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, IgnoredError};
 
+use super::Worker;
 use super::host::Host;
 use super::outside::{AttachedHost, HostLink, NoHost};
-use super::{Worker, WorkerStep};
 use crate::attempt::launch;
 use crate::error::RuntimeError;
 
@@ -24,7 +24,7 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Worker<'_> {
-    pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<WorkerStep, RuntimeError> {
+    pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<RunStep, RuntimeError> {
         // An owner died between its first event and its second: the host was asked to start, or is asked now.
         let is_restarted = self.run.state.attempt_is_open && self.run.state.attempt == attempt;
         let host = match self.host(attempt, is_restarted)? {
@@ -63,7 +63,7 @@ impl Worker<'_> {
             self.begun = Some(attempt);
         }
         self.ask_to_start();
-        Ok(WorkerStep::Follow)
+        Ok(RunStep::Follow)
     }
 
     pub(super) fn ask_to_start(&mut self) {

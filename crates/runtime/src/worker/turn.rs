@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::{HostState, ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{HostState, ProcessLeft, RunStep, SessionLeft};
 use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::status::Continuation;
@@ -14,7 +14,7 @@ use skillrun_model::{ExecutionMode, IgnoredError, RunStatus};
 use skillrun_runs::record::seconds;
 
 use super::calls::Calls;
-use super::{Worker, WorkerStep, next};
+use super::{Worker, next};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 
@@ -32,7 +32,7 @@ enum TurnEndSignal {
 }
 
 impl Worker<'_> {
-    pub(super) fn follow(&mut self) -> Result<WorkerStep, RuntimeError> {
+    pub(super) fn follow(&mut self) -> Result<RunStep, RuntimeError> {
         let attempt = self.run.state.attempt;
         let _attempt_span = tracing::info_span!("attempt", number = attempt.0).entered();
         let mut reading = if self.begun == Some(attempt) {
@@ -56,7 +56,7 @@ impl Worker<'_> {
         let begin = clock.awake();
         let (mut signal, mut last_seq, mut silent_since) = (TurnEndSignal::Nothing, self.run.state.last_seq, begin);
         loop {
-            let Some(host) = &mut self.host else { return Ok(WorkerStep::Settle) };
+            let Some(host) = &mut self.host else { return Ok(RunStep::Settle) };
             let news = host.poll_events(attempt)?;
             let extent = news.turned.unwrap_or(host.extent);
             reading.advance(&mut self.run, extent)?;
@@ -97,13 +97,13 @@ impl Worker<'_> {
             self.finish_cancel(&reading, &mut calls);
             self.ask_next(&mut calls)?;
             while let Some(next) = self.handle_mail()? {
-                if !matches!(next, WorkerStep::Follow) {
+                if !matches!(next, RunStep::Follow) {
                     return Ok(next);
                 }
             }
             if let Some(due) = self.is_due() {
                 let next = self.expire(due)?;
-                if !matches!(next, WorkerStep::Follow) {
+                if !matches!(next, RunStep::Follow) {
                     return Ok(next);
                 }
             }
@@ -166,20 +166,20 @@ impl Worker<'_> {
     }
 
     /// The host has closed its connection.
-    fn after_host(&mut self, reading: Reading) -> Result<WorkerStep, RuntimeError> {
+    fn after_host(&mut self, reading: Reading) -> Result<RunStep, RuntimeError> {
         let state = self.find_host(reading.attempt)?;
         tracing::debug!(host = ?state, "looked for the host process");
         match state {
             // Where its process continues in the next attempt, there is a host.
             HostState::Ended if self.host.is_some() => self.settle(reading, ProcessLeft::Living),
             HostState::Ended | HostState::Lost if self.is_free_for_another(reading.attempt) => {
-                Ok(WorkerStep::Start(reading.attempt))
+                Ok(RunStep::Start(reading.attempt))
             }
             HostState::Ended | HostState::Lost => self.settle(reading, ProcessLeft::Gone),
             // It is running, and everything is sent to it again: earlier requests may not have reached it.
             HostState::Alive => self.recover(HostState::Alive, SessionLeft::Lost),
             // The request to start came too late.
-            HostState::NoClaim => Ok(WorkerStep::Start(reading.attempt)),
+            HostState::NoClaim => Ok(RunStep::Start(reading.attempt)),
         }
     }
 }
