@@ -19,42 +19,20 @@ use crate::drive::fuzz;
 use crate::mutate::{self, Bytes, Material};
 use crate::seeds;
 use crate::tree::assert_sentence;
-use crate::words::{self, list};
+use crate::words::{self, list, texts};
 
 const KEYS: &str = "id version description execution_modes engines unsupported_engines max_attempt require_marker \
     schemas entrypoint prompts common codex runtime_options default_decision_policy artifacts pattern role type \
     required input parameter output x";
 
-const TEXTS: &[&str] = &[
-    "",
-    "auto",
-    "interactive",
-    "codex",
-    "common",
-    "safe_default",
-    "abort",
-    "../x",
-    "/etc/passwd",
-    "assets/o.json",
-    "a/**/b",
-    "**",
-    "[",
-    "{{input}}",
-    "{{input.topic}} {{mode}}",
-    "{{file.x}}",
-    "{{nothing}}",
-    "{{",
-    "{{ skill_name }}{{files}}",
-    "\u{1b}[31m",
-    "\n",
-    "\0",
-    "C:\\x",
-    "😀",
-];
+const TEXTS: &str = r##"
+    auto interactive codex common safe_default abort ../x /etc/passwd assets/o.json a/**/b ** [ {{input}}
+    {{input.topic}}\x20{{mode}} {{file.x}} {{nothing}} {{ {{\x20skill_name\x20}}{{files}} \x1b[31m \n \0 C:\\x 😀
+"##;
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
-        4 => select(TEXTS).prop_map(Value::from),
+        4 => select(texts(TEXTS)).prop_map(Value::from),
         1 => select(vec![json!(0), json!(1), json!(-1), json!(1.5), json!(u64::MAX), json!(1e300), json!(true), json!(null)]),
         1 => "\\PC{0,20}".prop_map(Value::from),
     ];
@@ -70,8 +48,8 @@ fn value() -> impl Strategy<Value = Value> {
 
 /// Nearly right: each key has a value of its own kind more often than not.
 fn nearly() -> impl Strategy<Value = Value> {
-    let text = || select(TEXTS).prop_map(Value::from);
-    let texts = || vec(text(), 0..4).prop_map(Value::from);
+    let text = || select(texts(TEXTS)).prop_map(Value::from);
+    let several = || vec(text(), 0..4).prop_map(Value::from);
     let prompts = vec((select(vec!["common", "codex", "gemini", "x"]), text()), 0..3).prop_map(
         |all| json!({"prompts": all.into_iter().map(|(key, text)| (key.to_owned(), text)).collect::<Map<_, _>>()}),
     );
@@ -82,9 +60,9 @@ fn nearly() -> impl Strategy<Value = Value> {
         (text(), any::<bool>()).prop_map(|(pattern, required)| json!({"pattern": pattern, "required": required}))
     ];
     let field = prop_oneof![
-        (Just("execution_modes"), texts()),
-        (Just("engines"), texts()),
-        (Just("unsupported_engines"), texts()),
+        (Just("execution_modes"), several()),
+        (Just("engines"), several()),
+        (Just("unsupported_engines"), several()),
         (Just("max_attempt"), (0..5u32).prop_map(Value::from)),
         (Just("entrypoint"), prompts),
         (Just("schemas"), schemas),

@@ -16,7 +16,7 @@ use crate::drive::{Input, fuzz};
 use crate::mutate::{self, Bytes, Material};
 use crate::seeds;
 use crate::tree::assert_sentence;
-use crate::words::{self, list};
+use crate::words::{self, list, texts};
 
 #[derive(Debug, Clone)]
 struct Judged {
@@ -30,20 +30,10 @@ impl Input for Judged {
     }
 }
 
-const PATTERNS: &[&str] = &[
-    "^(a+)+$",
-    "^(a|a)*b$",
-    "^(a+)+\\1*$",
-    "(.*)*x",
-    "(?=(a+))\\1b",
-    "a{1,1000}{1,1000}",
-    "[",
-    "(?<n>a)\\k<n>+",
-    "\\p{L}+",
-    "(x+x+)+y",
-    "^(?:(?:a?){20}){20}$",
-    "",
-];
+const PATTERNS: &str = r##"
+    ^(a+)+$ ^(a|a)*b$ ^(a+)+\\1*$ (.*)*x (?=(a+))\\1b a{1,1000}{1,1000} [ (?<n>a)\\k<n>+ \\p{L}+ (x+x+)+y
+    ^(?:(?:a?){20}){20}$
+"##;
 
 /// And the empty one.
 const REFS: &str = "# #/$defs/a #/$defs/b #/$defs/c #/properties/a #a #b x x#/$defs/a urn:x#a \
@@ -64,7 +54,7 @@ fn leaf() -> impl Strategy<Value = Value> {
             select(vec!["$id", "$anchor", "$dynamicAnchor", "$schema", "id"]),
             select(refs()).prop_map(|text| text.trim_start_matches('#').into())
         ),
-        (Just("pattern"), select(PATTERNS).prop_map(Value::from)),
+        (Just("pattern"), select(texts(PATTERNS)).prop_map(Value::from)),
         (
             select(vec!["minimum", "multipleOf", "minLength", "maxItems", "minProperties"]),
             select(vec![json!(0), json!(1e-300), json!(-1), json!(1e300), json!(0.1)])

@@ -7,6 +7,12 @@ pub(crate) fn bytes(list: &str) -> Vec<Vec<u8>> {
     list.split_whitespace().map(unescaped).collect()
 }
 
+/// The same as texts, and the empty one.
+pub(crate) fn texts(list: &str) -> Vec<String> {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("a text");
+    bytes(list).into_iter().map(text).chain([String::new()]).collect()
+}
+
 /// Words without escapes.
 pub(crate) fn list(words: &str) -> Vec<&str> {
     words.split_whitespace().collect()

@@ -211,10 +211,7 @@ fn each_stream_changes_over_at_its_own_line_end() {
     assert_continues(&lab, 1, sizes);
     lab.put("end", "");
     assert_eq!(receive_ended(&mut owner), EndedBy::Exited);
-    assert_eq!(
-        (out_and_err(&lab, 1), out_and_err(&lab, 2)),
-        (["a\n", "half rest\n"].map(str::to_owned), ["b\n", "next\n"].map(str::to_owned))
-    );
+    assert_eq!([out_and_err(&lab, 1), out_and_err(&lab, 2)], [["a\n", "half rest\n"], ["b\n", "next\n"]]);
 }
 
 #[test]
@@ -522,10 +519,7 @@ fn a_cancel_while_a_line_is_waited_for_ends_the_new_attempt() {
         let record = lab.record(2);
         assert_eq!((record.ended_by, record.process_continues), (Some(EndedBy::Canceled), false));
         assert!(record.signal.is_some());
-        assert_eq!(
-            (out_and_err(&lab, 1), out_and_err(&lab, 2)),
-            (["half", "whole\n"].map(str::to_owned), ["", ""].map(str::to_owned))
-        );
+        assert_eq!([out_and_err(&lab, 1), out_and_err(&lab, 2)], [["half", "whole\n"], ["", ""]]);
         assert_eq!((acts(&lab, 1), acts(&lab, 2)), (vec![], vec!["canceled".to_owned()]));
         lab.attach_ended(AttemptNumber(2));
     }
