@@ -175,7 +175,7 @@ fn the_conversation_of_a_large_log_is_not_stored() {
     assert!(writer.conversation.is_some(), "a Log of 7 MiB has one");
     world.append(vec![large(), canceled()]);
     writer.finish(&world.log).expect("finished");
-    fs::write(world.folder.result(), "{}").expect("written");
+    fs::write(world.folder.result(), "{}\n").expect("written");
     let diagnostics = fs::read_to_string(world.folder.diagnostics()).expect("a view").lines().count();
     assert_eq!((world.folder.fcmp().exists(), diagnostics), (false, 8));
     assert!(are_there(&world.folder), "nothing is missing");

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use lab::{Lab, Server, TEST_TIMEOUT, wait_until};
 use serde_json::{Value, json};
+use skillrun_runs::RunFolder;
 use testkit::http::{Client, Event, Opened};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +33,14 @@ impl Protocol {
         }
     }
 
-    /// What a finished run has in its folder, line by line.
+    /// What a finished run has in its folder, line by line; the conversation of a large Log as `logs` translates it.
     pub(super) fn lines(self, lab: &Lab, run: &str) -> Vec<String> {
-        let name = match self {
-            Self::Events => "events.jsonl",
-            Self::Chat => "fcmp.jsonl",
+        let folder = RunFolder::at(lab.run_folder(run));
+        let text = match self {
+            Self::Events => fs::read_to_string(folder.events()).expect("a finished run"),
+            Self::Chat if folder.stores_conversation() => fs::read_to_string(folder.fcmp()).expect("a finished run"),
+            Self::Chat => lab.printed(&["logs", run, "--fcmp"]),
         };
-        let text = fs::read_to_string(lab.run_folder(run).join(name)).expect("a finished run");
         text.lines().map(str::to_owned).collect()
     }
 
@@ -170,7 +172,11 @@ impl Follower {
 
 /// Waits for the end in `fcmp.jsonl`, which comes soon after that of the Log; what is before it is there while a run waits.
 pub(super) fn view(lab: &Lab, run: &str) {
-    let path = lab.run_folder(run).join("fcmp.jsonl");
+    let folder = RunFolder::at(lab.run_folder(run));
+    if !folder.stores_conversation() {
+        return;
+    }
+    let path = folder.fcmp();
     let ends = |text: &str| {
         let last = text.strip_suffix('\n').and_then(|text| text.lines().last());
         last.is_some_and(|line| serde_json::from_str(line).is_ok_and(|event| is_end(&event)))
