@@ -137,16 +137,18 @@ impl<'a> Pass<'a> {
         let record = context.record;
         let result = views::check_result(context.folder, record, result, &extent);
         checks.push(of_run(CheckKind::Result, of_our_version(record, result)));
-        let translated = match conversation.finish(&extent) {
-            VerifyOutcome::Missing { .. } if !context.folder.stores_conversation() => {
-                let most = CONVERSATION_LOG_MAX >> 20;
-                VerifyOutcome::not_comparable(format!("fcmp.jsonl is not stored for a Log of more than {most} MiB"))
-            }
-            translated if record.translator == TRANSLATOR => of_our_version(record, translated),
-            _ => VerifyOutcome::not_comparable(format!(
-                "it was made by translator {}, and the current one is {TRANSLATOR}",
-                record.translator
-            )),
+        let translated = conversation.finish(&extent);
+        let is_missing = matches!(translated, VerifyOutcome::Missing { .. });
+        let translated = if is_missing && !context.folder.stores_conversation() {
+            let most = CONVERSATION_LOG_MAX >> 20;
+            VerifyOutcome::not_comparable(format!("fcmp.jsonl is not stored for a Log of more than {most} MiB"))
+        } else if record.translator == TRANSLATOR {
+            of_our_version(record, translated)
+        } else {
+            let made_by = record.translator;
+            VerifyOutcome::not_comparable(format!(
+                "it was made by translator {made_by}, and the current one is {TRANSLATOR}"
+            ))
         };
         checks.push(of_run(CheckKind::Conversation, translated));
         checks.push(of_run(CheckKind::Diagnostics, of_our_version(record, diagnostics.finish(&extent))));
