@@ -8,6 +8,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use skillrun_catalog::Catalog;
 use skillrun_log::{Durability, EventLog, FileLog};
@@ -22,7 +23,7 @@ pub(crate) fn work(words: &[String]) -> Result<(), Problem> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["read", events] => read(Path::new(events)).map(drop),
-        ["append", events, runs] => append(&read(Path::new(events))?, Path::new(runs)),
+        ["append", events, runs] => append(read(Path::new(events))?, Path::new(runs)),
         ["fold", runs, catalog] => fold(Path::new(runs), Path::new(catalog)),
         _ => Err(Problem("log: expected read, append or fold, with its files".to_owned())),
     }
@@ -33,13 +34,16 @@ fn read(file: &Path) -> Result<Vec<Event>, Problem> {
     text.lines().map(|line| Event::from_json(line).map_err(|error| Problem(format!("log: {error}")))).collect()
 }
 
-fn append(events: &[Event], runs: &Path) -> Result<(), Problem> {
+/// As the owner of a run does: readers in the same process share the batch.
+fn append(events: Vec<Event>, runs: &Path) -> Result<(), Problem> {
     let failed = |error: skillrun_log::LogError| Problem(error.to_string());
     let run = events.first().ok_or_else(|| Problem("log: there are no events".to_owned()))?.run_id;
     let log = FileLog::new(runs);
     let mut next = log.create(run).map_err(failed)?.next_seq;
-    for batch in events.chunks(AT_ONCE) {
-        next = log.append(run, next, batch, Durability::Derived).map_err(failed)?;
+    let mut events = events.into_iter().peekable();
+    while events.peek().is_some() {
+        let batch: Arc<[Event]> = events.by_ref().take(AT_ONCE).collect();
+        next = log.append_shared(run, next, &batch, Durability::Derived).map_err(failed)?;
     }
     log.release(run);
     Ok(())
