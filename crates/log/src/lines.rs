@@ -24,8 +24,6 @@ pub(crate) struct Batch {
     pub(crate) lines: Vec<BatchLine>,
     /// The hash of the last line; for an empty batch that of the line before it.
     pub(crate) head: LineHash,
-    /// Parsing the lines gives the same events: none has a time or JSON that is written in another form.
-    pub(crate) is_exact: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +31,8 @@ pub(crate) struct BatchLine {
     /// Where the line ends in the batch, terminator included.
     pub(crate) end: usize,
     pub(crate) moment: Millis,
+    /// Parsing the line gives the same event: it has no time and no JSON that is written in another form.
+    pub(crate) is_exact: bool,
 }
 
 /// Milliseconds since 1970, rounded down; 0 for everything before. Precise enough to find the vicinity of a time.
@@ -50,7 +50,6 @@ impl Batch {
     pub(crate) fn new(run: RunId, first: Seq, mut head: LineHash, events: &[Event]) -> Result<Self, LogErrorKind> {
         let mut lines = Vec::with_capacity(events.len());
         let mut writer = LineWriter::in_memory();
-        let mut is_exact = true;
         let failed = |error| LogErrorKind::io("an event", error);
         for (event, i) in events.iter().zip(0..) {
             let wanted = first.plus(i);
@@ -65,16 +64,16 @@ impl Batch {
             let bytes = writer.memory();
             let is_same = !keep_on_one_line(&mut bytes[start..]) && event.ts == event.ts.to_micros();
             // Control events are few, and have more times.
-            is_exact &= is_same && event.source.stream != SourceStream::Control;
+            let is_exact = is_same && event.source.stream != SourceStream::Control;
             chain::link(bytes, head);
             if bytes.len() > MAX_BATCH {
                 return Err(LogErrorKind::BatchTooLarge { limit: MAX_BATCH });
             }
             head = LineHash::of(&bytes[start..bytes.len() - 1]);
-            lines.push(BatchLine { end: bytes.len(), moment: event.ts.into() });
+            lines.push(BatchLine { end: bytes.len(), moment: event.ts.into(), is_exact });
         }
         let bytes = std::mem::take(writer.memory());
-        Ok(Self { bytes, lines, head, is_exact })
+        Ok(Self { bytes, lines, head })
     }
 }
 

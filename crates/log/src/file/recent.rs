@@ -37,12 +37,9 @@ pub(super) struct RecentBatch {
 impl RecentBatch {
     /// `events` are those of the lines. None if a line cannot be parsed, so that its readers find out in the file.
     pub(super) fn new(first: Seq, offset: u64, lines: Batch, events: &Arc<[Event]>) -> Option<Self> {
-        let events = if lines.is_exact {
-            debug_assert_eq!(parsed(&lines).as_deref(), Some(&**events), "an event differs from its line");
-            events.clone()
-        } else {
-            parsed(&lines)?
-        };
+        let is_exact = lines.lines.iter().all(|line| line.is_exact);
+        let events = if is_exact { events.clone() } else { as_read(&lines, events)? };
+        debug_assert_eq!(parsed(&lines).as_deref(), Some(&*events), "an event differs from its line");
         Some(Self { first, offset, lines, events })
     }
 
@@ -53,6 +50,16 @@ impl RecentBatch {
     fn next(&self) -> Seq {
         self.first.plus(self.events.len() as u64)
     }
+}
+
+/// The events of which a line is not exact are parsed.
+fn as_read(lines: &Batch, events: &[Event]) -> Option<Arc<[Event]>> {
+    let mut start = 0;
+    let read = lines.lines.iter().zip(events).map(|(line, event)| {
+        let json = &lines.bytes[std::mem::replace(&mut start, line.end)..line.end];
+        if line.is_exact { Some(event.clone()) } else { Event::from_json(std::str::from_utf8(json).ok()?).ok() }
+    });
+    read.collect()
 }
 
 fn parsed(lines: &Batch) -> Option<Arc<[Event]>> {

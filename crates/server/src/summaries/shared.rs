@@ -33,6 +33,10 @@ const TOGETHER: Duration = Duration::from_millis(50);
 /// Interval at which changes by other processes are looked for while there are listeners or queries.
 const OTHERS: Duration = Duration::from_secs(1);
 
+/// Interval between two refreshes while this process changes runs, and there are neither listeners nor queries. A query
+/// refreshes by itself; this bounds how much it finds.
+const UNWATCHED_INTERVAL: Duration = Duration::from_secs(5);
+
 /// If more runs than this have changed, all are scanned.
 const NEWS_MAX: usize = 10_000;
 
@@ -330,7 +334,7 @@ impl Shared {
                 (true, _) if news.is_behind => Some(last.at + BUSY_RUN_INTERVAL),
                 (true, true) => Some((last.at + last.pause).min(last.all_at + OTHERS)),
                 (false, true) => Some(last.all_at + OTHERS),
-                (true, false) => Some(last.at + OTHERS),
+                (true, false) => Some(last.at + UNWATCHED_INTERVAL.max(last.pause)),
                 (false, false) => None,
             };
             let Some(due) = due else {
