@@ -93,7 +93,7 @@ pub(crate) enum RecordingAct {
     Restart,
 }
 
-/// Up to so many acts. What is written are such pieces, and now and then a long one of the given length.
+/// At most `most` acts. Each write is such a piece, one in ten a piece of `long` bytes.
 pub(crate) fn recording_acts(
     piece: impl Strategy<Value = Vec<u8>> + 'static,
     long: usize,

@@ -11,7 +11,7 @@
 //! {"skillrun_client":1,"do":"hello"}
 //!
 //! {"ok":true}
-//! {"error":{"kind":"stale","message":"run …: this question is not open"}}
+//! {"error":{"kind":"stale","message":"run …: question 1 is not open; question 2 is"}}
 //! ```
 
 mod client;

@@ -212,7 +212,10 @@ impl Run {
         planted!(EndsAfterLastEvent => { return self.write(now, decision); });
         match self.write_idle(now, decision, end_process) {
             // The input is in the Log, and the end follows from the state.
-            Err(_) if self.state.lacks_end() => Ok(Vec::new()),
+            Err(error) if self.state.lacks_end() => {
+                tracing::debug!(%error, "the end of the run is not written yet; it follows from the state");
+                Ok(Vec::new())
+            }
             written => written,
         }
     }

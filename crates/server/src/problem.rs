@@ -503,7 +503,7 @@ mod tests {
             ("INTERNAL", evidence.into()),
             ("RUN_OVER", refused(Refusal::Over)),
             ("STALE_INTERACTION", refused(Refusal::OutOfPlace)),
-            ("STALE_INTERACTION", refused(Refusal::Stale { open: None })),
+            ("STALE_INTERACTION", refused(Refusal::Stale { asked: InteractionId(1), open: None })),
             ("STALE_INTERACTION", refused(Refusal::Repeated { interaction_id: InteractionId(1) })),
             ("STALE_INTERACTION", owner(OwnerErrorKind::Stale)),
             ("STALE_INTERACTION", owner(OwnerErrorKind::Repeated)),

@@ -11,9 +11,8 @@ use skillrun_evidence::feed::StepKind;
 use skillrun_lifecycle::{Control, ProcessExit, ask_user, settle};
 use skillrun_log::MAX_LINE;
 use skillrun_model::rasp::{Data, Event, EvidenceData, SourceStream};
-use skillrun_model::{
-    AttemptNumber, EndedBy, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, Stream, Timestamp,
-};
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, EndedBy, EngineName, ExecutionMode, ProfileId, RunId, Stream, Timestamp};
 use skillrun_translate::{AttemptPipeline, EventBuilder, Facts, FcmpTranslator};
 
 use crate::drive::{Input, fuzz};
@@ -213,20 +212,8 @@ fn judge(facts: &Facts) {
         let settled = settle(
             facts,
             &Control {
-                mode,
-                attempt: AttemptNumber(1),
-                max_attempt: None,
-                require_marker: false,
-                continuation: skillrun_model::status::Continuation::Resumable,
-                known_session: None,
-                cancel_recorded: false,
                 ended_by: Some(ended_by),
-                exit,
-                host_words: None,
-                schema: None,
-                next_interaction: InteractionId(1),
-                request_policy: None,
-                skill_policy: None,
+                ..Control::new(mode, AttemptNumber(1), Continuation::Resumable, exit)
             },
         );
         serde_json::to_vec(&settled.verdict).expect("a verdict that can be written");

@@ -142,11 +142,15 @@ pub enum Refusal {
     #[error("the run is in a state that does not allow this")]
     OutOfPlace,
     /// The question is another one, or there is none.
-    #[error("this question is not open")]
-    Stale { open: Option<InteractionId> },
+    #[error("question {} is not open; {}", asked.0, open_words(*open))]
+    Stale { asked: InteractionId, open: Option<InteractionId> },
     /// The same request was already carried out; its answer is the same.
     #[error("this request was already carried out")]
     Repeated { interaction_id: InteractionId },
+}
+
+fn open_words(open: Option<InteractionId>) -> String {
+    open.map_or_else(|| "the run waits for no answer".to_owned(), |open| format!("question {} is", open.0))
 }
 
 /// Decides what follows from something that happened. The caller supplies the time.

@@ -40,7 +40,7 @@ pub(super) fn open(state: &State, interaction_id: InteractionId) -> Result<&Pend
     let question = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser));
     match question {
         Some(question) if question.interaction_id == interaction_id && state.canceling.is_none() => Ok(question),
-        other => Err(Refusal::Stale { open: other.map(|question| question.interaction_id) }),
+        other => Err(Refusal::Stale { asked: interaction_id, open: other.map(|question| question.interaction_id) }),
     }
 }
 

@@ -459,7 +459,7 @@ fn the_same_request_has_one_effect_and_the_same_answer() {
     let again = Happening::Reply { id: 1, request: Some(7) };
     assert_eq!(world.play(&again), Err(Refusal::Repeated { interaction_id: InteractionId(1) }));
     let other = Happening::Reply { id: 1, request: Some(8) };
-    assert_eq!(world.play(&other), Err(Refusal::Stale { open: None }));
+    assert_eq!(world.play(&other), Err(Refusal::Stale { asked: InteractionId(1), open: None }));
     world.all(&[Happening::HostReady, Happening::Settle(RunStatus::Succeeded)]);
     assert_eq!(world.play(&again), Err(Refusal::Repeated { interaction_id: InteractionId(1) }));
     assert_eq!(world.play(&other), Err(Refusal::Over));
@@ -469,10 +469,15 @@ fn the_same_request_has_one_effect_and_the_same_answer() {
 fn reply_and_expiry_race_and_one_wins() {
     let mut world = with(Continuation::Resumable, false);
     world.all(&[Happening::Reply { id: 1, request: None }]);
-    assert_eq!(world.play(&Happening::Expire { id: 1 }), Err(Refusal::Stale { open: None }));
+    assert_eq!(world.play(&Happening::Expire { id: 1 }), Err(Refusal::Stale { asked: InteractionId(1), open: None }));
+    let late = Refusal::Stale { asked: InteractionId(1), open: Some(InteractionId(2)) };
+    assert_eq!(late.to_string(), "question 1 is not open; question 2 is");
     let mut world = with(Continuation::Resumable, false);
     world.all(&[Happening::Expire { id: 1 }]);
-    assert_eq!(world.play(&Happening::Reply { id: 1, request: None }), Err(Refusal::Stale { open: None }));
+    assert_eq!(
+        world.play(&Happening::Reply { id: 1, request: None }),
+        Err(Refusal::Stale { asked: InteractionId(1), open: None })
+    );
 }
 
 #[test]

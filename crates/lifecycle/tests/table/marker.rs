@@ -182,7 +182,7 @@ fn denied(rows: &mut Rows) {
     rows.row("denied and a bad exit", "6 before 8b", said(NOT_DONE), auto().exit(1), rule_6(PartialFailed).notes(note));
     let lingered = auto().ended_by(EndedBy::Linger).signal();
     let expect = rule_8b().warns(&[Code::LingerEnded]);
-    rows.row("denied and lingered", "8b: linger is told", said(NOT_DONE), lingered, expect);
+    rows.row("denied and lingered", "8b: linger is reported", said(NOT_DONE), lingered, expect);
     required(rows);
 }
 

@@ -1,7 +1,7 @@
 //! Logs for the tests, event by event.
 
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope};
+use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{
     InteractionReplied, ResolutionMode, RunCanceled, RunCompleted, RunFailed, RunStarted, Versions,
 };
@@ -66,18 +66,5 @@ impl LogStory {
 }
 
 pub(crate) fn question(id: u32, prompt: &str) -> Pending {
-    Pending {
-        interaction_id: InteractionId(id),
-        scope: Scope::Turn,
-        kind: InteractionKind::OpenText,
-        prompt: prompt.to_owned(),
-        options: Vec::new(),
-        ui_hints: None,
-        default_decision_policy: DecisionPolicy::EngineJudgement,
-        policy_source: PolicySource::Default,
-        context: None,
-        deadline: None,
-        on_deadline: OnDeadline::Wait,
-        source_attempt: AttemptNumber(1),
-    }
+    Pending::open_text(InteractionId(id), AttemptNumber(1), prompt)
 }

@@ -33,8 +33,8 @@ fn answers(lab: &RuntimeLab, run: RunId) -> Vec<(u32, ResolutionMode)> {
     events.iter().filter_map(|event| answer(&event.data)).collect()
 }
 
-fn stale(open: Option<u32>) -> Refusal {
-    Refusal::Stale { open: open.map(InteractionId) }
+fn stale(asked: u32, open: Option<u32>) -> Refusal {
+    Refusal::Stale { asked: InteractionId(asked), open: open.map(InteractionId) }
 }
 
 #[test]
@@ -44,13 +44,13 @@ fn only_the_question_that_is_open_can_be_answered() {
     for new in [new.clone(), sticky(new)] {
         let run = runtime.submit(new).expect("accepted");
         lab.wait_asked(run, 1);
-        assert_eq!(refusal(runtime.reply(run, reply(2, "too early"))), stale(Some(1)));
+        assert_eq!(refusal(runtime.reply(run, reply(2, "too early"))), stale(2, Some(1)));
         runtime.reply(run, reply(1, "one")).expect("answered");
         lab.wait_asked(run, 2);
-        assert_eq!(refusal(runtime.reply(run, reply(1, "too late"))), stale(Some(2)));
+        assert_eq!(refusal(runtime.reply(run, reply(1, "too late"))), stale(1, Some(2)));
         runtime.reply(run, reply(2, "two")).expect("answered");
         lab.wait_said(run, "I work.");
-        assert_eq!(refusal(runtime.reply(run, reply(2, "again"))), stale(None));
+        assert_eq!(refusal(runtime.reply(run, reply(2, "again"))), stale(2, None));
         runtime.cancel(run, "the test").expect("canceled");
         lab.finish(&runtime, run);
         assert_eq!(refusal(runtime.reply(run, reply(2, "over"))), Refusal::Over);

@@ -81,7 +81,7 @@ fn assert_not_comparable(report: &VerifyReport, kinds: &[CheckKind], words: &str
     }
 }
 
-/// The Log of a run with other events, numbered anew.
+/// The Log of a run with other events and new sequence numbers.
 fn rewrite_log(lab: &RuntimeLab, run: RunId, events: impl IntoIterator<Item = Event>) {
     let number = |(mut event, seq): (Event, u64)| {
         event.seq = seq;
