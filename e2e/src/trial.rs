@@ -108,8 +108,9 @@ impl Trial<'_> {
         made.ok_or_else(|| Miss::new("refused", format!("no run was created: {}", running.said())))
     }
 
+    /// Whether the Log has its terminal event. The result is written before it, so that file alone does not show it.
     pub(crate) fn is_over(&self, run: RunId) -> bool {
-        self.place.file(run, RESULT).exists()
+        self.log(run).is_ok_and(|log| log.last().is_some_and(|event| has_ended(event)))
     }
 
     /// What a run left; nothing may be missing and nothing of it may be alive.
@@ -165,6 +166,11 @@ impl Trial<'_> {
         let last = log.last().map(|event| event.event_type().as_str());
         format!("the Log ends with {}", last.unwrap_or("nothing"))
     }
+}
+
+fn has_ended(event: &Event) -> bool {
+    let Data::Control(data) = &event.data else { return false };
+    matches!(data, ControlData::RunCompleted(_) | ControlData::RunFailed(_) | ControlData::RunCanceled(_))
 }
 
 impl Over {
