@@ -1,5 +1,6 @@
 //! Times, sizes and states as text for people. JSON output has the exact values.
 
+pub(crate) use skillrun_base::text::lasting;
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runtime::{Clock, SystemClock};
 
@@ -13,25 +14,6 @@ const DAY: u64 = 24 * HOUR;
 
 pub(crate) fn now() -> Timestamp {
     SystemClock.now()
-}
-
-/// How long something took.
-pub(crate) fn lasting(ms: u64) -> String {
-    match ms {
-        0..SECOND => format!("{ms} ms"),
-        SECOND..10_000 => format!("{}.{} s", ms / SECOND, ms % SECOND / 100),
-        10_000..MINUTE => format!("{} s", ms / SECOND),
-        MINUTE..HOUR => with_rest(ms, (MINUTE, "min"), (SECOND, "s")),
-        HOUR..DAY => with_rest(ms, (HOUR, "h"), (MINUTE, "min")),
-        DAY.. => with_rest(ms, (DAY, "d"), (HOUR, "h")),
-    }
-}
-
-fn with_rest(ms: u64, (large, unit): (u64, &str), (small, small_unit): (u64, &str)) -> String {
-    match ms % large / small {
-        0 => format!("{} {unit}", ms / large),
-        rest => format!("{} {unit} {rest} {small_unit}", ms / large),
-    }
 }
 
 /// About how long, in one unit.

@@ -16,7 +16,10 @@ pub(super) fn diagnosis(material: &Material) -> Diagnosis {
     let timeline = timeline(&story.moments);
     let elapsed = match status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => material.now.millis_since(story.since),
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => story.since.millis_since(record.created_at),
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => {
+            // As in the result: the record is made before the first event.
+            story.since.to_micros().millis_since(story.created_at.to_micros())
+        }
     };
     let is_full = findings.iter().any(|finding| matches!(finding.kind, FindingKind::DiskFull { .. }));
     Diagnosis {

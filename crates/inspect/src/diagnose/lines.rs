@@ -1,5 +1,6 @@
 //! A diagnosis as labelled text; the caller only has to wrap it.
 
+use skillrun_base::text::lasting;
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{EndedBy, RunStatus, Timestamp, TurnState};
 
@@ -44,7 +45,7 @@ impl Diagnosis {
     }
 
     fn status_line(&self) -> String {
-        let (words, time) = (words::status(self.status), duration(self.elapsed_ms));
+        let (words, time) = (words::status(self.status), lasting(self.elapsed_ms));
         match self.status {
             RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
                 format!("{words}, for {time} (since {})", moment(self.since))
@@ -125,39 +126,11 @@ fn question_lines(question: &DiagnosisQuestion) -> Vec<DiagnosisLine> {
 
 fn moment_line(told: &Moment) -> String {
     let attempt = told.attempt.map_or_else(String::new, |attempt| format!(" (attempt {attempt})"));
-    format!("{} +{} {}{attempt}", moment(told.at), duration(told.after_ms), words::moment(told.what))
+    format!("{} +{} {}{attempt}", moment(told.at), lasting(told.after_ms), words::moment(told.what))
 }
 
 /// To the millisecond, which is enough here.
 fn moment(moment: Timestamp) -> String {
     let text = moment.to_string();
     text.split_once('.').map_or(text.clone(), |(whole, part)| format!("{whole}.{}Z", part.get(..3).unwrap_or("000")))
-}
-
-fn duration(ms: u64) -> String {
-    let (s, rest) = (ms / 1000, ms % 1000);
-    match s {
-        0..60 => format!("{s}.{rest:03} s"),
-        60..3600 => format!("{} min {} s", s / 60, s % 60),
-        3600.. => format!("{} h {} min", s / 3600, s / 60 % 60),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_told_as_long_as_they_are() {
-        let cases = [
-            (0, "0.000 s"),
-            (59_999, "59.999 s"),
-            (60_000, "1 min 0 s"),
-            (3_599_999, "59 min 59 s"),
-            (90_060_000, "25 h 1 min"),
-        ];
-        for (ms, words) in cases {
-            assert_eq!(duration(ms), words);
-        }
-    }
 }

@@ -17,6 +17,8 @@ use super::{DiagnosisQuestion, MomentKind, OutputBytes, Resolution, passage};
 #[derive(Debug)]
 pub(super) struct Story {
     pub(super) state: State,
+    /// The time of the first event; that of the record while there is none.
+    pub(super) created_at: Timestamp,
     /// When it got its current status.
     pub(super) since: Timestamp,
     pub(super) attempts: Vec<Attempt>,
@@ -51,6 +53,7 @@ impl Story {
     pub(super) fn new(record: &RunRecord) -> Self {
         Self {
             state: State::default(),
+            created_at: record.created_at,
             since: record.created_at,
             attempts: Vec::new(),
             questions: Vec::new(),
@@ -76,7 +79,10 @@ impl Story {
         let at = event.ts;
         let Data::Control(data) = &event.data else { return };
         match data {
-            ControlData::RunStarted(_) => self.moments.push((MomentKind::Created, None, at)),
+            ControlData::RunStarted(_) => {
+                self.created_at = at;
+                self.moments.push((MomentKind::Created, None, at));
+            }
             ControlData::RunStatus(change) => {
                 if change.phase == Some(Phase::Canceling) {
                     self.moments.push((MomentKind::CancelAsked, None, at));

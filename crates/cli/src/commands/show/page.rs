@@ -73,10 +73,9 @@ fn facts(place: &CommandContext, known: &Known, output: &Output) -> String {
     }
     match (known.state.is_over(), known.created_at, known.updated_at) {
         (true, Some(begin), Some(end)) => {
-            rows.push(row(
-                "ended",
-                format!("{}, after {}", moment(end), lasting(end.millis_since(begin).unwrap_or(0))),
-            ));
+            let took = known.result.as_ref().map(|result| result.timing.elapsed_ms);
+            let took = took.or_else(|| end.millis_since(begin)).unwrap_or(0);
+            rows.push(row("ended", format!("{}, after {}", moment(end), lasting(took))));
         }
         (false, _, Some(last)) => rows.push(row("last event", format!("{} ({})", moment(last), from_now(last, now)))),
         (_, _, _) => {}
