@@ -1,4 +1,5 @@
-//! Exit codes of the commands that follow a run: the state of the run as a number.
+//! Exit codes of the commands that are about one run: the state of the run as a number. `docs/runs.md` has the same
+//! table for users; `failure` has the codes of commands that fail themselves.
 
 use std::process::ExitCode;
 
@@ -8,6 +9,7 @@ use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::RunFailed;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::verdict::RunError;
+use skillrun_runs::result::RunResult;
 
 /// What became of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub(crate) enum RunOutcome {
     Succeeded,
     Failed,
     TimedOut,
+    /// Still queued or running.
+    NotOver,
     /// Waiting for a user.
     Waiting,
     OutputInvalid,
@@ -24,11 +28,24 @@ pub(crate) enum RunOutcome {
 }
 
 impl RunOutcome {
+    #[cfg(test)]
+    const ALL: [Self; 8] = [
+        Self::Succeeded,
+        Self::Failed,
+        Self::TimedOut,
+        Self::NotOver,
+        Self::Waiting,
+        Self::OutputInvalid,
+        Self::Canceled,
+        Self::Interrupted,
+    ];
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Succeeded => 0,
             Self::Failed => 1,
             Self::TimedOut => 3,
+            Self::NotOver => 5,
             Self::Waiting => 6,
             Self::OutputInvalid => 7,
             Self::Canceled => 8,
@@ -45,7 +62,18 @@ impl RunOutcome {
         data.end().map(|end| if end == RunStatus::Canceled { Self::Canceled } else { Self::Succeeded })
     }
 
-    pub(crate) fn of_error(error: &RunError) -> Self {
+    /// Of a run that is over.
+    pub(crate) fn of_result(result: &RunResult) -> Self {
+        match result.status {
+            RunStatus::Succeeded => Self::Succeeded,
+            RunStatus::Canceled => Self::Canceled,
+            RunStatus::Failed | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
+                result.error.as_ref().map_or(Self::Failed, Self::of_error)
+            }
+        }
+    }
+
+    fn of_error(error: &RunError) -> Self {
         if matches!(error.code, Code::OutputSchemaInvalid | Code::OutputMissing) {
             Self::OutputInvalid
         } else if error.category == ErrorCategory::Timeout || error.code == Code::InteractionWaitTimeout {
@@ -64,5 +92,21 @@ impl RunOutcome {
 impl From<RunOutcome> for ExitCode {
     fn from(outcome: RunOutcome) -> Self {
         Self::from(outcome.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `result` of a running run exited with 1, the code of a failed one.
+    #[test]
+    fn every_outcome_has_a_code_of_its_own_in_the_docs() {
+        let codes: std::collections::BTreeSet<u8> = RunOutcome::ALL.iter().map(|outcome| outcome.code()).collect();
+        assert_eq!(codes.len(), RunOutcome::ALL.len());
+        let page = std::fs::read_to_string(testkit::paths::workspace().join("docs/runs.md")).expect("a page");
+        for code in codes {
+            assert!(page.contains(&format!("\n| {code} | ")), "docs/runs.md does not explain the exit code {code}");
+        }
     }
 }

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use skillrun_catalog::{Catalog, Opened};
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogErrorKind, LogLine, ReadEnd};
-use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
+use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::{RunFolder, RunRecord};
 use skillrun_runtime::owners::{OwnerRequest, ask};
 
@@ -53,21 +53,11 @@ impl CommandContext {
             let none = || Failure::NotFound("there are no runs yet; `skillrun run SKILL` starts one".to_owned());
             return ids.last().copied().ok_or_else(none);
         }
-        let wanted = spelled(word);
-        let found: Vec<RunId> = ids.into_iter().filter(|id| spelled(&id.to_string()).starts_with(&wanted)).collect();
-        match found[..] {
-            [] if self.was_removed(word) => {
-                Err(Failure::NotFound(format!("run {} was removed to make room", plain(word))))
-            }
+        match with_prefix(ids, word)[..] {
+            [] if self.was_removed(word) => Err(Failure::NotFound(format!("run {} was removed", plain(word)))),
             [] => Err(missing()),
             [one] => Ok(one),
-            [..] if wanted.is_empty() => Err(missing()),
-            [..] => {
-                let some: Vec<String> = found.iter().take(CANDIDATES).map(ToString::to_string).collect();
-                let more = if found.len() > CANDIDATES { ", …" } else { "" };
-                let message = format!("\"{}\" matches {} runs: {}{more}", plain(word), found.len(), some.join(", "));
-                Err(Failure::NotFound(message))
-            }
+            ref many => Err(ambiguous(word, many)),
         }
     }
 
@@ -119,6 +109,36 @@ impl CommandContext {
     }
 }
 
+/// The runs whose ids begin with a word; none if the word is empty.
+fn with_prefix(ids: Vec<RunId>, word: &str) -> Vec<RunId> {
+    let wanted = spelled(word);
+    let fits = |id: &RunId| !wanted.is_empty() && spelled(&id.to_string()).starts_with(&wanted);
+    ids.into_iter().filter(fits).collect()
+}
+
+/// A prefix that several runs have.
+fn ambiguous(word: &str, found: &[RunId]) -> Failure {
+    let some: Vec<String> = found.iter().take(CANDIDATES).map(ToString::to_string).collect();
+    let more = if found.len() > CANDIDATES { ", …" } else { "" };
+    let message = format!(
+        "\"{}\" matches {} runs: {}{more}; give more characters of the id",
+        plain(word),
+        found.len(),
+        some.join(", ")
+    );
+    Failure::NotFound(message)
+}
+
+/// An attempt that a run does not have. `last` is the last one that began.
+pub(crate) fn no_attempt(run: RunId, attempt: AttemptNumber, last: AttemptNumber) -> Failure {
+    let known = match last.0 {
+        0 => "no attempt has begun".to_owned(),
+        1 => "its only attempt is 1".to_owned(),
+        last => format!("its attempts are 1 to {last}"),
+    };
+    Failure::NotFound(format!("run {run} has no attempt {attempt}; {known}"))
+}
+
 /// An id in lower case and without hyphens, which users may leave out.
 fn spelled(id: &str) -> String {
     id.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
@@ -128,4 +148,43 @@ fn spelled(id: &str) -> String {
 pub(crate) fn note(text: &str) {
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "note: {}", plain(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(count: usize) -> Vec<RunId> {
+        (0..count)
+            .map(|number| format!("019b0000-000{number}-7000-8000-000000000000").parse().expect("an id"))
+            .collect()
+    }
+
+    #[test]
+    fn a_prefix_finds_runs_in_any_spelling() {
+        let found = |word: &str| with_prefix(ids(3), word).len();
+        assert_eq!((found("019b"), found("019B0000-00"), found("019b0000000")), (3, 3, 3));
+        assert_eq!((found("019b0000-0002"), found("019B00000002"), found("019b00000003")), (1, 1, 0));
+        assert_eq!((found(""), found("-"), found("last")), (0, 0, 0), "an empty word does not mean all runs");
+    }
+
+    #[test]
+    fn an_ambiguous_prefix_names_the_candidates() {
+        let two = ambiguous("019b\u{1b}", &ids(2)).to_string();
+        let expected = "\"019b\\u{1b}\" matches 2 runs: 019b0000-0000-7000-8000-000000000000, \
+                        019b0000-0001-7000-8000-000000000000; give more characters of the id";
+        assert_eq!(two, expected);
+        let many = ambiguous("019b", &ids(6)).to_string();
+        assert!(many.starts_with("\"019b\" matches 6 runs: ") && many.contains("-0004-") && !many.contains("-0005-"));
+        assert!(many.ends_with(", …; give more characters of the id"), "{many}");
+    }
+
+    #[test]
+    fn a_missing_attempt_names_the_attempts() {
+        let run = ids(1)[0];
+        let told = |last| no_attempt(run, AttemptNumber(9), AttemptNumber(last)).to_string();
+        assert_eq!(told(0), format!("run {run} has no attempt 9; no attempt has begun"));
+        assert_eq!(told(1), format!("run {run} has no attempt 9; its only attempt is 1"));
+        assert_eq!(told(3), format!("run {run} has no attempt 9; its attempts are 1 to 3"));
+    }
 }

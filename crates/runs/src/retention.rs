@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::{RunId, Timestamp};
 
-pub use carry_out::{RemovalReport, Skipped, WhySkipped, carry_out};
+pub use carry_out::{RemovalReport, Skipped, WhySkipped, carry_out, remove_run};
 pub(crate) use measure::ending;
 pub use measure::{DiskUsage, Measured, Total, Unmeasured, du, measure, measure_all};
 pub use plan::plan;
@@ -65,6 +65,14 @@ impl Default for Retention {
     fn default() -> Self {
         let days = |days: u32| Keep { age: Some(DAY * days), count: None };
         Self { succeeded: days(30), failed: days(90), canceled: days(30), max_bytes: None, evidence_age: None }
+    }
+}
+
+impl Retention {
+    /// Every run that ended longer ago than this is removed, and nothing else.
+    pub fn by_age_alone(age: Duration) -> Self {
+        let keep = Keep { age: Some(age), count: None };
+        Self { succeeded: keep, failed: keep, canceled: keep, max_bytes: None, evidence_age: None }
     }
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct EnginesInstall {
     /// Seconds after which the installation of a package fails, 1 to 86400
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = install_seconds)]
     pub(crate) timeout: u64,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 /// A day.

@@ -7,7 +7,7 @@ use skillrun_inspect::verify::NotedHead;
 use skillrun_model::{RunStatus, Timestamp};
 
 use super::Json;
-use super::parsers::{count, natural_number, words};
+use super::parsers::{age, count, natural_number, seconds, words};
 
 /// Rows of a list unless `--number` or `--all` is given.
 const ROWS: u32 = 20;
@@ -44,18 +44,8 @@ pub(crate) enum Since {
 
 fn since(text: &str) -> Result<Since, &'static str> {
     const WRONG: &str = "neither a time such as 30min, 2h or 3d nor a date such as 2026-01-31";
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let seconds = match text[digits..].trim_start() {
-        "s" => Some(1),
-        "m" | "min" => Some(60),
-        "h" => Some(60 * 60),
-        "d" => Some(24 * 60 * 60),
-        "w" => Some(7 * 24 * 60 * 60),
-        _ => None,
-    };
-    if let Some(seconds) = seconds {
-        let number: u64 = text[..digits].parse().map_err(|_| WRONG)?;
-        return number.checked_mul(seconds).map(|seconds| Since::Ago(Duration::from_secs(seconds))).ok_or(WRONG);
+    if let Ok(ago) = age(text) {
+        return Ok(Since::Ago(ago));
     }
     let midnight = format!("{text}T00:00:00Z");
     text.parse().or_else(|_| midnight.parse()).map(Since::At).map_err(|_| WRONG)
@@ -98,6 +88,42 @@ pub(crate) struct Logs {
     pub(crate) since_seq: Option<u64>,
 }
 
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = WAIT_HELP)]
+pub(crate) struct WaitFor {
+    /// Run: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    /// Seconds to wait [default: until the run is over]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const WAIT_HELP: &str = "\
+Exit codes: 0 succeeded, 1 failed, 3 timed out, 4 not found, 5 not over when
+--timeout has passed, 6 waiting for an answer, 7 output missing or invalid,
+8 canceled, 130 interrupted.
+A question without a deadline ends the wait. A question with a deadline does
+not: it is answered or decided by then. Ctrl-C ends the wait, not the run.
+
+  skillrun wait last --timeout 600 && skillrun result last --output";
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = RM_HELP)]
+pub(crate) struct Rm {
+    /// Runs: their ids, unique prefixes of them, or "last"
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const RM_HELP: &str = "\
+A run is removed with its Log, its evidence and its own workspace; a folder that
+was given with --workspace stays. A run that is not over is refused: cancel it
+first. The exit code is 0 if all runs were removed, and 2 if not.";
+
 /// What is printed; the conversation as text if no form is chosen.
 #[derive(Debug, Clone, Copy, clap::Args)]
 #[group(multiple = false)]
@@ -119,7 +145,8 @@ pub(crate) struct LogForm {
 const LOGS_HELP: &str = "\
 On a terminal, --raw prints control characters escaped; when redirected, it
 writes the bytes unchanged. SEQ is the sequence number of a RASP event; with
---fcmp and --json, of an FCMP event.";
+--fcmp and --json, of an FCMP event.
+With --follow, the exit code says how the run ended, as that of `run` does.";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RESULT_HELP)]
@@ -137,7 +164,7 @@ pub(crate) struct ResultOf {
 }
 
 const RESULT_HELP: &str = "\
-Exit codes: 0 succeeded, 1 failed or not over, 3 timed out, 4 not found,
+Exit codes: 0 succeeded, 1 failed, 3 timed out, 4 not found, 5 not over,
 6 waiting for an answer, 7 output missing or invalid, 8 canceled.";
 
 #[derive(Debug, Clone, clap::Args)]
@@ -181,6 +208,9 @@ pub(crate) struct Gc {
     /// Show what would be removed, without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Remove every run that ended longer ago than this, such as 12h, 30d or 2w, instead of what the settings say
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older_than: Option<Duration>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -26,7 +26,9 @@ pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
 pub(crate) use consent::{CONSENT_HELP, Consent};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesVerify};
-pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since, Verify};
+pub(crate) use looking::{
+    Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Rm, Since, Verify, WaitFor,
+};
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait};
 pub(crate) use serve::Serve;
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Reply(Reply),
     /// Cancel runs that are not over
     Cancel(Cancel),
+    /// Wait until a run is over; the exit code says how it ended
+    Wait(WaitFor),
     /// Start a new run with the same request, optionally with changes
     Retry(Box<RetryArgs>),
     /// Resume runs left behind by a process that died
@@ -159,6 +163,8 @@ pub(crate) enum Command {
     /// Print a one-time link that opens the running server in a browser
     #[command(after_help = OPEN_HELP)]
     Open(Json),
+    /// Remove runs that are over
+    Rm(Rm),
     /// Remove runs and evidence that exceed the retention settings
     Gc(Gc),
     /// Show the disk usage of runs
@@ -179,6 +185,8 @@ pub(crate) enum Command {
     Explain {
         /// Code, in upper or lower case; without one, all codes are listed
         code: Option<String>,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_HELP)]
@@ -263,6 +271,34 @@ mod tests {
     #[test]
     fn the_arguments_fit_together() {
         Args::command().debug_assert();
+    }
+
+    /// Commands without `--json`; README.md names them with the reason.
+    const WITHOUT_JSON: [&str; 4] = ["completions", "engines reference", "normalize", "schema"];
+
+    fn leaves(command: &clap::Command, above: &str, found: &mut Vec<(String, bool)>) {
+        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
+            let name = format!("{above}{}", inner.get_name());
+            if inner.has_subcommands() {
+                leaves(inner, &format!("{name} "), found);
+            }
+            if !inner.has_subcommands() || inner.get_arguments().any(|arg| arg.get_id() == "json") {
+                found.push((name, inner.get_arguments().any(|arg| arg.get_id() == "json")));
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_json_or_readme_says_so() {
+        let mut found = Vec::new();
+        leaves(&Args::command(), "", &mut found);
+        let mut without: Vec<&str> = found.iter().filter(|(_, has)| !has).map(|(name, _)| name.as_str()).collect();
+        without.sort_unstable();
+        assert_eq!(without, WITHOUT_JSON);
+        let readme = std::fs::read_to_string(testkit::paths::workspace().join("README.md")).expect("a page");
+        for name in WITHOUT_JSON {
+            assert!(readme.contains(&format!("`{name}`")), "README.md does not name {name}");
+        }
     }
 
     #[test]

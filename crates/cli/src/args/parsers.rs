@@ -12,6 +12,22 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, &'static str> {
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or(WRONG)
 }
 
+/// A time such as 30min, 2h or 3d.
+pub(crate) fn age(text: &str) -> Result<Duration, &'static str> {
+    const WRONG: &str = "not a time such as 30min, 2h or 3d";
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let unit = match text[digits..].trim_start() {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        "w" => 7 * 24 * 60 * 60,
+        _ => return Err(WRONG),
+    };
+    let number: u64 = text[..digits].parse().map_err(|_| WRONG)?;
+    number.checked_mul(unit).map(Duration::from_secs).ok_or(WRONG)
+}
+
 /// A closed list of words, for help, completion and errors alike.
 pub(crate) fn words<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
 where

@@ -15,6 +15,9 @@ pub(crate) struct Serve {
     /// Install sample skills and start three scripted runs as examples
     #[arg(long)]
     pub(crate) demo: bool,
+    /// Print the address, the link and the token file as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn address(text: &str) -> Result<SocketAddr, &'static str> {

@@ -1,14 +1,19 @@
-//! `skillrun gc`: removes runs and evidence that exceed the retention settings. Runs that are not over stay.
+//! `skillrun gc`: removes runs and evidence that exceed the retention settings, or runs that ended long ago. Runs that
+//! are not over stay.
+
+use std::time::Duration;
 
 use serde_json::json;
-use skillrun_runs::retention::{Removal, RemovalReport, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan};
+use skillrun_runs::retention::{
+    Removal, RemovalReport, Retention, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan,
+};
 
 use crate::args::{Gc, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
-use crate::words::{counted, now, size};
+use crate::words::{counted, lasting, now, size};
 
 /// Runs that are listed; of more, only the number is shown.
 const NAMED: usize = 20;
@@ -21,7 +26,8 @@ pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
     // Read before runs are removed.
     let ids = ShortIds::new(&place.ids());
     let measured = measure_all(data).map_err(failed)?;
-    let planned = plan(&measured.uses, &place.settings.retention, now);
+    let retention = args.older_than.map_or_else(|| place.settings.retention.clone(), Retention::by_age_alone);
+    let planned = plan(&measured.uses, &retention, now);
     let mut outcome = match args.dry_run {
         true => RemovalReport { removed: planned, skipped: Vec::new() },
         false => carry_out(&place.log, data, &planned, now),
@@ -51,11 +57,20 @@ pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
         }));
     }
     let output = Output::new(global.color, &place.settings.surroundings);
-    print(&text(&outcome.removed, bytes, args.dry_run, &ids, &output))?;
+    match args.older_than {
+        Some(age) if outcome.removed.is_empty() => {
+            print(&format!("Nothing to remove: no run ended longer than {} ago.\n", lasting_time(age)))?;
+        }
+        Some(_) | None => print(&text(&outcome.removed, bytes, args.dry_run, &ids, &output))?,
+    }
     for skipped in &outcome.skipped {
         note(&format!("{} stays: {}", skipped.run, skipped.why));
     }
     Ok(())
+}
+
+fn lasting_time(age: Duration) -> String {
+    lasting(u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn what_word(what: What) -> &'static str {

@@ -21,6 +21,7 @@ mod own;
 mod reply;
 mod result;
 mod retry;
+mod rm;
 mod run;
 mod schema;
 mod serve;
@@ -29,6 +30,7 @@ mod skills;
 mod test;
 mod token;
 mod verify;
+mod wait;
 
 use std::process::ExitCode;
 
@@ -46,18 +48,20 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(&global, *args),
         Command::Reply(args) => reply::reply(&global, &args),
         Command::Cancel(args) => reply::cancel(&global, &args),
+        Command::Wait(args) => wait::run(&global, &args),
         Command::Retry(args) => retry::run(&global, &args),
         Command::Recover(args) => own::recover(&global, &args),
         Command::Own(args) => own::own(&global, &args),
         Command::Ls(args) => ls::run(&global, &args).map(done),
         Command::Show(args) => show::run(&global, &args).map(done),
-        Command::Logs(args) => logs::run(&global, &args).map(done),
+        Command::Logs(args) => logs::run(&global, &args),
         Command::Result(args) => result::run(&global, &args),
         Command::Diff(args) => diff::run(&global, &args).map(done),
         Command::Interactions(args) => interactions::run(&global, &args).map(done),
         Command::Export(args) => export::run(&global, &args).map(done),
         Command::Verify(args) => verify::run(&global, &args),
         Command::Diagnose(args) => diagnose::run(&global, &args).map(done),
+        Command::Rm(args) => rm::run(&global, &args),
         Command::Gc(args) => gc::run(&global, &args).map(done),
         Command::Du(json) => du::run(&global, json.form()).map(done),
         Command::Doctor(json) => doctor::run(&global, json.form()),
@@ -72,7 +76,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Normalize(args) => normalize::run(&args).map(done),
         Command::Capture(args) => Ok(capture::run(&args)),
         Command::Schema { document } => schema::run(document).map(done),
-        Command::Explain { code } => explain::run(code.as_deref()).map(done),
+        Command::Explain { code, json } => explain::run(code.as_deref(), json.form()).map(done),
         Command::Completions { shell } => completions::run(shell).map(done),
         Command::SimulateScripted { words } => Ok(skillrun_simulate::scripted::main(words)),
         Command::SimulateModel { words } => Ok(skillrun_simulate::model::main(words)),

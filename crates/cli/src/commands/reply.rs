@@ -2,14 +2,14 @@
 
 use std::io::{self, Read};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, Limits, Tail, Tailed};
 use skillrun_model::{ErrorClass, InteractionId, RunId, RunStatus};
 use skillrun_runtime::{Delivery, Reply, RuntimeError, reply_files};
 
 use super::run::follow;
+use super::wait::{Enough, until};
 use crate::args::{Cancel, Global, OutputForm, Reply as Args};
 use crate::failure::Failure;
 use crate::output::{self, Output};
@@ -130,15 +130,7 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
 /// The status of a run, after waiting for its end for a limited time.
 fn ended(place: &CommandContext, run: RunId) -> Result<RunStatus, Failure> {
     const CANCEL_TIMEOUT: Duration = Duration::from_secs(60);
-    let begin = Instant::now();
-    let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
-    let mut state = State::default();
-    while !state.is_over() && begin.elapsed() < CANCEL_TIMEOUT {
-        match tail.next(Limits::default(), CANCEL_TIMEOUT.saturating_sub(begin.elapsed()))? {
-            Tailed::Page(page) => page.events()?.iter().for_each(|event| state.evolve(event)),
-            Tailed::Reset(_) => state = State::default(),
-            Tailed::TimedOut => break,
-        }
-    }
+    let is_enough = |state: &State| if state.is_over() { Enough::Yes } else { Enough::No };
+    let state = until(place, run, Some(CANCEL_TIMEOUT), is_enough)?;
     Ok(state.status.unwrap_or(RunStatus::Queued))
 }

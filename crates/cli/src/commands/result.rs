@@ -46,7 +46,7 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
             }
         }
     }
-    Ok(outcome(&result).into())
+    Ok(RunOutcome::of_result(&result).into())
 }
 
 /// The result of a run that is over: as it was written or, if that file is missing or damaged, derived from the Log.
@@ -75,17 +75,8 @@ fn artifact_now(workspace: &Path, artifact: &ArtifactIndexed) -> String {
     compared.map_or_else(|why| format!(" · {why}"), |_| String::new())
 }
 
-pub(super) fn outcome(result: &RunResult) -> RunOutcome {
-    match result.status {
-        RunStatus::Succeeded => RunOutcome::Succeeded,
-        RunStatus::Canceled => RunOutcome::Canceled,
-        RunStatus::Failed | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
-            result.error.as_ref().map_or(RunOutcome::Failed, RunOutcome::of_error)
-        }
-    }
-}
-
-fn not_over(place: &CommandContext, run: RunId, form: OutputForm) -> Result<ExitCode, Failure> {
+/// Prints that a run is not over, and why.
+pub(super) fn not_over(place: &CommandContext, run: RunId, form: OutputForm) -> Result<ExitCode, Failure> {
     let state = place.state(run)?;
     let State { status, question, .. } = &state;
     if form == OutputForm::Json {
@@ -104,7 +95,7 @@ fn not_over(place: &CommandContext, run: RunId, form: OutputForm) -> Result<Exit
         }
         (_, OutputForm::Json) => {}
     }
-    Ok(if question.is_some() { RunOutcome::Waiting } else { RunOutcome::Failed }.into())
+    Ok(if question.is_some() { RunOutcome::Waiting } else { RunOutcome::NotOver }.into())
 }
 
 fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {

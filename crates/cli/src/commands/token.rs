@@ -7,6 +7,7 @@ use skillrun_model::Timestamp;
 use crate::args::{self, Global, OutputForm, TokenCommand};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, print, print_json};
+use crate::place::note;
 use crate::settings::Settings;
 use crate::words::{from_now, moment, now};
 
@@ -62,10 +63,10 @@ fn create(
             let until =
                 expires_at.map_or_else(|| "until it is revoked".to_owned(), |end| format!("until {}", moment(end)));
             let TokenEntry { name, scope, .. } = entry;
-            let token = token.reveal();
-            print(&format!(
-                "{token}\n\nThis is the token {name}, with scope {scope}, valid {until}. It is not shown again.\n"
-            ))
+            // The token alone is on stdout, so that a script can store it.
+            print(&format!("{}\n", token.reveal()))?;
+            note(&format!("this is the token {name}, with scope {scope}, valid {until}; it is not shown again"));
+            Ok(())
         }
     }
 }

@@ -10,7 +10,7 @@ use skillrun_collect::tree;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
 use skillrun_model::{Classified, ErrorClass, IgnoredError, RunId, Timestamp};
 
-use super::measure::{ending, evidence_files, runs};
+use super::measure::{ending, evidence_files, measure, runs};
 use super::{NOTE, Removal, RetentionStatus, What, Why, left_tests};
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
@@ -76,24 +76,48 @@ pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Ti
     outcome
 }
 
+/// Removes one run because a user asks for it, with the entries of the cache and of requests that refer to it. Returns
+/// the number of bytes that it used.
+pub fn remove_run(log: &FileLog, data: &DataFolder, run: RunId, now: Timestamp) -> Result<u64, WhySkipped> {
+    let bytes = if_over(log, data, run, |folder| {
+        let used = measure(data, run).map_err(failed)?;
+        whole(log, data, run, folder, now)?;
+        Ok(used.evidence_bytes.saturating_add(used.other_bytes))
+    })?;
+    tidy(data, now);
+    Ok(bytes)
+}
+
 fn remove(log: &FileLog, data: &DataFolder, removal: &Removal, now: Timestamp) -> Result<(), WhySkipped> {
-    let folder = data.run(removal.run);
+    if_over(log, data, removal.run, |folder| match removal.what {
+        What::Evidence => remove_evidence(folder, removal.why, now).map_err(failed),
+        What::Run => whole(log, data, removal.run, folder, now),
+    })
+}
+
+/// Under the lock of the run, and only if it is over.
+fn if_over<T>(
+    log: &FileLog,
+    data: &DataFolder,
+    run: RunId,
+    remove: impl FnOnce(&RunFolder) -> Result<T, WhySkipped>,
+) -> Result<T, WhySkipped> {
+    let folder = data.run(run);
     // Acquires its lock, which is exclusive, also within this process.
-    log.open(removal.run).map_err(refused)?;
+    log.open(run).map_err(refused)?;
     let done = match ending(&folder).map(|ending| ending.standing) {
         Ok(RetentionStatus::NotOver) => Err(WhySkipped::NotOver),
-        Ok(RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled) => match removal.what {
-            What::Evidence => remove_evidence(&folder, removal.why, now).map_err(failed),
-            What::Run => {
-                let removed = login::give_up(data, removal.run).map_err(failed);
-                let removed = removed.and_then(|()| log.remove(removal.run, now).map_err(refused));
-                removed.and_then(|()| remove_tree(folder.root()).map_err(failed))
-            }
-        },
+        Ok(RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled) => remove(&folder),
         Err(error) => Err(failed(error)),
     };
-    log.release(removal.run);
+    log.release(run);
     done
+}
+
+fn whole(log: &FileLog, data: &DataFolder, run: RunId, folder: &RunFolder, now: Timestamp) -> Result<(), WhySkipped> {
+    login::give_up(data, run).map_err(failed)?;
+    log.remove(run, now).map_err(refused)?;
+    remove_tree(folder.root()).map_err(failed)
 }
 
 fn remove_evidence(folder: &RunFolder, why: Why, now: Timestamp) -> io::Result<()> {

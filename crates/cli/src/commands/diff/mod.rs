@@ -11,7 +11,7 @@ use skillrun_runs::changes::{
 use crate::args::{Diff, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::CommandContext;
+use crate::place::{CommandContext, no_attempt};
 use crate::words::{counted, plain_lines, size};
 
 pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
@@ -20,10 +20,7 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
     let folder = place.folder(run);
     let last = place.state(run)?.attempt;
     let wanted = match args.attempt {
-        Some(number) if number > last.0 => {
-            let all = counted(usize::try_from(last.0).unwrap_or(usize::MAX), "attempt", "attempts");
-            return Err(Failure::NotFound(format!("run {run} has no attempt {number}; it has {all}")));
-        }
+        Some(number) if number > last.0 => return Err(no_attempt(run, AttemptNumber(number), last)),
         Some(number) => number..=number,
         None => 1..=last.0,
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_engine::Descriptor;
 use skillrun_engine::install::is_version;
@@ -12,9 +13,9 @@ use skillrun_model::ErrorClass;
 use skillrun_runtime::SystemClock;
 use skillrun_runtime::programs::{Install, InstallError, InstallOutcome, InstallProgress};
 
-use crate::args::{EnginesInstall, Global};
+use crate::args::{EnginesInstall, Global, OutputForm};
 use crate::failure::Failure;
-use crate::output::{plain, print};
+use crate::output::{plain, print, print_json};
 use crate::settings::Settings;
 
 /// Every engine that can be installed.
@@ -35,10 +36,14 @@ pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure>
     };
     let is_stopped = stop_on_signals()?;
     let secrets: Vec<String> = engines.iter().flat_map(|engine| engine.environment.secret.iter().cloned()).collect();
+    let mut installed = Vec::new();
     for engine in chosen {
-        one(&settings, engine, args, &secrets, &is_stopped)?;
+        installed.push(one(&settings, engine, args, &secrets, &is_stopped)?);
     }
-    Ok(())
+    match args.json.form() {
+        OutputForm::Json => print_json(&json!({ "engines": installed })),
+        OutputForm::Text => Ok(()),
+    }
 }
 
 fn one(
@@ -47,7 +52,7 @@ fn one(
     args: &EnginesInstall,
     secrets: &[String],
     is_stopped: &dyn Fn() -> bool,
-) -> Result<(), Failure> {
+) -> Result<Value, Failure> {
     let name = engine.name.as_str();
     let Some(rule) = &engine.install else {
         return Err(Failure::Input(format!(
@@ -72,12 +77,16 @@ fn one(
     let outcome = install
         .run(&mut print_progress)
         .map_err(|error: InstallError| Failure::of_class(ErrorClass::Internal, error))?;
-    let words = match outcome {
-        InstallOutcome::Installed => "is installed",
-        InstallOutcome::WasThere => "was already installed",
+    let (words, was_there) = match outcome {
+        InstallOutcome::Installed => ("is installed", false),
+        InstallOutcome::WasThere => ("was already installed", true),
     };
-    let untested = if engine.version_is_untested(version) { ", which is an untested version" } else { "" };
-    print(&format!("{name} {version} {words}{untested}\n"))
+    let is_untested = engine.version_is_untested(version);
+    if args.json.form() == OutputForm::Text {
+        let untested = if is_untested { ", which is an untested version" } else { "" };
+        print(&format!("{name} {version} {words}{untested}\n"))?;
+    }
+    Ok(json!({ "engine": name, "version": version, "was_installed": was_there, "untested": is_untested }))
 }
 
 fn print_progress(progress: InstallProgress<'_>) {

@@ -6,6 +6,7 @@ mod events;
 mod raw;
 mod visible;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,7 +16,7 @@ use skillrun_model::{AttemptNumber, RunId};
 use crate::args::{Global, LogForm, Logs};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
-use crate::place::CommandContext;
+use crate::place::{CommandContext, no_attempt};
 
 /// Whether to keep printing after everything that exists was printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Part {
     }
 }
 
-pub(crate) fn run(global: &Global, args: &Logs) -> Result<(), Failure> {
+pub(crate) fn run(global: &Global, args: &Logs) -> Result<ExitCode, Failure> {
     let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let follow = if args.follow { Follow::Yes } else { Follow::No };
@@ -57,9 +58,24 @@ pub(crate) fn run(global: &Global, args: &Logs) -> Result<(), Failure> {
         leave_on_interrupt()?;
     }
     let part = Part { attempt: args.attempt.map(AttemptNumber), after: args.since_seq.unwrap_or(0) };
+    if let Some(attempt) = part.attempt {
+        let state = place.state(run)?;
+        // A follower may wait for an attempt that has not begun.
+        if attempt > state.attempt && (follow == Follow::No || state.is_over()) {
+            return Err(no_attempt(run, attempt, state.attempt));
+        }
+    }
     match args.form {
-        LogForm { raw: true, .. } => raw::print(&place, run, part.attempt, follow),
-        form => events::print(&place, run, what(form), part, follow),
+        LogForm { raw: true, .. } => raw::print(&place, run, part.attempt, follow)?,
+        form => events::print(&place, run, what(form), part, follow)?,
+    }
+    // A follower leaves at the end of the run, or of the one attempt that it prints.
+    match follow {
+        Follow::Yes if place.state(run)?.is_over() => {
+            let result = super::result::read(&place, run)?;
+            Ok(result.map_or(RunOutcome::Failed, |result| RunOutcome::of_result(&result)).into())
+        }
+        Follow::Yes | Follow::No => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -73,7 +89,7 @@ fn what(form: LogForm) -> What {
 }
 
 /// This command only reads, so it can exit at any moment: it does not own the run.
-fn leave_on_interrupt() -> Result<(), Failure> {
+pub(super) fn leave_on_interrupt() -> Result<(), Failure> {
     let code = i32::from(RunOutcome::Interrupted.code());
     signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::new(AtomicBool::new(true)))
         .map_err(|error| Failure::internal(format!("failed to register signal handlers: {error}"), error))?;
@@ -81,7 +97,7 @@ fn leave_on_interrupt() -> Result<(), Failure> {
 }
 
 /// Prints a note if no more output will come, because no process works on the run.
-fn warn_if_unowned(place: &CommandContext, run: RunId) {
+pub(super) fn warn_if_unowned(place: &CommandContext, run: RunId) {
     if place.owner(run).is_none() {
         crate::place::note("no process works on this run; `skillrun recover` resumes it");
     }

@@ -20,7 +20,7 @@ use skillrun_model::{AttemptNumber, IgnoredError, RunId, Stream};
 use super::visible::Visible;
 use super::{Follow, warn_if_unowned};
 use crate::failure::Failure;
-use crate::place::{CommandContext, note};
+use crate::place::{CommandContext, no_attempt, note};
 
 /// On a file system without change notifications, files are polled at this interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
@@ -82,13 +82,9 @@ fn recorded(
             .for_each(|problem| note(&format!("attempt {number}: {problem}")));
     }
     if let (Some(attempt), false) = (attempt, has_any) {
-        return Err(no_attempt(run, attempt));
+        return Err(no_attempt(run, attempt, place.state(run)?.attempt));
     }
     streams.flush()
-}
-
-fn no_attempt(run: RunId, attempt: AttemptNumber) -> Failure {
-    Failure::NotFound(format!("run {run} has no attempt {attempt}"))
 }
 
 /// Woken by changes of the Log and of the evidence files; the Log says when an attempt is over.
@@ -128,7 +124,7 @@ fn live(place: &CommandContext, run: RunId, only: Option<AttemptNumber>, pattern
             feed = LiveFeed::open(&audit, number)?.hiding(patterns);
             streams.flush()?;
             if let Some(only) = only.filter(|only| *only > state.attempt) {
-                return Err(no_attempt(run, only));
+                return Err(no_attempt(run, only, state.attempt));
             }
             if only.is_some() || (state.is_over() && number > state.attempt) {
                 return Ok(());

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use skillrun_auth::{TokenFile, links, random};
 use skillrun_runtime::SystemClock;
 use skillrun_server::{ListenConfig, ServerSetup, ServiceContext, Serving, Stop, serve};
 use skillrun_webhooks::{self as webhooks, PrivateAddresses};
 
-use crate::args::{Global, Serve};
+use crate::args::{Global, OutputForm, Serve};
 use crate::failure::Failure;
 use crate::output;
 use crate::owner::OwnerProcess;
@@ -41,12 +42,12 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
     let stop = Stop::default();
     listen_for_signals(&stop)?;
     let (told, runtime) = (settings.clone(), owner.runtime.clone());
-    let is_demo = args.demo;
+    let (is_demo, form) = (args.demo, if args.json { OutputForm::Json } else { OutputForm::Text });
     let served = serve(setup, &stop, move |serving| {
         if is_demo && let Err(error) = demo::begin(&told, &runtime) {
             note(&format!("failed to start the demo: {error}"));
         }
-        print_address(&told, serving);
+        print_address(&told, serving, form);
     });
     // Host processes keep running, and the next start finds them.
     owner.leave_runs();
@@ -117,7 +118,7 @@ fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
 }
 
 /// Prints the address of the server and how to log in.
-fn print_address(settings: &Settings, serving: &Serving) {
+fn print_address(settings: &Settings, serving: &Serving, form: OutputForm) {
     let Serving { url, token_file, taken_up, waiting, broken } = serving;
     let link = random::bytes().and_then(|random| links::make(settings.data.root(), crate::words::now(), random));
     let open = link.map_or_else(|error| format!("({error})"), |code| format!("{url}/open#code={code}"));
@@ -126,7 +127,17 @@ fn print_address(settings: &Settings, serving: &Serving) {
         text += &format!("resumed  {}, {} waiting for an answer\n", counted(*taken_up, "run", "runs"), waiting);
     }
     // If stdout is gone, the server keeps running.
-    output::print(&text).ignored();
+    match form {
+        OutputForm::Text => output::print(&text).ignored(),
+        OutputForm::Json => output::print_json(&json!({
+            "url": url,
+            "open": open,
+            "token_file": token_file.to_string_lossy(),
+            "resumed": taken_up,
+            "waiting": waiting,
+        }))
+        .ignored(),
+    }
     for (run, why) in broken {
         note(&format!("{run} cannot be resumed: {why}"));
     }

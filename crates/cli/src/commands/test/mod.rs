@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use skillrun_model::ErrorClass;
 use skillrun_model::status::OnQuota;
+use skillrun_model::{ErrorClass, IgnoredError};
 use skillrun_runs::RunRecord;
 use skillrun_runtime::Options;
 use skillrun_trial::cases::{self, Case};
@@ -46,6 +46,9 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     let chosen = engines::choose(&settings, &skill, &cases, args)?;
     for (name, why) in &chosen.skipped {
         print_line(&format!("{name} is skipped: {}", plain(why)));
+    }
+    if let Some(path) = &args.junit {
+        check_writable(&settings.surroundings.absolute_path(path))?;
     }
     let place = Place::make(&settings, args.keep.as_deref())?;
     let skill = place.skill(&skill, file.as_deref())?;
@@ -131,6 +134,18 @@ fn print_progress(plan: TrialPlan<'_>, progress: &TrialProgress<'_>) {
 fn print_line(text: &str) {
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Tests may take an hour, so a report that cannot be written is an error before them. A file that exists keeps its
+/// content, and no new one stays.
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    let existed = path.symlink_metadata().is_ok();
+    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map_err(|error| Failure::Write { path: path.to_string_lossy().into_owned(), error })?;
+    if !existed {
+        fs::remove_file(path).ignored();
+    }
+    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
