@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::output::without_markers;
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
+use skillrun_model::cost::RunCost;
 use skillrun_model::rasp::data::{MessageFinal, RunCanceled, RunCompleted};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
@@ -21,7 +22,7 @@ use skillrun_log::page::{Limits, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 5");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 6");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
@@ -45,6 +46,7 @@ pub(super) struct Fold {
     pub(super) updated_at: Option<Timestamp>,
     pub(super) said: Option<LastMessage>,
     pub(super) usage: Option<TokenUsage>,
+    pub(super) cost: Option<RunCost>,
 }
 
 /// The last finished message of the agent, truncated for lists.
@@ -125,7 +127,12 @@ impl Fold {
         } else if let ControlData::RunFailed(end) = data {
             self.ended = Some(Ended { at, reason_code: end.reason_code, error: Some(end.error.code) });
         } else if let ControlData::TurnUsage(usage) = data {
-            self.usage.get_or_insert_default().add(usage.input_tokens, usage.output_tokens);
+            let sum = self.usage.get_or_insert_default();
+            sum.add(usage.input_tokens, usage.output_tokens);
+            if let Some(total) = usage.session_cost_usd() {
+                self.cost.get_or_insert_default().turn(total);
+            }
+            sum.cost_usd = self.cost.map(RunCost::usd);
         }
     }
 }

@@ -65,12 +65,15 @@ pub struct Row {
     pub damage: Option<String>,
 }
 
-/// Tokens of all turns together, as far as engines report them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Tokens of all turns together, and their cost, as far as engines report them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunUsage")]
 pub struct TokenUsage {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
+    /// In US dollars, as the engine estimates it.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
 }
 
 impl TokenUsage {

@@ -62,6 +62,17 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
+/// An amount of money. Small amounts keep four digits after the point: a turn often costs less than a cent.
+pub(crate) fn dollars(usd: f64) -> String {
+    if usd >= 1.0 {
+        format!("${usd:.2}")
+    } else if usd == 0.0 || usd >= 0.000_05 {
+        format!("${usd:.4}")
+    } else {
+        "less than $0.0001".to_owned()
+    }
+}
+
 /// One thing, or several of them.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
@@ -146,6 +157,20 @@ mod tests {
         ];
         for (bytes, words) in cases {
             assert_eq!(size(bytes), words);
+        }
+    }
+
+    #[test]
+    fn small_amounts_are_not_rounded_to_nothing() {
+        let cases = [
+            (0.0, "$0.0000"),
+            (0.000_001, "less than $0.0001"),
+            (0.0012, "$0.0012"),
+            (0.25, "$0.2500"),
+            (12.345, "$12.35"),
+        ];
+        for (usd, words) in cases {
+            assert_eq!(dollars(usd), words);
         }
     }
 

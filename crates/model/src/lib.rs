@@ -5,6 +5,7 @@
 //! - `status`: what a run, a turn and a completion can be, and how a process ended.
 //! - `profile`: the parser profiles and what is known about the engines they read.
 //! - `codes`: every code the program can report; each has a page in `codes/`.
+//! - `cost`: what a run has cost, from the figures that engines report.
 //! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
 //! - `verdict`: what the gate decided, and from which evidence; what checks an output for it.
@@ -15,6 +16,7 @@
 //! No I/O, no clock, no async runtime.
 
 pub mod codes;
+pub mod cost;
 pub mod error_class;
 pub mod fcmp;
 pub mod ids;

@@ -8,7 +8,7 @@
 //! warnings     codes, each once
 //! error        of a failed run
 //! artifacts    [{path, size, hash, type, role}] by path; the hash is blake3
-//! usage        tokens of all attempts together
+//! usage        tokens of all attempts together; `reported.total_cost_usd` is the cost of the run in US dollars
 //! completion   {state, reason_code, confidence} of the last turn
 //! timing       {created_at, started_at, ended_at, elapsed_ms}: elapsed from created to ended
 //! attempts     how many
@@ -41,6 +41,7 @@ use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
 use answer::Messages;
 pub use file::{MAX_BYTES, is_lacking, read, read_or_make, text, write};
 pub use from_log::{finished_result, result_of};
+use usage::RunUsage;
 
 /// The result of a run. Written once, at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +71,13 @@ pub struct RunResult {
     /// the last one, in every response the last one. Absent where an older version wrote the Log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_head: Option<LogHead>,
+}
+
+impl RunResult {
+    /// What the run has cost in US dollars, if the engine reports it.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.usage.as_ref()?.session_cost_usd()
+    }
 }
 
 /// How the last turn was judged.
@@ -107,7 +115,7 @@ pub struct ResultFold {
     completion: Option<Completion>,
     warnings: Vec<Code>,
     artifacts: BTreeMap<String, ArtifactIndexed>,
-    usage: Option<TurnUsage>,
+    usage: Option<RunUsage>,
     end: Option<End>,
     /// Of the event before the last one.
     log_head: Option<LogHead>,
@@ -158,7 +166,7 @@ impl ResultFold {
             ControlData::AttemptEnded(ended) => self.attempt_ended(event.attempt_number, ended),
             // The engine continues: its earlier text is not final, whatever happens next.
             ControlData::InteractionReplied(_) => self.turn = None,
-            ControlData::TurnUsage(usage) => usage::add(self.usage.get_or_insert_default(), usage),
+            ControlData::TurnUsage(usage) => self.usage.get_or_insert_default().turn(usage),
             ControlData::ArtifactCreated(created) => self.artifact_changed(created),
             ControlData::ArtifactIndexed(indexed) => {
                 self.artifacts.insert(indexed.path.clone(), indexed.clone());
@@ -219,7 +227,7 @@ impl ResultFold {
             warnings: self.warnings,
             error: end.error,
             artifacts: self.artifacts.into_values().collect(),
-            usage: self.usage,
+            usage: self.usage.map(|usage| usage.total),
             completion: self.completion,
             timing: Timing { created_at, started_at: self.started_at, ended_at: end.at, elapsed_ms },
             attempts: self.attempts,

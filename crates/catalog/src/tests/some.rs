@@ -152,9 +152,15 @@ fn rows_show_the_last_message_and_the_usage() {
         refreshed(&world, &mut catalog, run).expect("a row").usage
     };
     assert_eq!(usage_after(&[]), None);
-    let tokens = |input_tokens, output_tokens| Some(TokenUsage { input_tokens, output_tokens });
+    let tokens = |input_tokens, output_tokens| Some(TokenUsage { input_tokens, output_tokens, cost_usd: None });
     assert_eq!(usage_after(&[usage(Some(3), None)]), tokens(Some(3), None));
     assert_eq!(usage_after(&[usage(Some(4), Some(1)), usage(None, None)]), tokens(Some(7), Some(1)));
     assert_eq!(usage_after(&[usage(Some(u64::MAX), None)]), tokens(Some(u64::MAX), Some(1)), "bounded");
+    let cost = |total: f64| {
+        let reported = [("total_cost_usd".to_owned(), total.into())].into();
+        Data::Control(ControlData::TurnUsage(TurnUsage { reported, ..TurnUsage::default() }))
+    };
+    let cost_after = usage_after(&[cost(0.25), cost(0.75)]).and_then(|usage| usage.cost_usd);
+    assert_eq!(cost_after, Some(0.75), "the totals of one session");
     assert_eq!(world.rows(&mut catalog), world.rows_from_scratch());
 }

@@ -352,6 +352,24 @@ fn usage_is_that_of_all_attempts() {
     assert_eq!(log.result().attempts, 2);
 }
 
+/// The figures of a claude run with two turns, from its recording; they were added up to 0.0018.
+#[test]
+fn the_cost_of_a_session_counts_once() {
+    let usage = |reported: Value| {
+        let reported = serde_json::from_value(reported).expect("a map");
+        ControlData::TurnUsage(TurnUsage { input_tokens: Some(100), reported, ..TurnUsage::default() })
+    };
+    let mut log = Log::begun();
+    log.control(usage(json!({"total_cost_usd": 0.0006000000000000001})));
+    log.ended(waiting("m"));
+    log.attempt();
+    log.control(usage(json!({"total_cost_usd": 0.0012000000000000001})));
+    log.completed_with(succeeded("m"));
+    let total = log.result().usage.expect("usage");
+    assert_eq!((total.input_tokens, &total.reported["total_cost_usd"]), (Some(200), &json!(0.0012000000000000001)));
+    assert_eq!(total.session_cost_usd(), Some(0.0012000000000000001));
+}
+
 #[test]
 fn sums_beyond_all_bounds_are_no_panic() {
     let mut total = TurnUsage { input_tokens: Some(u64::MAX), ..TurnUsage::default() };

@@ -1,7 +1,27 @@
-//! Tokens of several attempts together.
+//! Tokens and cost of several attempts together.
 
 use serde_json::{Number, Value};
+use skillrun_model::cost::{RunCost, SESSION_COST};
 use skillrun_model::rasp::data::TurnUsage;
+
+/// The usage of the turns so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunUsage {
+    pub(super) total: TurnUsage,
+    cost: RunCost,
+}
+
+impl RunUsage {
+    pub(super) fn turn(&mut self, usage: &TurnUsage) {
+        add(&mut self.total, usage);
+        // A total of the session, and not of the turn. The engine's own figure is kept as it is where it says all.
+        if let (Some(cost), Some(figure)) = (usage.session_cost_usd(), usage.reported.get(SESSION_COST)) {
+            self.cost.turn(cost);
+            let all = Number::from_f64(self.cost.usd()).filter(|_| self.cost.usd() > cost).map(Value::Number);
+            self.total.reported.insert(SESSION_COST.to_owned(), all.unwrap_or_else(|| figure.clone()));
+        }
+    }
+}
 
 pub(super) fn add(total: &mut TurnUsage, more: &TurnUsage) {
     let TurnUsage { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, reported } = more;

@@ -68,6 +68,7 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
             "not_before": known.state.not_before,
             "retry": known.state.retry,
             "attempts": known.attempts.list().iter().map(attempt_json).collect::<Vec<_>>(),
+            "cost_usd": known.result.as_ref().and_then(RunResult::cost_usd),
             "result": known.result,
             "record": known.record,
             "folder": place.folder(run).root().to_string_lossy(),

@@ -13,7 +13,7 @@ use crate::commands::interactions::{deadline_words, question_text, reply_command
 use crate::commands::result::{LAST_MESSAGE, pretty};
 use crate::output::{Ink, LastColumn, Output, plain};
 use crate::place::CommandContext;
-use crate::words::{counted, from_now, indented, lasting, moment, now, size, status_ink};
+use crate::words::{counted, dollars, from_now, indented, lasting, moment, now, size, status_ink};
 
 /// Characters of a hash that are shown, enough to distinguish skills.
 const HASH: usize = 12;
@@ -226,6 +226,9 @@ fn result(known: &Known, output: &Output) -> Option<String> {
         if !told.is_empty() {
             rows.push(row("tokens", told.join(", ")));
         }
+    }
+    if let Some(usd) = result.cost_usd() {
+        rows.push(row("cost", format!("{}, as the engine reports it", dollars(usd))));
     }
     for action in &result.next_actions {
         rows.push(row("next", plain(&action.command)));
