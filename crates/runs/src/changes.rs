@@ -41,6 +41,9 @@ pub struct WorkspaceChange {
     /// Why there is no difference: a word such as `binary` or `too_large`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff_omitted: Option<String>,
+    /// Whether secrets in the difference are masked, so that it is not the exact one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub diff_masked: bool,
 }
 
 /// What was done to a file.
@@ -98,6 +101,11 @@ struct Alone {
     path: OsText,
     #[serde(flatten)]
     version: FileVersion,
+    /// Of a deleted file.
+    diff: Option<String>,
+    diff_omitted: Option<String>,
+    #[serde(default)]
+    diff_masked: bool,
 }
 
 #[derive(Deserialize)]
@@ -107,6 +115,8 @@ struct Modified {
     after: FileVersion,
     diff: Option<String>,
     diff_omitted: Option<String>,
+    #[serde(default)]
+    diff_masked: bool,
 }
 
 /// The list of changes of an attempt cannot be read, or not to its end. The changes read before the error are still
@@ -211,17 +221,18 @@ impl<R: Read> Changes<R> {
 fn change(change: ChangeKind, entry: &[u8]) -> io::Result<WorkspaceChange> {
     let alone = |entry| serde_json::from_slice::<Alone>(entry);
     Ok(match change {
-        ChangeKind::Created => {
-            let Alone { path, version } = alone(entry)?;
-            WorkspaceChange { change, path, before: None, after: Some(version), diff: None, diff_omitted: None }
-        }
-        ChangeKind::Deleted => {
-            let Alone { path, version } = alone(entry)?;
-            WorkspaceChange { change, path, before: Some(version), after: None, diff: None, diff_omitted: None }
+        ChangeKind::Created | ChangeKind::Deleted => {
+            let Alone { path, version, diff, diff_omitted, diff_masked } = alone(entry)?;
+            let (before, after) = match change {
+                ChangeKind::Deleted => (Some(version), None),
+                ChangeKind::Created | ChangeKind::Modified => (None, Some(version)),
+            };
+            WorkspaceChange { change, path, before, after, diff, diff_omitted, diff_masked }
         }
         ChangeKind::Modified => {
-            let Modified { path, before, after, diff, diff_omitted } = serde_json::from_slice(entry)?;
-            WorkspaceChange { change, path, before: Some(before), after: Some(after), diff, diff_omitted }
+            let Modified { path, before, after, diff, diff_omitted, diff_masked } = serde_json::from_slice(entry)?;
+            let (before, after) = (Some(before), Some(after));
+            WorkspaceChange { change, path, before, after, diff, diff_omitted, diff_masked }
         }
     })
 }

@@ -8,8 +8,8 @@
 //!
 //! - `data_folder`: where everything is stored. `record`: `run.json`. `events`: reads a Log.
 //!   `conversation`: translates it.
-//! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `settled_meta`:
-//!   `meta.N.json`. `cache`: results that can be used again.
+//! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `patch`: the same as
+//!   a patch. `settled_meta`: `meta.N.json`. `cache`: results that can be used again.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
 //! - `judge`: the verdict of an attempt, from what the run has.
 //! - `login`: the user's login in the HOME of a run.
@@ -28,6 +28,7 @@ pub mod inputs;
 pub mod judge;
 pub mod login;
 pub mod owner_sockets;
+pub mod patch;
 pub mod record;
 pub mod request_entries;
 pub mod result;

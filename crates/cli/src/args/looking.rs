@@ -168,15 +168,27 @@ Exit codes: 0 succeeded, 1 failed, 3 timed out, 4 not found, 5 not over,
 6 waiting for an answer, 7 output missing or invalid, 8 canceled.";
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = DIFF_HELP)]
 pub(crate) struct Diff {
     /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
+    /// Print a patch that `git apply` accepts
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) patch: bool,
     /// Only this attempt
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) attempt: Option<u32>,
     #[command(flatten)]
     pub(crate) json: Json,
 }
+
+const DIFF_HELP: &str = "\
+A patch has text files and links. It has the content of a new file only while
+the file is as the run left it. Files that cannot be in the patch (binary files,
+texts above 64 KiB, texts with masked secrets) are named on stderr, and the exit
+code is 1.
+
+  skillrun diff last --patch | git apply";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Interactions {

@@ -16,7 +16,7 @@ use super::error::SnapshotError;
 use super::limits::SnapshotLimits;
 use super::pack::PackReader;
 use super::private_file;
-use super::text::{Omitted, TextDiffs, is_text};
+use super::text::{DiffText, Omitted, TextDiffs, is_text};
 
 /// Facts of an entry that distinguish two versions.
 #[derive(Serialize)]
@@ -43,10 +43,40 @@ struct Modified<'a> {
     path: &'a OsText,
     before: Version<'a>,
     after: Version<'a>,
+    #[serde(flatten)]
+    text: TextFields,
+}
+
+/// An entry that is in the first listing only.
+#[derive(Serialize)]
+struct Deleted<'a> {
+    #[serde(flatten)]
+    version: Version<'a>,
+    #[serde(flatten)]
+    text: TextFields,
+}
+
+/// How the text of an entry changed; all absent if it did not.
+#[derive(Default, Serialize)]
+struct TextFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff_omitted: Option<Omitted>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    diff_masked: bool,
+}
+
+impl From<Option<Result<DiffText, Omitted>>> for TextFields {
+    fn from(text: Option<Result<DiffText, Omitted>>) -> Self {
+        match text {
+            Some(Ok(DiffText { text, is_masked })) => {
+                Self { diff: Some(text), diff_omitted: None, diff_masked: is_masked }
+            }
+            Some(Err(omitted)) => Self { diff_omitted: Some(omitted), ..Self::default() },
+            None => Self::default(),
+        }
+    }
 }
 
 impl<'a> Version<'a> {
@@ -127,13 +157,9 @@ impl<'a> DiffWriter<'a> {
         if !after.differs_from(before) {
             return Ok(());
         }
-        let (diff, diff_omitted) = match self.text(before, after, content) {
-            Some(Ok(diff)) => (Some(diff), None),
-            Some(Err(omitted)) => (None, Some(omitted)),
-            None => (None, None),
-        };
+        let text = self.text(before, after, content).into();
         let (path, before, after) = (&after.path, Version::of(before), Version::of(after));
-        let line = Modified { path, before, after, diff, diff_omitted };
+        let line = Modified { path, before, after, text };
         self.modified.line(&line).map_err(|error| self.failed(error))
     }
 
@@ -142,7 +168,8 @@ impl<'a> DiffWriter<'a> {
         if self.is_in_unknown_folder(before) {
             return Ok(());
         }
-        self.deleted.line(&Version::with_path(before)).map_err(|error| self.failed(error))
+        let line = Deleted { text: self.old_text(before).into(), version: Version::with_path(before) };
+        self.deleted.line(&line).map_err(|error| self.failed(error))
     }
 
     pub(super) fn finish(mut self, limited: bool, truncated: bool) -> Result<FsCounts, SnapshotError> {
@@ -164,8 +191,28 @@ impl<'a> DiffWriter<'a> {
         Ok(counts)
     }
 
+    /// The text of a deleted file, as a difference from nothing: no other copy of it is kept. None if it has none.
+    fn old_text(&mut self, before: &Entry) -> Option<Result<DiffText, Omitted>> {
+        if before.kind != Kind::File || before.size == Some(0) {
+            return None;
+        }
+        let omitted = if before.error.is_some() {
+            Omitted::Unreadable
+        } else if before.size.is_none_or(|size| size > self.limits.text) {
+            Omitted::TooLarge
+        } else if before.binary {
+            Omitted::Binary
+        } else if before.text_at.is_none() {
+            Omitted::Budget
+        } else {
+            let Some(old) = self.pack.text(before, self.limits.text) else { return Some(Err(Omitted::Unreadable)) };
+            return Some(self.texts.compare(old, Vec::new()));
+        };
+        Some(Err(omitted))
+    }
+
     /// How the text of a file changed. None if the content did not change.
-    fn text(&mut self, before: &Entry, after: &Entry, content: Option<&[u8]>) -> Option<Result<String, Omitted>> {
+    fn text(&mut self, before: &Entry, after: &Entry, content: Option<&[u8]>) -> Option<Result<DiffText, Omitted>> {
         if before.kind != Kind::File || after.kind != Kind::File || !after.content_differs_from(before) {
             return None;
         }

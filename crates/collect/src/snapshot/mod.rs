@@ -48,7 +48,8 @@
 //! ],"counts":{"created":1,"modified":2,"deleted":0},"limited":false,"truncated":false}
 //! ```
 //!
-//! `diff` and `diff_omitted` are present only if the content of a file changed: see [`text::Omitted`] for the values.
+//! `diff` and `diff_omitted` are present only if the content of a file changed, and for deleted files: see
+//! [`text::Omitted`] for the values. `diff_masked` is true if a part of the difference is masked.
 //! Texts and targets of links are masked; paths need not be, since none with a secret in it is listed.
 
 mod diff;

@@ -23,6 +23,15 @@ pub(super) enum Omitted {
     Masked,
 }
 
+/// The difference of two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DiffText {
+    /// Unified, without a heading.
+    pub(super) text: String,
+    /// Whether a part of the texts is masked, so that the difference cannot be applied.
+    pub(super) is_masked: bool,
+}
+
 /// Whether bytes are text, for the purpose of comparing lines.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok()
@@ -41,8 +50,7 @@ impl<'a> TextDiffs<'a> {
         Self { mask, limits, time_left: limits.texts_time, bytes_left: limits.diffs }
     }
 
-    /// The unified difference of two texts, without a heading.
-    pub(super) fn compare(&mut self, mut old: Vec<u8>, mut new: Vec<u8>) -> Result<String, Omitted> {
+    pub(super) fn compare(&mut self, mut old: Vec<u8>, mut new: Vec<u8>) -> Result<DiffText, Omitted> {
         if self.time_left.is_zero() || self.bytes_left == 0 {
             return Err(Omitted::Budget);
         }
@@ -51,8 +59,11 @@ impl<'a> TextDiffs<'a> {
         }
         // The clock of the machine, not of the caller: this bounds the cost of the work, and is not recorded.
         let began = Instant::now();
+        let hashes = |old: &[u8], new: &[u8]| (blake3::hash(old), blake3::hash(new));
+        let exact = hashes(&old, &new);
         (self.mask)(&mut old);
         (self.mask)(&mut new);
+        let is_masked = hashes(&old, &new) != exact;
         let diff = match (String::from_utf8(old), String::from_utf8(new)) {
             (Ok(old), Ok(new)) => unified(&old, &new, self.limits.text_time.min(self.time_left)),
             (Ok(_), Err(_)) | (Err(_), Ok(_)) | (Err(_), Err(_)) => return Err(Omitted::Binary),
@@ -65,7 +76,7 @@ impl<'a> TextDiffs<'a> {
             return Err(Omitted::Budget);
         }
         self.bytes_left -= diff.len() as u64;
-        Ok(diff)
+        Ok(DiffText { text: diff, is_masked })
     }
 }
 
@@ -98,13 +109,17 @@ mod tests {
     use super::*;
 
     fn compare(old: &str, new: &str) -> Result<String, Omitted> {
-        TextDiffs::new(&|_| {}, &SnapshotLimits::default()).compare(old.into(), new.into())
+        TextDiffs::new(&|_| {}, &SnapshotLimits::default()).compare(old.into(), new.into()).map(|diff| {
+            assert!(!diff.is_masked);
+            diff.text
+        })
     }
 
     #[test]
     fn a_difference_reads_as_diff_writes_it() {
         assert_eq!(compare("a\nb\nc\n", "a\nB\nc\n").expect("texts"), "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
         assert_eq!(compare("", "a\n").expect("texts"), "@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(compare("a\nb\n", "").expect("texts"), "@@ -1,2 +0,0 @@\n-a\n-b\n");
         let expected = "@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n";
         assert_eq!(compare("a\r", "b").expect("texts"), expected);
     }
@@ -131,7 +146,7 @@ mod tests {
         let limits = SnapshotLimits::default();
         let mut diffs = TextDiffs::new(&mask, &limits);
         let diff = diffs.compare(b"key=hunter2\na\n".to_vec(), b"key=hunter2\nb\n".to_vec()).expect("texts");
-        assert_eq!(diff, "@@ -1,2 +1,2 @@\n key=*******\n-a\n+b\n");
+        assert_eq!((diff.text.as_str(), diff.is_masked), ("@@ -1,2 +1,2 @@\n key=*******\n-a\n+b\n", true));
         assert_eq!(diffs.compare(b"k=hunter2".to_vec(), b"k=*******".to_vec()), Err(Omitted::Masked));
         let breaks = |bytes: &mut Vec<u8>| bytes[0] = 0xff;
         let mut diffs = TextDiffs::new(&breaks, &limits);

@@ -1,18 +1,25 @@
 //! `skillrun diff`: which files a run changed, attempt by attempt.
 
 use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 use skillrun_model::{AttemptNumber, ErrorClass, RunId};
 use skillrun_runs::changes::{
     ChangeKind, Changes, ChangesError, FileKind, FileVersion, NoChanges, WorkspaceChange, why_none,
 };
+use skillrun_runs::patch::{self, PatchError};
 
+use super::logs::VisibleOutput;
 use crate::args::{Diff, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::{CommandContext, no_attempt};
+use crate::place::{CommandContext, no_attempt, note};
 use crate::words::{counted, plain_lines, size};
+
+/// Changes that are not in a patch and are named; of more, only the number is shown.
+const OMITTED_NAMED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
     let place = CommandContext::open(global)?;
@@ -24,6 +31,9 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
         Some(number) => number..=number,
         None => 1..=last.0,
     };
+    if args.patch {
+        return print_patch(&place, run, wanted, last);
+    }
     let output = Output::new(global.color, &place.settings.surroundings);
     let mut document = Vec::new();
     let mut is_any = false;
@@ -39,6 +49,35 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
         OutputForm::Json => print_json(&json!({ "run_id": run, "attempts": document })),
         OutputForm::Text if is_any => Ok(()),
         OutputForm::Text => print(&format!("{}\n", none_words(&place, run, last))),
+    }
+}
+
+fn print_patch(
+    place: &CommandContext,
+    run: RunId,
+    attempts: RangeInclusive<u32>,
+    last: AttemptNumber,
+) -> Result<(), Failure> {
+    let stdout = io::stdout();
+    let mut out: Box<dyn Write> = if stdout.is_terminal() {
+        Box::new(VisibleOutput::new(stdout.lock()))
+    } else {
+        Box::new(BufWriter::new(stdout.lock()))
+    };
+    let report = patch::write(&place.folder(run), attempts, &mut out).map_err(|error| match error {
+        PatchError::Write(error) => Failure::Write { path: "stdout".to_owned(), error },
+        PatchError::Changes(_) | PatchError::TooMany => Failure::of(error),
+    })?;
+    out.flush().map_err(|error| Failure::Write { path: "stdout".to_owned(), error })?;
+    if report.attempts == 0 {
+        note(none_words(place, run, last));
+    }
+    for omitted in report.omitted.iter().take(OMITTED_NAMED) {
+        note(&format!("{} is not in the patch: {}", omitted.path.as_path().display(), omitted.why));
+    }
+    match report.omitted.len() {
+        0 => Ok(()),
+        count => Err(Failure::Failed(format!("the patch lacks {}", counted(count, "change", "changes")))),
     }
 }
 

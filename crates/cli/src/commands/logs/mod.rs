@@ -6,6 +6,8 @@ mod events;
 mod raw;
 mod visible;
 
+pub(super) use visible::VisibleOutput;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -59,6 +59,29 @@ impl Visible {
     }
 }
 
+/// A writer to a terminal that escapes what the terminal would obey.
+pub(in crate::commands) struct VisibleOutput<W> {
+    out: W,
+    visible: Visible,
+}
+
+impl<W: Write> VisibleOutput<W> {
+    pub(in crate::commands) fn new(out: W) -> Self {
+        Self { out, visible: Visible::default() }
+    }
+}
+
+impl<W: Write> Write for VisibleOutput<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.visible.write(bytes, &mut self.out)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
