@@ -101,7 +101,7 @@ impl Failure {
         ExitCode::from(exit_code(self.class()))
     }
 
-    fn class(&self) -> ErrorClass {
+    pub(crate) fn class(&self) -> ErrorClass {
         match self {
             Self::NotFound(_) => ErrorClass::NotFound,
             Self::Failed(_) => ErrorClass::Internal,

@@ -30,7 +30,7 @@ pub(crate) use looking::{
     Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
-pub(crate) use runs::{Cancel, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait};
+pub(crate) use runs::{Cancel, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait};
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
 pub(crate) use test::{ModelChoice, Test};

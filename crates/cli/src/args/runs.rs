@@ -21,6 +21,8 @@ pub(crate) struct Run {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) wait: Wait,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceWait,
     /// Reuse the result of an earlier successful run with an identical request (auto mode only)
     #[arg(long)]
     pub(crate) cached: bool,
@@ -140,6 +142,21 @@ pub(crate) struct Wait {
     pub(crate) json: Json,
 }
 
+/// What happens if another run works in the workspace.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct WorkspaceWait {
+    /// If another run works in the workspace, wait until it is over, at most S seconds [S: 3600]
+    #[arg(
+        long = "wait-for-workspace",
+        value_name = "S",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "3600",
+        value_parser = seconds
+    )]
+    pub(crate) limit: Option<Duration>,
+}
+
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Reply {
     /// Run: its id, a unique prefix of it, or "last"
@@ -180,6 +197,8 @@ pub(crate) struct RetryArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) wait: Wait,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceWait,
 }
 
 const RETRY_HELP: &str = "\

@@ -23,7 +23,7 @@ pub(crate) fn run(global: &Global, args: &RetryArgs) -> Result<ExitCode, Failure
             note(&format!("{} cannot be used any more; the copy of the skill in the old run is used", gone.display()));
         }
     }
-    submit(global, &place.settings, new, args.wait, false)
+    submit(global, &place.settings, new, args.wait, args.workspace, false)
 }
 
 /// The flags of this command.

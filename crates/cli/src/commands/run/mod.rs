@@ -7,28 +7,95 @@ mod ask;
 pub(crate) mod follow;
 pub(crate) mod request;
 
+use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use skillrun_model::RunId;
-use skillrun_runtime::{NewRun, RuntimeError};
+use skillrun_log::FileLog;
+use skillrun_model::{ErrorClass, RunId};
+use skillrun_runtime::{AcceptError, NewRun, RuntimeError};
 
-use crate::args::{Global, Run, Wait};
+use super::interactions::reply_command;
+use super::wait::{Enough, until};
+use crate::args::{Global, Run, Wait, WorkspaceWait};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::owner::{Given, OwnerProcess, Take, hand_to_server, in_background, server, take_over_orphans};
-use crate::place::note;
+use crate::place::{CommandContext, note};
 use crate::settings::Settings;
 
 pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
     let settings = Settings::load(global)?;
     let skill = settings.search_path(settings.cwd()).resolve(&args.skill, settings.cwd())?;
     let new = request::of(&settings, skill, &args.request)?;
-    submit(global, &settings, new, args.wait, args.cached)
+    submit(global, &settings, new, args.wait, args.workspace, args.cached)
 }
 
-/// Creates a run and follows it, unless `--no-wait` is given.
+/// Creates a run and follows it, unless `--no-wait` is given. With `--wait-for-workspace`, the run is created when no
+/// other run works in its workspace.
 pub(crate) fn submit(
+    global: &Global,
+    settings: &Settings,
+    new: NewRun,
+    wait: Wait,
+    workspace: WorkspaceWait,
+    cached: bool,
+) -> Result<ExitCode, Failure> {
+    let begin = Instant::now();
+    loop {
+        // This process owns nothing while it waits, so it can be interrupted at any moment.
+        let failure = match submit_once(global, settings, new.clone(), wait, cached) {
+            Ok(code) => return Ok(code),
+            Err(failure) => failure,
+        };
+        let (Some(limit), Some((path, holder))) = (workspace.limit, workspace_holder(&failure)) else {
+            return Err(failure);
+        };
+        let left = limit.saturating_sub(begin.elapsed());
+        if left.is_zero() || !wait_for_holder(settings, path, holder, left)? {
+            let sentence = format!("{failure}; it was still in use after {} seconds", limit.as_secs_f64());
+            return Err(Failure::caused(ErrorClass::Conflict, sentence, failure));
+        }
+    }
+}
+
+/// The workspace that a run needs, and the run that works there.
+fn workspace_holder(failure: &Failure) -> Option<(&Path, RunId)> {
+    let error = failure.source()?.downcast_ref::<AcceptError>()?;
+    if let AcceptError::WorkspaceInUse { path, run, .. } = error { Some((path, *run)) } else { None }
+}
+
+/// Waits until a run is over. False if it is not over in time.
+fn wait_for_holder(settings: &Settings, path: &Path, holder: RunId, limit: Duration) -> Result<bool, Failure> {
+    let place = CommandContext { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
+    note(&format!(
+        "waiting for run {holder}, which works in {}, for at most {} s; Ctrl-C ends the wait",
+        path.display(),
+        limit.as_secs()
+    ));
+    let mut is_told = false;
+    let state = until(&place, holder, Some(limit), |state| {
+        if state.is_over() {
+            return Enough::Yes;
+        }
+        if state.question.is_some() && !std::mem::replace(&mut is_told, true) {
+            note(&format!("run {holder} waits for an answer: {}", reply_command(&holder.to_string())));
+        }
+        // A run whose owner died would never end.
+        take_over_orphans(settings);
+        Enough::No
+    });
+    match state {
+        Ok(state) => Ok(state.is_over()),
+        // It was removed in the meantime.
+        Err(failure) if failure.class() == ErrorClass::Gone => Ok(true),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn submit_once(
     global: &Global,
     settings: &Settings,
     new: NewRun,
