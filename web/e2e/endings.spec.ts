@@ -76,6 +76,18 @@ test("a failed run is run again from the page", async ({ page, server }) => {
   expect((await server.client.listRuns()).runs).toHaveLength(2);
 });
 
+test("a run that is over is removed from the page, after it was asked once", async ({ page, server }) => {
+  const run = await server.play([[{ say: "I work." }]]);
+  await server.client.getRun(run, { wait: 60 });
+  await go(page, `#/runs/${run}/conversation`);
+  await page.getByTestId("remove").click();
+  expect((await server.client.getRun(run)).run_id).toBe(run);
+  await page.getByTestId("remove-yes").click();
+  await expect(page).toHaveURL(/#\/runs$/);
+  await expect(page.locator(`[data-run="${run}"]`)).toHaveCount(0);
+  await expect(server.client.getRun(run)).rejects.toMatchObject({ code: "RUN_REMOVED" });
+});
+
 test("a run is canceled from the page, after it was asked once", async ({ page, server }) => {
   const run = await server.play([[{ say: "I work." }, { hang: null }]]);
   await go(page, `#/runs/${run}/conversation`);

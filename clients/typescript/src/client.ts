@@ -108,6 +108,11 @@ export class SkillrunClient {
     return this.json(`${of(run)}/cancel`, { method: "POST", query: { wait }, signal });
   }
 
+  /** Removes a run that is over, with its Log and its evidence. */
+  async deleteRun(run: string, options: RequestOptions = {}): Promise<void> {
+    await this.send(of(run), { method: "DELETE", ...options });
+  }
+
   /** The same again, as a new run, with these changes. */
   retryRun(run: string, changes: RetryRun = {}, options: WaitOptions & { idempotencyKey?: string } = {}): Promise<Run> {
     const { wait, idempotencyKey, signal } = options;

@@ -204,4 +204,6 @@ test("everything else answers", async () => {
   const { url } = await client.createDownload(`/v1/runs/${run}/bundle`);
   assert.ok((await (await fetch(server.baseUrl + url)).blob()).size > 0);
   await assert.rejects(client.createDownload("/v1/runs"), { code: "INVALID_REQUEST" });
+  await client.deleteRun(run);
+  await assert.rejects(client.getRun(run), { code: "RUN_REMOVED" });
 });

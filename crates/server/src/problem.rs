@@ -64,7 +64,7 @@ problem_codes! {
     OriginRefused = "ORIGIN_REFUSED", FORBIDDEN, NoUse, "call the server from its own page, or add the origin to server.origins";
     NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "check the names and numbers in the path; /openapi.json lists the routes";
     RunNotFound = "RUN_NOT_FOUND", NOT_FOUND, NoUse, "list runs with GET /v1/runs";
-    /// Retention has removed the run.
+    /// A client or retention has removed the run.
     RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise the retention settings if runs are needed for longer";
     EvidenceRemoved = "EVIDENCE_REMOVED", GONE, NoUse, "the Log is still available: GET /v1/runs/{id}/events/history";
     /// The file in the workspace has changed since the run made it.
@@ -259,7 +259,7 @@ impl Problem {
         let run = error.run;
         let detail = match error.class() {
             ErrorClass::NotFound => return Self::run_not_found(run),
-            ErrorClass::Gone => format!("run {run} was removed by retention"),
+            ErrorClass::Gone => format!("run {run} was removed"),
             ErrorClass::Usage
             | ErrorClass::Conflict
             | ErrorClass::Busy

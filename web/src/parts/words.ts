@@ -7,4 +7,5 @@ export const words = defineWords({
   usage: { en: "{input} in, {output} out", zh: "输入 {input}，输出 {output}" },
   usageIn: { en: "{input} in", zh: "输入 {input}" },
   usageOut: { en: "{output} out", zh: "输出 {output}" },
+  costTiny: { en: "less than $0.0001", zh: "低于 $0.0001" },
 });

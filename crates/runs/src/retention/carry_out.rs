@@ -104,7 +104,11 @@ fn if_over<T>(
 ) -> Result<T, WhySkipped> {
     let folder = data.run(run);
     // Acquires its lock, which is exclusive, also within this process.
-    log.open(run).map_err(refused)?;
+    if let Err(error) = log.open(run) {
+        let is_held = matches!(error.kind, LogErrorKind::Held { .. });
+        let is_at_work = is_held && ending(&folder).is_ok_and(|end| end.standing == RetentionStatus::NotOver);
+        return Err(if is_at_work { WhySkipped::NotOver } else { refused(error) });
+    }
     let done = match ending(&folder).map(|ending| ending.standing) {
         Ok(RetentionStatus::NotOver) => Err(WhySkipped::NotOver),
         Ok(RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled) => remove(&folder),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::record::HomeChoice;
 use skillrun_runs::request_entries::RequestKey;
+use skillrun_runs::retention::{WhySkipped, remove_run};
 use skillrun_runs::{RunRecord, result};
 use skillrun_runtime::retry::{Again, Overrides, SkillFrom, again};
 use skillrun_runtime::{AcceptError, NewRun};
@@ -29,7 +30,7 @@ use super::Route;
 use crate::api::{CreateRun, CreateRunForm, RetryRun, RunList, RunOptions, RunView};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
-use crate::guard::{Reads, Runs};
+use crate::guard::{Administers, Reads, Runs};
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
@@ -79,6 +80,13 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers::<RunView>(StatusCode::OK, "The run")
                 .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
             handler: get(one),
+        },
+        Route {
+            operation: Operation::delete("/v1/runs/{run_id}", "delete_run", "Remove a run that is over")
+                .scope(Scope::Admin)
+                .answers_nothing(StatusCode::NO_CONTENT, "The run was removed, with its Log and its evidence")
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::NotYet]),
+            handler: delete(remove),
         },
         Route {
             operation: Operation::post("/v1/runs/{run_id}/cancel", "cancel_run", "Cancel a run")
@@ -486,6 +494,24 @@ async fn cancel(
     let view = waited_for(&service, run, wait, Until::End).await?;
     let is_over = view.row.status.is_some_and(RunStatus::is_terminal);
     Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(view)).into_response())
+}
+
+async fn remove(_: Administers, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<StatusCode> {
+    blocking(move || {
+        // A run that never existed, or that was removed before, has another problem than one that is not over.
+        service.log.head(run)?;
+        let removed = remove_run(&service.log, &service.data, run, service.now());
+        removed.map(|_| StatusCode::NO_CONTENT).map_err(|why| {
+            let (code, detail) = match &why {
+                WhySkipped::NotOver => (ProblemCode::NotYet, format!("run {run} is not over; cancel it first")),
+                WhySkipped::Held { .. } => (ProblemCode::NotYet, format!("run {run} cannot be removed now: {why}")),
+                WhySkipped::Gone => (ProblemCode::RunRemoved, format!("run {run} was removed")),
+                WhySkipped::Failed(_) => (ProblemCode::Internal, format!("run {run} cannot be removed: {why}")),
+            };
+            Problem::new(code, detail).of_run(run)
+        })
+    })
+    .await
 }
 
 /// The current state of the run, for a request that assumed another one.

@@ -5,7 +5,7 @@ use std::fs;
 use lab::{Lab, Server, wait_until};
 use serde_json::{Value, json};
 
-use super::{ASKS, DONE};
+use super::{ASKS, DONE, LONG};
 
 fn ids(list: &Value) -> Vec<String> {
     list["runs"].as_array().expect("runs").iter().map(|row| row["run_id"].as_str().expect("an id").to_owned()).collect()
@@ -136,4 +136,30 @@ fn answers_carry_the_head_of_the_log_and_a_run_can_be_verified() {
     fs::write(&record, fs::read_to_string(&record).expect("readable") + " ").expect("written");
     let found = server.get(&noted).json();
     assert_eq!((&found["is_good"], &found["first_break"]["what"]), (&json!(false), &json!("record")), "{found}");
+}
+
+#[test]
+fn a_run_that_is_over_can_be_removed() {
+    let (lab, server) = Lab::serving(&[("done", DONE), ("long", LONG)]);
+    let (over, alive) = (server.done("done", json!({})), server.run("long", json!({})));
+    let remove = |run: &str| server.client.request("DELETE", &format!("/v1/runs/{run}"), &[], b"").expect("an answer");
+    let refused = remove(&alive);
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("NOT_YET")), "{:?}", refused.json());
+    let detail = format!("run {alive} is not over; cancel it first");
+    assert_eq!((&refused.json()["detail"], &refused.json()["run_id"]), (&json!(detail), &json!(alive)));
+    let token = lab.make_token("runner", "run");
+    let forbidden = server.with_token(&token).request("DELETE", &format!("/v1/runs/{over}"), &[], b"");
+    assert_eq!(forbidden.expect("an answer").status, 403);
+    assert_eq!(listed(&server, ""), [alive.clone(), over.clone()]);
+
+    // The runtime may still hold a run that has just ended.
+    wait_until("the removal", || remove(&over).status == 204);
+    assert!(!lab.run_folder(&over).exists());
+    assert_eq!(listed(&server, ""), [alive.clone()]);
+    for answer in [remove(&over), server.get(&format!("/v1/runs/{over}"))] {
+        assert_eq!((answer.status, &answer.json()["code"]), (410, &json!("RUN_REMOVED")));
+    }
+    let unknown = remove("0199a000-0000-7000-8000-000000000000");
+    assert_eq!((unknown.status, &unknown.json()["code"]), (404, &json!("RUN_NOT_FOUND")));
+    assert_eq!(server.post(&format!("/v1/runs/{alive}/cancel?wait=60"), &json!({})).status, 200);
 }
