@@ -4,7 +4,7 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`older_data`], [`trials`]: commands.
+//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`older_data`], [`trials`], [`waiting`]: commands.
 
 /// The program itself.
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -22,3 +22,4 @@ mod recordings;
 mod runs;
 mod traps;
 mod trials;
+mod waiting;
