@@ -180,6 +180,19 @@ FLOOD = """
     done: true
 """
 
+# Rows of lines that the parser does not know, with time to be killed in the middle of one.
+ROWS = """
+- - say: I begin.
+  - raw: "{row}"
+  - sleep_ms: 700
+  - raw: "{row}"
+  - stderr: A line beside it.
+  - sleep_ms: 700
+  - raw: "{row}"
+  - output: {{answer: blue}}
+    done: true
+""".format(row=r"{}\n{\"type\": \"new.thing\"}\nnoise\n" * 60)
+
 FAILS = """
 - - say: I begin.
   - sleep_ms: 400
@@ -268,6 +281,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("leaves", Mode.AUTO, SUCCEEDED, SLOW, profiles=STICKY_PROFILES, leaves=True, weight=20),
     Kind("files", Mode.AUTO, SUCCEEDED, FILES, weight=8),
     Kind("flood", Mode.AUTO, SUCCEEDED, FLOOD.format(bytes=1_500_000), weight=4),
+    Kind("rows", Mode.AUTO, SUCCEEDED, ROWS, profiles=STICKY_PROFILES, weight=8),
     Kind("fails", Mode.AUTO, ("failed:ENGINE_FAILED",), FAILS, profiles=RESUMABLE_PROFILES),
     Kind("crashes", Mode.AUTO, ("failed:ENGINE_FAILED",), CRASHES, weight=6),
     Kind("misfits", Mode.AUTO, ("failed:OUTPUT_SCHEMA_INVALID",), MISFITS, weight=6),

@@ -28,6 +28,7 @@ CASES: tuple[Case, ...] = (
     Case("told-twice", ("effects", "replies"), "a host writes an input twice"),
     Case("dropped-event", ("fcmp",), "the conversation lacks the event that no user answered in time"),
     Case("short-chunk", ("bytes",), "the index of stderr lacks the last byte of every read"),
+    Case("short-row", ("bytes",), "an event for many lines does not count the last of them"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 

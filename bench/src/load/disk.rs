@@ -1,5 +1,5 @@
 //! What is written for what came in: bytes of the Log, its index, the views and the evidence for each byte that an engine
-//! wrote. Ordinary work becomes events of its own; noise does not.
+//! wrote. Ordinary work becomes events of its own; noise and long rows of unknown lines do not.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -16,14 +16,21 @@ use crate::service::place::{Engine, Place, succeeded};
 use crate::table::Table;
 
 const NOISE: &[u8] = b"2026-11-15T00:59:08Z DEBUG fetch: connection 17 is kept alive for 30 s\nok\n\n";
+/// Found in use: 2 MB of these became 1.94 GB.
+const UNKNOWN: &[u8] = b"{}\n";
+const UNKNOWN_BYTES: u64 = 2_000_000;
 /// What makes a good end of it, on a line of its own.
 const END: &[u8] =
     b"\n{\"type\":\"item.completed\",\"item\":{\"id\":\"last\",\"type\":\"agent_message\",\"text\":\"Done.\"}}\n\
     {\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}\n";
 
 pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Problem> {
-    for (name, stream) in [("ordinary work", Stream::Work), ("noise", Stream::Noise)] {
-        let kept = one(program, stream, sizes.stream_bytes)?;
+    for (name, stream, bytes) in [
+        ("ordinary work", Stream::Work, sizes.stream_bytes),
+        ("noise", Stream::Noise, sizes.stream_bytes),
+        ("`{}` lines", Stream::Unknown, UNKNOWN_BYTES),
+    ] {
+        let kept = one(program, stream, bytes)?;
         let name = format!("bytes on disk per byte of {name}, {:.0} MB; floor: a plain copy", kept.input as f64 / 1e6);
         let per = |bytes: u64| bytes as f64 / kept.input.max(1) as f64;
         let parts = format!(
@@ -35,7 +42,11 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
             per(kept.views)
         );
         let all = kept.evidence + kept.chunks + kept.log + kept.index + kept.views;
-        table.measured(&name, &format!("{:.2}", per(all)), "1", &parts, "–");
+        let target = if stream == Stream::Unknown { "at most 20, plus 1 MB" } else { "–" };
+        table.measured(&name, &format!("{:.2}", per(all)), "1", &parts, target);
+        if stream == Stream::Unknown && all > 20 * kept.input + 1_000_000 {
+            table.missed(format!("load: {} bytes of `{{}}` lines take {all} bytes on disk", kept.input));
+        }
     }
     Ok(())
 }
@@ -44,6 +55,8 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
 enum Stream {
     Work,
     Noise,
+    /// JSON objects of no type that the profile knows.
+    Unknown,
 }
 
 #[derive(Debug, Default)]
@@ -66,6 +79,7 @@ fn one(program: &Program, stream: Stream, bytes: u64) -> Result<Kept, Problem> {
     match stream {
         Stream::Work => write_turns(Profile::CodexNdjson, bytes, &mut out).map(drop)?,
         Stream::Noise => write_repeated(NOISE, bytes, &mut out)?,
+        Stream::Unknown => write_repeated(UNKNOWN, bytes, &mut out)?,
     }
     out.write_all(END)?;
     out.flush()?;

@@ -68,6 +68,7 @@ impl ProfileId {
         match self {
             // 2: harmless lines of stderr, errors as text, limits after which the engine continues, uncertain text as
             // raw, structured payloads, `parser.error`, the texts of warnings.
+            // 3: long rows of lines that the parser does not know, as counts and ranges.
             Self::CodexNdjson
             | Self::GeminiStreamJson
             | Self::GeminiJson
@@ -76,7 +77,7 @@ impl ProfileId {
             | Self::QwenStreamJson
             | Self::IflowText
             | Self::PlainText
-            | Self::AcpJsonrpc => 2,
+            | Self::AcpJsonrpc => 3,
         }
     }
 

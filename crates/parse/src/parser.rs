@@ -14,7 +14,7 @@ use crate::lines::{LINE_BUDGET, RawLine, Splitter};
 use crate::merged::Merged;
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles;
-use crate::raw::RawLines;
+use crate::raw::{RawLines, UnparsedKind, UnparsedLine};
 use crate::record::{AnswerFrom, End, EndPolicy, Record, RecordKind, Span};
 use crate::text::marker::DONE_KEY;
 
@@ -165,11 +165,12 @@ impl Reader {
                 self.forward(sink);
             }
             LineOutcome::Unknown(name) => {
-                let has_marker = mentions_marker(line.text);
-                let text = (line.text.len() <= crate::raw::RAW_TEXT_BUDGET).then(|| line.text.to_owned());
-                self.interrupt_raw(line.span.stream, sink);
-                self.forward(sink);
-                self.emit_raw(line.span, RecordKind::Unknown { name, text, has_marker }, sink);
+                // A line of which a part was parsed has records of its own, and ends the row.
+                if !self.scratch.is_empty() {
+                    self.interrupt_raw(line.span.stream, sink);
+                    self.forward(sink);
+                }
+                self.unparsed(line, UnparsedKind::Typed(name), RAW_CONFIDENCE, sink);
             }
             LineOutcome::Held => {
                 self.interrupt_raw(line.span.stream, sink);
@@ -177,11 +178,11 @@ impl Reader {
             }
             LineOutcome::Noise => {
                 self.forward(sink);
-                self.raw(line.span, Some(line.text), mentions_marker(line.text), NOISE_CONFIDENCE, sink);
+                self.unparsed(line, UnparsedKind::Other, NOISE_CONFIDENCE, sink);
             }
             LineOutcome::Raw => {
                 self.forward(sink);
-                self.raw(line.span, Some(line.text), mentions_marker(line.text), RAW_CONFIDENCE, sink);
+                self.unparsed(line, UnparsedKind::Other, RAW_CONFIDENCE, sink);
                 if !line.terminated && line.span.stream != Stream::Stderr && self.profile.is_cut_success_end(line) {
                     self.collect(line.span, |_, emit| {
                         emit.push(RecordKind::Notice {
@@ -206,7 +207,7 @@ impl Reader {
         self.interrupt_raw(stream, sink);
         self.collect(span, |_, emit| emit.push(RecordKind::Notice { code: Code::LineTooLong, message }));
         self.forward(sink);
-        self.raw(span, None, false, RAW_CONFIDENCE, sink);
+        self.raw(UnparsedLine { span, text: None, has_marker: false, kind: UnparsedKind::Other }, RAW_CONFIDENCE, sink);
     }
 
     fn document_line(&mut self, stream: Stream, raw: RawLine<'_>, bytes: &[u8], sink: &mut impl FnMut(Record)) {
@@ -265,7 +266,9 @@ impl Reader {
         let lane = &mut self.lanes[stream.index()];
         let end = lane.end;
         if let Some(from) = lane.blank_from.take() {
-            self.raw(Span { stream, from, to: end }, Some(""), false, RAW_CONFIDENCE, sink);
+            let span = Span { stream, from, to: end };
+            let blank = UnparsedLine { span, text: Some(""), has_marker: false, kind: UnparsedKind::Other };
+            self.raw(blank, RAW_CONFIDENCE, sink);
             self.interrupt_raw(stream, sink);
         }
         self.collect(Span { stream, from: end, to: end }, |profile, emit| profile.eof(stream, emit));
@@ -286,20 +289,17 @@ impl Reader {
         self.scratch.drain(..).for_each(sink);
     }
 
-    fn raw(
-        &mut self,
-        span: Span,
-        text: Option<&str>,
-        has_marker: bool,
-        confidence: f64,
-        sink: &mut impl FnMut(Record),
-    ) {
-        let profile = self.profile.id_on(span.stream);
-        let lane = &mut self.lanes[span.stream.index()];
-        lane.raw.push(span, text, has_marker, |at, kind| {
-            // Lines of a flood that are kept by range are not known one by one.
-            let is_this = at == span && matches!(&kind, RecordKind::Raw(raw) if raw.lines == 1);
-            let confidence = if is_this { confidence } else { RAW_CONFIDENCE };
+    fn unparsed(&mut self, line: ProfileLine<'_>, kind: UnparsedKind, confidence: f64, sink: &mut impl FnMut(Record)) {
+        let has_marker = mentions_marker(line.text);
+        self.raw(UnparsedLine { span: line.span, text: Some(line.text), has_marker, kind }, confidence, sink);
+    }
+
+    fn raw(&mut self, line: UnparsedLine<'_>, confidence: f64, sink: &mut impl FnMut(Record)) {
+        let stream = line.span.stream;
+        let profile = self.profile.id_on(stream);
+        self.lanes[stream.index()].raw.push(line, |at, kind| {
+            // Lines of a flood are not known one by one.
+            let confidence = if matches!(kind, RecordKind::Raw(_)) { confidence } else { RAW_CONFIDENCE };
             sink(Record { confidence, ..raw_record(at, profile, kind) });
         });
     }
@@ -307,10 +307,6 @@ impl Reader {
     fn interrupt_raw(&mut self, stream: Stream, sink: &mut impl FnMut(Record)) {
         let profile = self.profile.id_on(stream);
         self.lanes[stream.index()].raw.interrupt(stream, |span, kind| sink(raw_record(span, profile, kind)));
-    }
-
-    fn emit_raw(&mut self, span: Span, kind: RecordKind, sink: &mut impl FnMut(Record)) {
-        sink(raw_record(span, self.profile.id_on(span.stream), kind));
     }
 }
 
@@ -358,6 +354,7 @@ impl RecordKind {
             | Self::EngineError(_)
             | Self::Unknown { .. }
             | Self::Raw(_)
+            | Self::Flood(_)
             | Self::Notice { .. } => true,
         }
     }

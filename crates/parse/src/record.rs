@@ -10,6 +10,7 @@ use skillrun_model::{Code, ProfileId, Stream, word_enum};
 
 use crate::buffer::Text;
 use crate::reset::Reset;
+use crate::types::TypeCounts;
 
 /// A half-open range of bytes of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +100,10 @@ pub enum RecordKind {
         text: Option<String>,
         has_marker: bool,
     },
-    /// A line that no rule understands, or several by range alone.
+    /// A line that no rule understands.
     Raw(Raw),
+    /// Lines of a long row that the parser does not know, by their number and range.
+    Flood(Flood),
     /// Something the parser noticed about the bytes.
     Notice {
         code: Code,
@@ -232,10 +235,22 @@ impl End {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raw {
-    /// Absent when the line is too long, or part of a flood.
+    /// Absent when the line is too long.
     pub text: Option<String>,
+    /// More than one where a stream has only blank lines.
     pub lines: u64,
     pub has_marker: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flood {
+    pub lines: u64,
+    /// At least one of them mentions the done marker.
+    pub has_marker: bool,
+    /// The lines of the profile's format, by their type; the others are not of the format.
+    pub unknown_types: TypeCounts,
+    /// The last lines of stderr among them, oldest first and truncated.
+    pub last: Vec<String>,
 }
 
 /// How the end of a turn is reported.

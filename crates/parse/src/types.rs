@@ -14,7 +14,7 @@ use skillrun_model::{ProfileId, Stream};
 
 use crate::buffer::cut;
 use crate::lines::LINE_BUDGET;
-use crate::record::RecordKind;
+use crate::record::{RecordKind, Span};
 use crate::{Parser, ansi, json};
 
 /// Types that are counted separately.
@@ -51,6 +51,11 @@ impl TypeCounts {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
+    /// The sum of the counts.
+    pub fn total(&self) -> u64 {
+        self.0.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -74,7 +79,7 @@ pub struct Count {
 /// The types of events in an attempt's stdout, as finely as the profile distinguishes them: `type`, `type/subtype`, the
 /// type of an item, part or block. Formats without types have none.
 pub fn seen(profile: ProfileId, stdout: &[u8]) -> BTreeMap<String, Count> {
-    let unknown = unknown_ends(profile, stdout);
+    let unknown = UnknownLines::of(profile, stdout);
     let mut seen: BTreeMap<String, Count> = BTreeMap::new();
     let mut count = |name: String, is_unknown: bool| {
         let name = clean(&name);
@@ -92,26 +97,42 @@ pub fn seen(profile: ProfileId, stdout: &[u8]) -> BTreeMap<String, Count> {
         end += line.len() as u64;
         let Ok(text) = std::str::from_utf8(line.trim_ascii()) else { continue };
         if text.len() <= LINE_BUDGET {
-            let is_unknown = unknown.contains(&end);
+            let is_unknown = unknown.contains(end);
             names(profile, text).into_iter().for_each(|name| count(name, is_unknown));
         }
     }
     seen
 }
 
-/// The ends of lines with unknown content.
-fn unknown_ends(profile: ProfileId, stdout: &[u8]) -> HashSet<u64> {
-    let mut ends = HashSet::new();
-    let mut take = |record: crate::Record| {
-        if matches!(record.kind, RecordKind::Unknown { .. }) {
-            ends.insert(record.span.to);
-        }
-    };
-    let mut parser = Parser::new(profile);
-    parser.push(Stream::Stdout, stdout, &mut take);
-    parser.eof(Stream::Stdout, &mut take);
-    parser.finish(&mut take);
-    ends
+/// Lines with unknown content, by their ends.
+#[derive(Default)]
+struct UnknownLines {
+    ends: HashSet<u64>,
+    /// Ranges of many such lines, in order.
+    floods: Vec<Span>,
+}
+
+impl UnknownLines {
+    fn of(profile: ProfileId, stdout: &[u8]) -> Self {
+        let mut lines = Self::default();
+        let mut take = |record: crate::Record| {
+            if matches!(record.kind, RecordKind::Unknown { .. }) {
+                lines.ends.insert(record.span.to);
+            } else if matches!(record.kind, RecordKind::Flood(_)) {
+                lines.floods.push(record.span);
+            }
+        };
+        let mut parser = Parser::new(profile);
+        parser.push(Stream::Stdout, stdout, &mut take);
+        parser.eof(Stream::Stdout, &mut take);
+        parser.finish(&mut take);
+        lines
+    }
+
+    fn contains(&self, end: u64) -> bool {
+        let next = self.floods.partition_point(|flood| flood.to < end);
+        self.ends.contains(&end) || self.floods.get(next).is_some_and(|flood| flood.from < end)
+    }
 }
 
 type Raw<'a> = Option<&'a RawValue>;

@@ -20,7 +20,7 @@ use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Ti
 pub const FORMAT: u32 = 1;
 
 /// The version of the translation from RASP to FCMP.
-pub const TRANSLATOR: u32 = 1;
+pub const TRANSLATOR: u32 = 2;
 /// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers.
 pub const GATE: u32 = 2;
 

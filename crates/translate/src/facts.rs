@@ -244,6 +244,7 @@ impl FactsFold {
             | RecordKind::Reasoning { .. }
             | RecordKind::Unknown { .. }
             | RecordKind::Raw(_)
+            | RecordKind::Flood(_)
             | RecordKind::Notice { .. } => {}
         }
     }
@@ -260,6 +261,11 @@ impl FactsFold {
         } else if let RecordKind::Unknown { name, .. } = &record.kind {
             counts.unknown += 1;
             self.unknown_types[record.span.stream.index()].add(name, 1);
+        } else if let RecordKind::Flood(flood) = &record.kind {
+            let typed = flood.unknown_types.total();
+            counts.unknown += typed;
+            counts.raw += flood.lines.saturating_sub(typed);
+            self.unknown_types[record.span.stream.index()].add_all(&flood.unknown_types);
         } else if record.confidence < 1.0 {
             counts.inferred += 1;
         } else {

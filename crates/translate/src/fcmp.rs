@@ -165,8 +165,8 @@ impl FcmpTranslator {
             EvidenceData::ParserWarning(diagnostic)
             | EvidenceData::ParserError(diagnostic)
             | EvidenceData::EngineError(diagnostic) => warning(diagnostic, level),
-            EvidenceData::RawStdout(raw) => FcmpData::RawStdout(RawLine { text: raw.text }),
-            EvidenceData::RawStderr(raw) => FcmpData::RawStderr(RawLine { text: raw.text }),
+            EvidenceData::RawStdout(raw) => FcmpData::RawStdout(RawLine { text: raw.text, lines: raw.lines }),
+            EvidenceData::RawStderr(raw) => FcmpData::RawStderr(RawLine { text: raw.text, lines: raw.lines }),
         }
     }
 

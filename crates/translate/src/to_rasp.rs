@@ -1,6 +1,6 @@
 //! Parse records to RASP events.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use skillrun_model::rasp::data::{
@@ -11,7 +11,7 @@ use skillrun_model::rasp::{Correlation, Event, EvidenceData, Level, SpanRef};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 use skillrun_parse::ansi;
-use skillrun_parse::record::{Asks, MessageKey, Raw, Record, RecordKind, Span, Voided};
+use skillrun_parse::record::{Asks, Flood, MessageKey, Raw, Record, RecordKind, Span, Voided};
 use skillrun_parse::text::json::repair_surrogates;
 
 use crate::builder::{EventBuilder, EventOrigin, span_ref};
@@ -249,6 +249,13 @@ impl ToRasp {
                     self.low_confidence[stream.index()] += lines;
                 }
             }
+            RecordKind::Flood(flood) => {
+                emit(Level::Info, flooded(stream, flood), correlation.clone());
+                if flood.has_marker {
+                    emit(Level::Warning, marker_in_raw(), correlation);
+                }
+                self.low_confidence[stream.index()] += flood.lines;
+            }
         }
         if matches!(record.kind, RecordKind::ToolCompleted { .. } | RecordKind::ToolFailed { .. }) {
             self.response.clear();
@@ -350,8 +357,20 @@ fn raw(stream: Stream, text: Option<&str>, lines: u64) -> EvidenceData {
         sanitized: shown.as_ref().is_some_and(|t| t.sanitized),
         truncated: shown.is_none(),
         lines: Some(lines).filter(|n| *n != 1),
+        unknown_types: BTreeMap::new(),
         text: shown.map(|t| t.text),
     };
+    raw_data(stream, data)
+}
+
+/// Lines of a long row: their number, and which types they have.
+fn flooded(stream: Stream, flood: &Flood) -> EvidenceData {
+    let unknown_types = flood.unknown_types.iter().map(|(name, count)| (name.to_owned(), count)).collect();
+    let data = RawText { text: None, sanitized: false, truncated: true, lines: Some(flood.lines), unknown_types };
+    raw_data(stream, data)
+}
+
+fn raw_data(stream: Stream, data: RawText) -> EvidenceData {
     match stream {
         Stream::Stdout | Stream::Pty => EvidenceData::RawStdout(data),
         Stream::Stderr => EvidenceData::RawStderr(data),

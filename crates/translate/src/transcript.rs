@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use skillrun_model::fcmp::data::ToolCallStatus;
+use skillrun_model::fcmp::data::{RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Level;
@@ -93,8 +93,8 @@ impl Transcript {
                 let count = warning.count.map(|n| format!(" ({n})")).unwrap_or_default();
                 writeln!(text, "{mark} {}{count}\n  {}", warning.code, shorten(&warning.message))
             }
-            FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw.text.as_deref()),
-            FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw.text.as_deref()),
+            FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw),
+            FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw),
             FcmpData::ConversationStatus(change) => match change.status {
                 Some(RunStatus::WaitingUser) if self.asks == Asks::Here => writeln!(text, "… waiting for the user"),
                 Some(_) | None => Ok(()),
@@ -150,11 +150,15 @@ fn output(text: &mut String, output: Option<&str>) -> std::fmt::Result {
     }
 }
 
-fn raw_line(text: &mut String, stream: &str, line: Option<&str>) -> std::fmt::Result {
-    match line {
-        Some(line) if line.trim().is_empty() => Ok(()),
-        Some(line) => writeln!(text, "  {stream}| {}", shorten(line.trim_end())),
-        None => writeln!(text, "  {stream}| (text not kept, only its byte range)"),
+fn raw_line(text: &mut String, stream: &str, raw: &RawLine) -> std::fmt::Result {
+    match (raw.text.as_deref(), raw.lines) {
+        (Some(line), _) if line.trim().is_empty() => Ok(()),
+        (Some(line), _) => writeln!(text, "  {stream}| {}", shorten(line.trim_end())),
+        (None, Some(1)) => writeln!(text, "  {stream}| (1 line that the parser did not know; it is in the evidence)"),
+        (None, Some(lines)) => {
+            writeln!(text, "  {stream}| ({lines} lines that the parser did not know; they are in the evidence)")
+        }
+        (None, None) => writeln!(text, "  {stream}| (text not kept, only its byte range)"),
     }
 }
 

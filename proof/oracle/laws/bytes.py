@@ -1,5 +1,5 @@
-"""Law `bytes`: every byte of stdout and stderr that was recorded lies in the range of an event, and the index of reads
-covers the files without a gap or an overlap.
+"""Law `bytes`: every byte of stdout and stderr that was recorded lies in the range of an event, an event that stands for
+many lines has as many as its range (contract R6.8), and the index of reads covers the files without a gap or an overlap.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..ranges import Ranges
 from ..report import Law
 from ..words import STREAMS, Rasp
 
+RAW = (Rasp.RAW_STDOUT, Rasp.RAW_STDERR)
 FILES = {"stdout": "stdout.{}.log", "stderr": "stderr.{}.log", "pty": "pty-output.{}.log"}
 
 
@@ -42,6 +43,29 @@ class Bytes:
         else:
             self.covered["stdout"].add(raw["stdout_from"], raw["stdout_to"])
             self.covered["stderr"].add(raw["stderr_from"], raw["stderr_to"])
+            if event.kind in RAW and event.data.get("lines") is not None:
+                self._lines(event)
+
+    def _lines(self, event: Event) -> None:
+        """One event for many lines. A blank line may belong to the line after it, so it counts as a line or not."""
+        stream = "stderr" if event.kind is Rasp.RAW_STDERR else "stdout"
+        start, end = event.value["raw_ref"][f"{stream}_from"], event.value["raw_ref"][f"{stream}_to"]
+        path = self.looking.audit / FILES[stream].format(event.attempt)
+        told, types = event.data["lines"], event.data.get("unknown_types") or {}
+        self.looking.count(Law.BYTES, "lines that the parser did not know", told)
+        if sum(types.values()) > told:
+            what = f"{sum(types.values())} lines with a type among {told} lines"
+            self.looking.breach(Law.BYTES, what, event.attempt, event.where)
+        # A masked secret may have contained the end of a line.
+        if not path.exists() or indexes.mask_lines(self.looking.audit / f"redact.{event.attempt}.jsonl"):
+            return
+        with open(path, "rb") as file:
+            file.seek(start)
+            lines = file.read(end - start).removesuffix(b"\n").split(b"\n")
+        least, most = sum(1 for line in lines if line.strip()), len(lines)
+        if not least <= told <= most:
+            what = f"an event stands for {told} lines, and its range has {least} to {most}"
+            self.looking.breach(Law.BYTES, what, event.attempt, event.where)
 
     def _control(self, event: Event) -> None:
         if event.kind is Rasp.ATTEMPT_STARTED:

@@ -82,6 +82,23 @@ class Bytes(LawCase):
         self.run_.write(self.data)
         self.assert_breaks(Law.BYTES, f"no event stands for stdout {end}..{end + 1}", self.look())
 
+    def test_an_event_for_many_lines_has_as_many_as_its_range(self) -> None:
+        raw = self.run_.of("raw.stderr")
+        text = self.run_.files[".audit/stderr.1.log"]
+        span = text.encode()[raw["raw_ref"]["stderr_from"]:raw["raw_ref"]["stderr_to"]]
+        lines = len([line for line in span.split(b"\n") if line.strip()])
+        for told, types, words in [
+            (lines, {}, None),
+            (lines, {"new.thing": lines}, None),
+            (lines + 2, {}, f"an event stands for {lines + 2} lines, and its range has {lines} to {lines}"),
+            (lines, {"new.thing": lines + 1}, f"{lines + 1} lines with a type among {lines} lines"),
+        ]:
+            raw["data"] |= {"lines": told, "unknown_types": types}
+            self.run_.write(self.data)
+            found = [str(breach) for breach in self.look().breaches if breach.law is Law.BYTES]
+            self.assertEqual(words is not None, bool(found), found)
+            self.assertIn(words or "", "\n".join(found))
+
     def test_an_event_of_bytes_that_are_not_there(self) -> None:
         last = [event for event in self.run_.rasp if event["data"].get("phase") == "turn_completed"][-1]
         last["raw_ref"]["stdout_to"] += 40

@@ -2240,9 +2240,14 @@ export interface components {
             parser: components["schemas"]["ProfileId"] | null;
             stream: components["schemas"]["SourceStream"];
         };
-        /** @description A line of engine output that no rule understands. */
+        /** @description A line of engine output that no rule understands, or, by their number and range, many such lines in a row. */
         RawLine: {
-            /** @description Null when the line was too long, or part of a flood; the range still covers it. */
+            /**
+             * Format: uint64
+             * @description Number of lines when the event stands for lines of a long row.
+             */
+            lines?: number | null;
+            /** @description Null when the line was too long, or one of many in a row; the range still covers it. */
             text: string | null;
         };
         /** @description Half-open byte ranges in the attempt's evidence files, the hull per stream; `0,0` where there is none. */
@@ -2256,18 +2261,22 @@ export interface components {
             /** Format: uint64 */
             stdout_to: number;
         };
-        /** @description A line of engine output that no rule understands. */
+        /** @description A line of engine output that no rule understands, or, by their number and range, many such lines in a row. */
         RawText: {
             /**
              * Format: uint64
-             * @description Number of lines when the event stands for more than one.
+             * @description Number of lines when the event stands for lines of a long row; blank lines before a line belong to it.
              */
             lines?: number | null;
             sanitized?: boolean;
-            /** @description The line without its terminator; absent when it is too long, or part of a flood. */
+            /** @description The line without its terminator; absent when it is too long, or one of many in a row. */
             text?: string | null;
             /** @description The range covers more than the text. */
             truncated?: boolean;
+            /** @description How many of these lines look like the engine's format, by their unknown type; the other lines do not. */
+            unknown_types?: {
+                [key: string]: number;
+            };
         };
         /** @description A summary of the agent's reasoning. */
         ReasoningSummary: {

@@ -93,7 +93,7 @@ fn modes_of(rule: Rule) -> &'static [&'static str] {
 }
 
 /// Codes that take more bytes than a corpus should have; the crates that utter them test them.
-const LARGE: &[Code] = &[Code::LineTooLong, Code::OutputTooLarge, Code::RawFlood, Code::ToolCallsCut];
+const LARGE: &[Code] = &[Code::LineTooLong, Code::OutputTooLarge, Code::ToolCallsCut];
 
 /// Codes that only a view utters.
 const OF_VIEWS: &[Code] = &[Code::RawDuplicateSuppressed];

@@ -146,11 +146,14 @@ pub struct DiagnosticWarning {
     pub spans: Vec<SpanRef>,
 }
 
-/// A line of engine output that no rule understands.
+/// A line of engine output that no rule understands, or, by their number and range, many such lines in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawLine {
-    /// Null when the line was too long, or part of a flood; the range still covers it.
+    /// Null when the line was too long, or one of many in a row; the range still covers it.
     pub text: Option<String>,
+    /// Number of lines when the event stands for lines of a long row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
 }
 
 /// The run is over; no event comes after this one.

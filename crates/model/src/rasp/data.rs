@@ -426,10 +426,10 @@ impl Diagnostic {
     }
 }
 
-/// A line of engine output that no rule understands.
+/// A line of engine output that no rule understands, or, by their number and range, many such lines in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawText {
-    /// The line without its terminator; absent when it is too long, or part of a flood.
+    /// The line without its terminator; absent when it is too long, or one of many in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -437,15 +437,19 @@ pub struct RawText {
     /// The range covers more than the text.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
-    /// Number of lines when the event stands for more than one.
+    /// Number of lines when the event stands for lines of a long row; blank lines before a line belong to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
+    /// How many of these lines look like the engine's format, by their unknown type; the other lines do not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unknown_types: BTreeMap<String, u64>,
 }
 
 impl RawText {
     /// A whole line.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: Some(text.into()), sanitized: false, truncated: false, lines: None }
+        let unknown_types = BTreeMap::new();
+        Self { text: Some(text.into()), sanitized: false, truncated: false, lines: None, unknown_types }
     }
 }
 

@@ -178,6 +178,7 @@ pub(crate) fn line(kind: &RecordKind) -> String {
         },
         RecordKind::Unknown { name, .. } => format!("unknown {name}"),
         RecordKind::Raw(raw) => format!("raw: {}", raw.text.as_deref().unwrap_or("-")),
+        RecordKind::Flood(flood) => format!("flood of {}", flood.lines),
         RecordKind::Notice { code, .. } => format!("notice {}", code.as_str()),
     }
 }

@@ -130,3 +130,11 @@ fn many_types_and_odd_lines_are_bounded() {
     }
     assert_eq!(shown(ProfileId::CodexNdjson, "{\"type\":\"\\ud800\"}\n"), ["\u{fffd} 0 1"]);
 }
+
+/// A long row of unknown lines has one record; its lines are still counted one by one.
+#[test]
+fn types_of_a_long_row_are_counted() {
+    let row = "{\"type\":\"turn.started\"}\n".to_owned() + &"{\"type\":\"new.thing\"}\nnoise\n".repeat(500);
+    let stdout = row.repeat(2);
+    assert_eq!(shown(ProfileId::CodexNdjson, &stdout), ["new.thing 0 1000", "turn.started 2 0"]);
+}

@@ -1,16 +1,20 @@
 //! Input that no format allows for: never a panic, never a lost byte, and every range correct.
 
+use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::rasp::Level;
 use skillrun_model::{Code, ProfileId, Stream};
 use skillrun_parse::LINE_BUDGET;
+use skillrun_parse::record::EndKind;
 
 use crate::coverage::{assert_covered, checked};
-use crate::run::{Arrival, ReadAttempt, diagnostic_of, message_of, range, raw_of, read, read_whole};
+use crate::run::{Arrival, ReadAttempt, conversation, diagnostic_of, message_of, range, raw_of, read, read_whole};
 
 const CODEX: ProfileId = ProfileId::CodexNdjson;
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
-const FLOOD_AFTER: usize = 10_000;
+/// Contract R6.8.
+const FLOOD_AFTER: usize = 100;
+const FLOOD_STEP: usize = 64 * KIB;
 
 const MESSAGE: &str = r#"{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"hello"}}"#;
 
@@ -199,17 +203,19 @@ fn a_line_of_8_mib_is_still_read() {
 }
 
 #[test]
-fn ten_thousand_raw_lines_are_no_flood() {
-    let stdout = "noise\n".repeat(FLOOD_AFTER) + MESSAGE + "\n" + &"noise\n".repeat(FLOOD_AFTER);
+fn a_hundred_unparsed_lines_are_no_flood() {
+    let row = "noise\n{}\n".repeat(FLOOD_AFTER / 2);
+    let stdout = row.clone() + MESSAGE + "\n" + &row;
     let told = checked(CODEX, stdout.as_bytes(), b"");
     assert_eq!(told.coded(Code::RawFlood).len(), 0);
     assert_eq!(told.raws().len(), 2 * FLOOD_AFTER);
+    assert_eq!(told.coded(Code::UnknownEvent).len(), FLOOD_AFTER);
 }
 
 #[test]
-fn a_flood_is_one_range_per_mib() {
+fn a_flood_is_one_range_per_64_kib() {
     let line = "n".repeat(99) + "\n";
-    let flooding = 25_000;
+    let flooding = 1500;
     let stderr = line.repeat(FLOOD_AFTER + flooding);
     for (profile, stdout) in [(CODEX, "noise\n".repeat(FLOOD_AFTER)), (ProfileId::PlainText, String::new())] {
         let told = checked(profile, stdout.as_bytes(), stderr.as_bytes());
@@ -219,7 +225,7 @@ fn a_flood_is_one_range_per_mib() {
         assert_eq!(range(notice), Some((Stream::Stderr, first, first + 100)), "the other stream has no part in it");
         let ranges: Vec<_> =
             told.events.iter().filter(|event| raw_of(event).is_some_and(|raw| raw.truncated)).collect();
-        let whole = MIB.div_ceil(100) * 100;
+        let whole = FLOOD_STEP.div_ceil(100) * 100;
         let edges = [first, first + whole, first + 2 * whole, stderr.len()];
         let shown: Vec<_> = ranges.iter().map(|event| range(event).expect("a range")).collect();
         let expected: Vec<_> = edges.windows(2).map(|edge| (Stream::Stderr, edge[0], edge[1])).collect();
@@ -241,6 +247,83 @@ fn a_flood_ends_with_the_next_event() {
     let raws = told.raws();
     let last = stdout.len();
     assert_eq!(raws[FLOOD_AFTER..], [(None, from, from + 18), (Some("noise"), last - 6, last)]);
+}
+
+/// Found in use: 2 MB of `{}` lines became 1.94 GB. Two alternating types, or lines that are not JSON in between, must
+/// not help a row to stay at full cost.
+#[test]
+fn long_rows_of_unparsed_lines_cost_little() {
+    let rows = ["{}\n", "{}\nx\n", "{\"type\":\"a\"}\n{\"type\":\"b\"}\n", "x\n", "{}\n\n\n", "[]\n\u{1b}[0m\n"];
+    for profile in ProfileId::ALL {
+        for row in rows {
+            let stdout = row.repeat(60 * KIB / row.len());
+            for (stdout, stderr) in [(stdout.as_str(), ""), ("", stdout.as_str())] {
+                let told = checked(*profile, stdout.as_bytes(), stderr.as_bytes());
+                let written: usize = told.events.iter().map(|event| event.to_json().len()).sum();
+                let most = 2 * (stdout.len() + stderr.len()) + 250 * KIB;
+                assert!(written <= most, "{profile} {row:?}: {written} bytes of events, at most {most}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_of_a_flood_are_counted_by_their_type() {
+    let row = "{}\n{\"type\":\"new.thing\"}\nnoise\n{\"type\":\"new.thing\",\"n\":1}\n";
+    let rows = 5000;
+    let stdout = row.repeat(rows) + MESSAGE + "\n";
+    let told = checked(CODEX, stdout.as_bytes(), b"");
+    let floods: Vec<_> = told.events.iter().filter_map(raw_of).filter(|raw| raw.lines.is_some()).collect();
+    assert!(floods.len() > 1, "{}", floods.len());
+    let lines: u64 = floods.iter().filter_map(|raw| raw.lines).sum();
+    assert_eq!(lines as usize, 4 * rows - FLOOD_AFTER);
+    let typed = |name: &str| floods.iter().filter_map(|raw| raw.unknown_types.get(name)).sum::<u64>() as usize;
+    assert_eq!(typed("new.thing"), 2 * rows - FLOOD_AFTER / 2);
+    assert_eq!(typed("object without type"), rows - FLOOD_AFTER / 4);
+    let parse = &told.facts.parse;
+    assert_eq!((parse.unknown as usize, parse.raw as usize), (3 * rows, rows));
+    let types: Vec<_> = parse.unknown_types.iter().collect();
+    assert_eq!(types, [("new.thing", 2 * rows as u64), ("object without type", rows as u64)]);
+    let shown: Vec<_> = conversation(told.events).into_iter().filter_map(|event| lines_of(&event)).collect();
+    assert_eq!(shown.iter().sum::<u64>(), lines, "the conversation has the same counts");
+}
+
+fn lines_of(event: &FcmpEvent) -> Option<u64> {
+    if let FcmpData::RawStdout(raw) = &event.data { raw.lines } else { None }
+}
+
+/// Where a flood is split depends on its bytes alone, so that a worker that reads it again after a crash makes the same
+/// events as the worker before it.
+#[test]
+fn a_flood_is_split_alike_whatever_the_reads_are() {
+    let stdout = "{}\nx\n\n{\"type\":\"a\"}\n".repeat(9000) + MESSAGE + "\n" + &"{}\n".repeat(150);
+    let stderr = "warn\n".repeat(30_000);
+    let whole = checked(CODEX, stdout.as_bytes(), stderr.as_bytes());
+    for size in [1, 2, 7, 4096, FLOOD_STEP, FLOOD_STEP + 1] {
+        let arrivals: Vec<_> =
+            stdout.as_bytes().chunks(size).map(|bytes| Arrival::Bytes(Stream::Stdout, bytes)).collect();
+        let then: Vec<_> = stderr.as_bytes().chunks(size).map(|bytes| Arrival::Bytes(Stream::Stderr, bytes)).collect();
+        let ends = [Arrival::End(Stream::Stdout), Arrival::End(Stream::Stderr)];
+        let told = read(CODEX, &[&arrivals[..], &then[..], &ends].concat());
+        assert!(told == whole, "reads of {size} bytes give other events");
+    }
+}
+
+/// Nothing that a rule of settling or a diagnostic needs is hidden in a flood.
+#[test]
+fn what_the_gate_needs_is_found_behind_a_flood() {
+    let row = "{}\n".repeat(FLOOD_AFTER + 50);
+    let marker = "noise {\"__SKILL_DONE__\": true}\n";
+    let told = checked(CODEX, (row.clone() + marker + &row).as_bytes(), b"");
+    let [warning] = told.coded(Code::DoneMarkerInRaw)[..] else { panic!("one warning") };
+    assert_eq!(range(warning), Some((Stream::Stdout, 3 * FLOOD_AFTER, 2 * row.len() + marker.len())));
+    let cut = r#"{"type":"turn.completed","usage":{"input_tok"#;
+    let told = checked(CODEX, (row.clone() + MESSAGE + "\n" + &row + cut).as_bytes(), b"");
+    assert_eq!(told.coded(Code::EndEventCut).len(), 1);
+    assert!(told.facts.end.is_some_and(|end| end.kind == EndKind::Success));
+    let refused = "x\n".repeat(FLOOD_AFTER + 50) + "Error: no rollout found for thread id 7\n";
+    let told = checked(CODEX, b"", refused.as_bytes());
+    assert!(told.facts.session_refused);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 // Events of FCMP become rows: what is a message, what is a question, what is small print.
 import type { FcmpEvent, FcmpType } from "@skillrun/client";
 import { expect, test } from "vitest";
+import { say } from "../../words/words.ts";
+import { stripParts } from "./describe.ts";
 import { type Row, type Rows, levelsOf, rowsOf } from "./rows.ts";
 
 let next = 0;
@@ -66,6 +68,14 @@ test("small print stands apart, is counted, and nothing of it is dropped", () =>
   const lines = strips.flatMap((row) => row.lines);
   expect(lines.map((line) => [line.kind, line.text])).toEqual([["stdout", "noise"], ["diagnostic", "odd"], ["guess", "a guess"], ["stdout", undefined]]);
   expect(levelsOf(lines)).toEqual({ error: 0, warning: 12, info: 2 });
+});
+
+test("a long row of unknown lines is one line with its count and range", () => {
+  const flood = { ...event("raw.stderr", { text: null, lines: 4_096 }), raw_ref: { stdout_from: 0, stdout_to: 0, stderr_from: 300, stderr_to: 65_838 } } as FcmpEvent;
+  const [strip] = rowsOf(told(() => [flood])).rows.filter((row) => row.kind === "strip");
+  expect(strip?.lines).toMatchObject([{ kind: "stderr", text: undefined, count: 4_096, range: { from: 300, to: 65_838 } }]);
+  expect(stripParts(strip?.lines ?? []).map(({ word, n }) => say("en", word, { n }))).toEqual(["4096 lines the parser did not know"]);
+  expect(stripParts(strip?.lines ?? []).map(({ word, n }) => say("zh", word, { n }))).toEqual(["4096 行解析器不认识的内容"]);
 });
 
 test("the end of a run has its warnings", () => {

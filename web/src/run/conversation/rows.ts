@@ -37,6 +37,13 @@ export interface Line {
   readonly text: string | undefined;
   /** How many it stands for. */
   readonly count: number;
+  /** The bytes of many lines that the parser did not know and that are one line here. */
+  readonly range: ByteRange | undefined;
+}
+
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
 }
 
 export type Row = Common &
@@ -165,7 +172,8 @@ class Fold {
       case "raw.stdout":
       case "raw.stderr": {
         const kind = event.type === "raw.stdout" ? "stdout" : "stderr";
-        this.line(event, { kind, level: "info", code: undefined, text: event.data.text ?? undefined, count: 1 });
+        const { text, lines } = event.data;
+        this.line(event, { kind, level: "info", code: undefined, text: text ?? undefined, count: lines ?? 1, range: text === null ? rangeOf(event) : undefined });
         return;
       }
       case "conversation.completed":
@@ -279,8 +287,8 @@ class Fold {
   }
 
   /** Small print that stands together is one row. */
-  private line(event: FcmpEvent, line: Omit<Line, "raspSeq">): void {
-    const whole: Line = { raspSeq: event.meta.rasp_seq, ...line };
+  private line(event: FcmpEvent, line: Omit<Line, "raspSeq" | "range"> & Partial<Pick<Line, "range">>): void {
+    const whole: Line = { raspSeq: event.meta.rasp_seq, range: undefined, ...line };
     const last = this.all.at(-1);
     if (last?.kind === "strip" && last.attempt === event.meta.attempt) {
       (last.lines as Line[]).push(whole);
@@ -295,6 +303,13 @@ type WithoutCommon<Some> = Some extends unknown ? Omit<Some, keyof Common> : nev
 
 function messageKey(event: FcmpEventOf<"assistant.message.delta" | "assistant.message.final">): string {
   return `m${event.meta.attempt}.${event.data.message_id}`;
+}
+
+/** Where the lines are that an event stands for; none where it stands for one. */
+function rangeOf(event: FcmpEventOf<"raw.stdout" | "raw.stderr">): ByteRange | undefined {
+  if (typeof event.data.lines !== "number") return undefined;
+  const { stdout_from, stdout_to, stderr_from, stderr_to } = event.raw_ref;
+  return event.type === "raw.stdout" ? { from: stdout_from, to: stdout_to } : { from: stderr_from, to: stderr_to };
 }
 
 function textOf(event: FcmpEvent): string | undefined {

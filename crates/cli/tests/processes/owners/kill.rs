@@ -7,7 +7,7 @@ use lab::{Dice, Lab, TEST_TIMEOUT, is_end, kind};
 use serde_json::{Value, json};
 
 /// Rounds in `make test`; `make kills` asks for more.
-const ROUNDS: u32 = 42;
+const ROUNDS: u32 = 45;
 
 /// Owners that are killed in one round, at most.
 const KILLS: u32 = 3;
@@ -86,8 +86,21 @@ const TOO_LONG: &str = "
   - sleep_ms: 60000
 ";
 
+/// A long row of lines that the parser does not know, in pieces.
+const FLOODS: &str = "
+- - say: I begin.
+  - flood: 12800
+  - sleep_ms: 30
+  - flood: 70400
+  - sleep_ms: 30
+  - flood: 12800
+  - output: {answer: blue}
+    done: true
+";
+
 const KINDS: &[Kind] = &[
     made("auto", TALK, "--mode auto", &[]),
+    made("floods", FLOODS, "--mode auto --profile codex_ndjson", &[]),
     made("fails", FAILS, "--mode auto --profile claude_stream_json", &[]),
     made("misfits", MISFITS, "--mode auto", &[]),
     made("asks", ASKS, "--mode interactive", &["blue"]),
