@@ -13,7 +13,7 @@
 //! - `download`: responses that are files. `page`: the web page, and a few static pages.
 //! - `feed`, `sse`: streams of one run. `summaries`: summaries of all runs, and their changes.
 //! - `problem`: error responses. `openapi`: the description of the service. `metrics`: metrics.
-//! - `blocking`: blocking file work. `stopping`: the stop signal.
+//! - `blocking`: blocking file work. `look_pace`: waits for a change. `stopping`: the stop signal.
 //!
 //! No engine's name is known here.
 
@@ -27,6 +27,7 @@ mod guard;
 mod housekeeping;
 mod integers;
 mod listen;
+mod look_pace;
 mod metrics;
 pub mod openapi;
 mod page;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -25,16 +25,17 @@ use skillrun_runtime::{AcceptError, NewRun};
 use skillrun_skill::search::FindError;
 use skillrun_skill::{Existing, Skill, archive};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::Route;
 use crate::api::{CreateRun, CreateRunForm, RetryRun, RunList, RunOptions, RunView};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Administers, Reads, Runs};
+use crate::look_pace::look_until;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
-use crate::stopping::stopped;
 use crate::upload::{self, UploadedForm};
 use skillrun_auth::{Granted, Scope};
 
@@ -45,9 +46,6 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Longest wait for an end or a question.
 const WAIT_MAX: u32 = 600;
-
-/// Interval at which a run that writes without a pause is checked.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 const LIST: usize = 50;
 const LIST_MAX: usize = 500;
@@ -410,39 +408,30 @@ fn rests(view: &RunView) -> bool {
     view.row.status.is_some_and(|status| status.is_terminal() || status == RunStatus::WaitingUser)
 }
 
-/// Polls a run until the condition holds or the time is up.
+/// The run, as soon as the condition holds or the time is up.
 pub(super) async fn waited_for(
     service: &Arc<Service>,
     run: RunId,
     wait: Duration,
     until: Until,
 ) -> HttpResult<RunView> {
-    let deadline = Instant::now() + wait;
     let bell = Arc::new(Notify::new());
-    let mut subscription = None;
-    loop {
-        if subscription.is_none() && !wait.is_zero() {
-            let (log, rung) = (service.log.clone(), bell.clone());
-            // Subscribed before the first read: later appends ring the bell.
-            subscription = Some(blocking(move || log.subscribe(run, Arc::new(move || rung.notify_one()))).await?);
-        }
+    let _subscription = if wait.is_zero() {
+        None
+    } else {
+        let (log, rung) = (service.log.clone(), bell.clone());
+        // Subscribed before the first look: later appends ring the bell.
+        Some(blocking(move || log.subscribe(run, Arc::new(move || rung.notify_one()))).await?)
+    };
+    let is_so = |view: &RunView| match until {
+        Until::Rest => rests(view),
+        Until::End => view.row.status.is_some_and(RunStatus::is_terminal),
+    };
+    let look = || {
         let looking = service.clone();
-        let view = blocking(move || view(&looking, run)).await?;
-        let is_so = match until {
-            Until::Rest => rests(&view),
-            Until::End => view.row.status.is_some_and(RunStatus::is_terminal),
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        if is_so || left.is_zero() {
-            return Ok(view);
-        }
-        let mut stop = service.feeds.stopping();
-        tokio::select! {
-            () = bell.notified() => tokio::time::sleep(POLL_INTERVAL.min(left)).await,
-            () = tokio::time::sleep(left) => {}
-            () = stopped(&mut stop) => return Ok(view),
-        }
-    }
+        blocking(move || view(&looking, run))
+    };
+    look_until(&bell, Instant::now() + wait, service.feeds.stopping(), look, is_so).await
 }
 
 /// Blocking.
@@ -546,23 +535,32 @@ fn statuses_pattern() -> String {
     format!("^(({words})(,({words}))*)?$")
 }
 
+/// The number of rows on a page.
+pub(super) fn page_limit(limit: Option<usize>) -> HttpResult<usize> {
+    let limit = limit.unwrap_or(LIST);
+    if (1..=LIST_MAX).contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(Problem::field("query.limit", format!("must be from 1 to {LIST_MAX}")))
+    }
+}
+
+pub(super) fn not_a_cursor() -> Problem {
+    Problem::field("query.cursor", "is not a cursor; use next_cursor of the previous page")
+}
+
 async fn list(
     _: Reads,
     State(service): State<Arc<Service>>,
     Params(params): Params<ListParams>,
 ) -> HttpResult<Json<RunList>> {
-    let limit = params.limit.unwrap_or(LIST);
-    if !(1..=LIST_MAX).contains(&limit) {
-        return Err(Problem::field("query.limit", format!("must be from 1 to {LIST_MAX}")));
-    }
+    let limit = page_limit(params.limit)?;
     let words = params.status.as_deref().unwrap_or_default().split(',').filter(|word| !word.is_empty());
     let statuses = words
         .map(|word| word.parse())
         .collect::<HttpResult<Vec<RunStatus>, _>>()
         .map_err(|error| Problem::field("query.status", error.to_string()))?;
-    let after = params.cursor.as_deref().map(str::parse).transpose();
-    let after =
-        after.map_err(|_| Problem::field("query.cursor", "is not a cursor; use next_cursor of the previous page"))?;
+    let after = params.cursor.as_deref().map(str::parse).transpose().map_err(|_| not_a_cursor())?;
     if params.q.as_ref().is_some_and(|text| text.chars().count() > 200) {
         return Err(Problem::field("query.q", "must have at most 200 characters"));
     }
