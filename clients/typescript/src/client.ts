@@ -4,8 +4,9 @@ import { type FollowOptions, type RunsItem, type StreamItem, followChat, followE
 import type {
   ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
+  OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Reply, RetryRun, Run, RunList,
-  RunRequest, RunResult, RunSummary, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification,
+  RunRequest, RunResult, RunSummary, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun,
 } from "./types.js";
 
 export interface ClientOptions {
@@ -122,8 +123,19 @@ export class SkillrunClient {
 
   // Questions and answers
 
-  openInteractions(options: RequestOptions = {}): Promise<OpenInteractionList> {
-    return this.json("/v1/interactions", options);
+  /** One page of the questions of all runs, the nearest deadline first. */
+  openInteractions(query: OpenInteractionsQuery = {}, options: RequestOptions = {}): Promise<OpenInteractionList> {
+    return this.json("/v1/interactions", { query, ...options });
+  }
+
+  /** All of them, page by page. */
+  async *allOpenInteractions(query: OpenInteractionsQuery = {}, options: RequestOptions = {}): AsyncGenerator<WaitingRun, void, undefined> {
+    for (let cursor = query.cursor; ; ) {
+      const page = await this.openInteractions(cursor ? { ...query, cursor } : query, options);
+      yield* page.interactions;
+      if (!page.next_cursor) return;
+      cursor = page.next_cursor;
+    }
   }
 
   /** The question that waits, if one does. */

@@ -69,6 +69,7 @@ export type Outline = Schemas["Outline"];
 
 type Query<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
 export type ListRunsQuery = Query<"list_runs">;
+export type OpenInteractionsQuery = Query<"list_open_interactions">;
 export type EventsHistoryQuery = Query<"events_history">;
 export type ChatHistoryQuery = Query<"chat_history">;
 export type EventsAtQuery = Query<"events_at">;

@@ -1,11 +1,12 @@
 //! Scans `runs/`: which Logs there are, and how far they go. Only the epochs are read.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 use skillrun_model::RunId;
 
@@ -28,6 +29,13 @@ pub(super) enum Seen {
     Nothing,
     Log(Mark),
     Unreadable(String),
+}
+
+/// The folder of all runs at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FolderStamp {
+    inode: u64,
+    modified: (i64, u64),
 }
 
 /// The folder of all runs. None when the folder does not exist, so there are no runs.
@@ -60,6 +68,27 @@ impl Runs {
             }
         }
         Ok(())
+    }
+
+    /// The runs that have a folder.
+    pub(super) fn names(&self) -> Result<HashSet<RunId>, CatalogError> {
+        let Some(folder) = &self.folder else { return Ok(HashSet::new()) };
+        let failed = |error: Errno| CatalogError::Runs { place: self.place.clone(), source: error.into() };
+        let entries = Dir::read_from(folder).map_err(failed)?;
+        let names = entries.map(|entry| Ok(run_of(entry.map_err(failed)?.file_name().to_bytes())));
+        names.filter_map(Result::transpose).collect()
+    }
+
+    /// Changes when a folder is added or removed; none when that cannot be known.
+    pub(super) fn stamp(&self) -> Option<FolderStamp> {
+        let found = fstat(self.folder.as_ref()?).ok()?;
+        Some(FolderStamp { inode: found.st_ino, modified: (found.st_mtime, found.st_mtime_nsec) })
+    }
+
+    /// The size of the list of removed runs, which only grows.
+    pub(super) fn removals(&self) -> i64 {
+        let listed = self.folder.as_ref().map(|folder| statat(folder, "removed.jsonl", AtFlags::empty()));
+        listed.and_then(Result::ok).map_or(0, |found| found.st_size)
     }
 
     pub(super) fn inspect(&self, run: RunId) -> Seen {

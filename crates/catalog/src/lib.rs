@@ -8,6 +8,7 @@
 //!   file, and their consequences.
 //! - `view`: [`Catalog`], which keeps working whatever happens to the file.
 //! - `refresh`: finds outdated rows and refreshes them. `some`: the same for a few rows. `folders`: scans `runs/`.
+//! - `watch`: [`RunsWatch`], which finds outdated rows again and again at a cost that ended runs do not add to.
 //! - `fold`: the state of one run, and how reading its Log resumes. `row`: what is shown of a run.
 //! - `query`: the queries. `words`: text search.
 //!
@@ -47,6 +48,7 @@ mod some;
 mod store;
 mod trouble;
 mod view;
+mod watch;
 mod words;
 
 #[cfg(test)]
@@ -54,9 +56,10 @@ mod tests;
 
 pub use query::{Counts, Query};
 pub use refresh::Refreshed;
-pub use row::{Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting};
-pub use some::{Current, RowState};
+pub use row::{NoPosition, Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting, WaitingPosition};
+pub use some::{Current, PartlyRead, RowState};
 pub use store::{Opened, Rebuild};
 pub use trouble::CatalogError;
 pub use view::Catalog;
+pub use watch::{RunsWatch, WatchedRuns};
 pub use words::TEXT_MAX;

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, params_from_iter};
+use rusqlite::{OptionalExtension, params, params_from_iter};
 use serde::Serialize;
 use skillrun_model::interaction::Pending;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::fold::Fold;
 use super::refresh::{json, run_id};
-use super::row::{Resting, Row, RowQuestion, Unfinished, Waiting};
+use super::row::{Resting, Row, RowQuestion, Unfinished, Waiting, WaitingPosition, asks_until};
 use super::trouble::CatalogError;
 use super::view::Catalog;
 use super::words;
@@ -61,12 +61,22 @@ impl Catalog {
         Ok(fold.and_then(|fold| fold.state.question))
     }
 
-    /// All pending questions, those with a deadline first, in the order of the deadlines.
-    pub fn waiting(&mut self) -> Result<Vec<Waiting>, CatalogError> {
-        let mut waiting = self.ask(|db| {
-            let sql = "SELECT run_id, fold FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
+    /// The pending questions after a position, at most `limit`; those with a deadline first, in the order of the
+    /// deadlines.
+    pub fn waiting(
+        &mut self,
+        after: Option<WaitingPosition>,
+        limit: Option<usize>,
+    ) -> Result<Vec<Waiting>, CatalogError> {
+        // Before every position there is an empty text.
+        let (until, run) = after.map_or_else(Default::default, |at| (asks_until(at.deadline), at.run_id.to_string()));
+        // No limit is -1.
+        let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        self.ask(|db| {
+            let sql = "SELECT run_id, fold FROM runs CROSS JOIN details USING (run_id)
+                WHERE asks_until IS NOT NULL AND (asks_until, run_id) > (?1, ?2) ORDER BY asks_until, run_id LIMIT ?3";
             let mut statement = db.prepare(sql)?;
-            let mut rows = statement.query([])?;
+            let mut rows = statement.query(params![until, run, limit])?;
             let mut waiting = Vec::new();
             while let Some(row) = rows.next()? {
                 let run_id = run_id(row, 0)?;
@@ -77,9 +87,13 @@ impl Catalog {
                 }
             }
             Ok(waiting)
-        })?;
-        waiting.sort_by_key(|waiting| (waiting.question.deadline.is_none(), waiting.question.deadline));
-        Ok(waiting)
+        })
+    }
+
+    /// How many questions are pending.
+    pub fn waiting_count(&mut self) -> Result<u64, CatalogError> {
+        let sql = "SELECT count(*) FROM runs WHERE asks_until IS NOT NULL";
+        self.ask(|db| db.query_row(sql, [], |row| row.get::<_, u32>(0)).map(u64::from))
     }
 
     pub fn counts(&mut self) -> Result<Counts, CatalogError> {
@@ -111,7 +125,7 @@ impl Catalog {
 
     /// The same, grouped by what they need, including runs whose retry is missing and may still be created.
     pub fn unfinished(&mut self, now: Timestamp) -> Result<Unfinished, CatalogError> {
-        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
+        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE asks_until IS NOT NULL";
         let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([], |row| json(row, 0))?.collect())?;
         let resting = |row: &Row| {
             let question = row.question.as_ref().filter(|_| row.rests)?;

@@ -13,7 +13,7 @@ use skillrun_model::RunId;
 
 use super::fold::{Fold, Folded, Gone, read_on};
 use super::folders::{Mark, Runs, Seen};
-use super::row::Row;
+use super::row::{Row, asks_until};
 use super::store::Store;
 use super::trouble::CatalogProblem;
 use super::words;
@@ -32,8 +32,7 @@ pub struct Refreshed {
     pub removed: usize,
 }
 
-/// At most about `most` bytes of each Log are read; also returns the runs that have more.
-pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), CatalogProblem> {
+pub(super) fn refresh(store: &mut Store, log: &FileLog) -> Result<Refreshed, CatalogProblem> {
     let runs = Runs::open(log.runs()).map_err(CatalogProblem::Other)?;
     let mut marks = store.read(marks)?;
     let mut refreshed = Refreshed::default();
@@ -50,26 +49,21 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Re
     // Rows without a folder.
     behind.extend(marks.into_keys());
     if behind.is_empty() {
-        return Ok((refreshed, Vec::new()));
+        return Ok(refreshed);
     }
     // In the order of the tables, so that pages are filled one after the other.
     behind.sort_by_cached_key(RunId::to_string);
     store.write(|db| {
         let mut rows = Rows::prepare(db)?;
-        let mut left = Vec::new();
         for run in behind {
-            let (change, reach) = rows.bring_up(run, &runs, log, most)?;
-            if reach == Reach::Limit {
-                left.push(run);
-            }
-            match change {
+            match rows.bring_up(run, &runs, log, u64::MAX)?.0 {
                 Change::Row => (refreshed.runs, refreshed.changed) = (refreshed.runs + 1, refreshed.changed + 1),
                 Change::None => refreshed.runs += 1,
                 Change::Removed => refreshed.removed += 1,
                 Change::NoRun => {}
             }
         }
-        Ok((refreshed, left))
+        Ok(refreshed)
     })
 }
 
@@ -118,8 +112,8 @@ fn as_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     End,
-    /// There is more than is read at once.
-    Limit,
+    /// There is more than is read at once; the Log had this many bytes.
+    Limit(u64),
 }
 
 /// The outcome for a row.
@@ -187,7 +181,7 @@ impl<'db> Rows<'db> {
                         // No progress means a torn end, and there is nothing more to read.
                         let has_more = folded.mark.bytes < seen.bytes && folded.mark.bytes > begin;
                         if to < seen.bytes && has_more && folded.damage.is_none() {
-                            reach = Reach::Limit;
+                            reach = Reach::Limit(seen.bytes);
                         }
                         folded
                     }
@@ -238,7 +232,7 @@ impl<'db> Rows<'db> {
             row.skill,
             row.engine,
             row.created_at.map(|moment| moment.to_string()),
-            row.question.is_some(),
+            row.question.as_ref().map(|question| asks_until(question.deadline)),
             row.damage.is_some(),
             row.retried_as.map(|run| run.to_string()),
             folded.fold.state.retry.map(|retry| made_until(retry).to_string()),

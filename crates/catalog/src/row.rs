@@ -1,5 +1,8 @@
 //! What the catalog shows of a run.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::codes::Code;
@@ -108,6 +111,54 @@ pub struct Waiting {
     pub skill: Option<String>,
     pub engine: Option<String>,
     pub question: Pending,
+}
+
+impl Waiting {
+    pub fn position(&self) -> WaitingPosition {
+        WaitingPosition { deadline: self.question.deadline, run_id: self.run_id }
+    }
+}
+
+/// The position of a question in the list of all questions: by deadline, those without one last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingPosition {
+    pub deadline: Option<Timestamp>,
+    pub run_id: RunId,
+}
+
+/// Separates the parts of a position.
+const BETWEEN: char = '_';
+
+/// The deadline, or `none`, and the run.
+impl fmt::Display for WaitingPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{BETWEEN}{}", asks_until(self.deadline), self.run_id)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is not a position in the list of questions")]
+pub struct NoPosition;
+
+impl FromStr for WaitingPosition {
+    type Err = NoPosition;
+
+    fn from_str(text: &str) -> Result<Self, NoPosition> {
+        let (until, run) = text.split_once(BETWEEN).ok_or(NoPosition)?;
+        let deadline = match until {
+            NO_DEADLINE => None,
+            until => Some(until.parse().map_err(|_| NoPosition)?),
+        };
+        Ok(Self { deadline, run_id: run.parse().map_err(|_| NoPosition)? })
+    }
+}
+
+/// After every time in the order of texts.
+const NO_DEADLINE: &str = "none";
+
+/// A deadline as a text. The order of these texts is the order of the questions.
+pub(super) fn asks_until(deadline: Option<Timestamp>) -> String {
+    deadline.map_or_else(|| NO_DEADLINE.to_owned(), |deadline| deadline.to_string())
 }
 
 /// Unfinished runs.

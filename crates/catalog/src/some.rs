@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension};
-use skillrun_model::RunId;
+use skillrun_model::{RunId, RunStatus};
 
 use super::folders::{Mark, Runs, Seen};
 use super::refresh::{Reach, Rows, json, mark, run_id};
@@ -16,8 +16,9 @@ use skillrun_log::file::FileLog;
 /// The state from which a row is made. Rows of one run with equal states are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowState {
-    mark: Mark,
-    damage: Option<Box<str>>,
+    pub(super) mark: Mark,
+    pub(super) damage: Option<Box<str>>,
+    pub(super) status: Option<RunStatus>,
 }
 
 /// A run as its row shows it now.
@@ -26,6 +27,14 @@ pub struct Current {
     pub run_id: RunId,
     /// None when there is no such run.
     pub row: Option<(RowState, Row)>,
+}
+
+/// A run whose Log has more than was read at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartlyRead {
+    pub run_id: RunId,
+    /// Number of bytes of its Log when it was checked.
+    pub bytes: u64,
 }
 
 impl Catalog {
@@ -46,7 +55,7 @@ pub(super) fn refresh(
     log: &FileLog,
     wanted: &[RunId],
     most: u64,
-) -> Result<(Vec<Current>, Vec<RunId>), CatalogProblem> {
+) -> Result<(Vec<Current>, Vec<PartlyRead>), CatalogProblem> {
     let runs = Runs::open(log.runs()).map_err(CatalogProblem::Other)?;
     let behind = store.read(|db| {
         let mut marks = db.prepare("SELECT inode, epoch, bytes, damaged FROM runs WHERE run_id = ?1")?;
@@ -70,7 +79,7 @@ pub(super) fn refresh(
             for run in &behind {
                 match rows.bring_up(*run, &runs, log, most)?.1 {
                     Reach::End => {}
-                    Reach::Limit => left.push(*run),
+                    Reach::Limit(bytes) => left.push(PartlyRead { run_id: *run, bytes }),
                 }
             }
             Ok(left)
@@ -85,7 +94,8 @@ fn current(db: &Connection, wanted: &[RunId]) -> rusqlite::Result<Vec<Current>> 
     let rows = wanted.iter().map(|run| {
         let found = find.query_row([run.to_string()], |found| {
             let row: Row = json(found, 3)?;
-            Ok((RowState { mark: mark(found, 0)?, damage: row.damage.as_deref().map(Into::into) }, row))
+            let damage = row.damage.as_deref().map(Into::into);
+            Ok((RowState { mark: mark(found, 0)?, damage, status: row.status }, row))
         });
         Ok(Current { run_id: *run, row: found.optional()? })
     });
@@ -94,15 +104,16 @@ fn current(db: &Connection, wanted: &[RunId]) -> rusqlite::Result<Vec<Current>> 
 
 fn states(db: &Connection) -> rusqlite::Result<HashMap<RunId, RowState>> {
     // Only damaged rows are read: the description of the damage may change while the Log does not.
-    let sql = "SELECT run_id, inode, epoch, bytes,
+    let sql = "SELECT run_id, inode, epoch, bytes, status,
         CASE WHEN damaged THEN (SELECT json_extract(row, '$.damage') FROM details WHERE details.run_id = runs.run_id) END
         FROM runs";
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
     let mut states = HashMap::new();
     while let Some(row) = rows.next()? {
-        let damage: Option<String> = row.get(4)?;
-        states.insert(run_id(row, 0)?, RowState { mark: mark(row, 1)?, damage: damage.map(Into::into) });
+        let (status, damage): (Option<String>, Option<String>) = (row.get(4)?, row.get(5)?);
+        let status = status.and_then(|status| status.parse().ok());
+        states.insert(run_id(row, 0)?, RowState { mark: mark(row, 1)?, damage: damage.map(Into::into), status });
     }
     Ok(states)
 }

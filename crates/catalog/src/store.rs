@@ -16,7 +16,7 @@ use super::trouble::{CatalogError, CatalogProblem, is_damage, is_misfit};
 use skillrun_log::file::Boot;
 
 /// The version of the tables.
-const SCHEMA: i64 = 4;
+const SCHEMA: i64 = 5;
 
 /// How long a process waits for another one before it falls back to memory.
 const DATABASE_LOCK_TIMEOUT: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(5) };
@@ -37,11 +37,12 @@ const TABLES: &str = "
         skill TEXT,
         engine TEXT,
         created_at TEXT,
-        waits INTEGER NOT NULL,
+        asks_until TEXT,
         damaged INTEGER NOT NULL,
         retried_as TEXT,
         retried_until TEXT
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX questions ON runs (asks_until, run_id) WHERE asks_until IS NOT NULL;
     CREATE TABLE details (
         run_id TEXT PRIMARY KEY,
         row TEXT NOT NULL,

@@ -7,7 +7,7 @@ use skillrun_model::RunId;
 
 use super::fold::fold_new;
 use super::refresh::{self, Refreshed};
-use super::some::{self, Current};
+use super::some::{self, Current, PartlyRead};
 use super::store::{Known, Opened, Store};
 use super::trouble::{CatalogError, CatalogProblem};
 use skillrun_log::file::{Boot, FileLog};
@@ -44,11 +44,6 @@ impl Catalog {
 
     /// Brings every row up to date with its Log. `log` is of the folder the catalog was opened for.
     pub fn refresh(&mut self, log: &FileLog) -> Result<Refreshed, CatalogError> {
-        self.refresh_all_within(log, u64::MAX).map(|(refreshed, _)| refreshed)
-    }
-
-    /// The same, but about `most` bytes of each Log are read at once; also returns the runs whose Logs have more.
-    pub fn refresh_all_within(&mut self, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), CatalogError> {
         fold_new(log);
         if !self.store.is_at(&self.path) {
             // Deleted: it is recreated with the same content.
@@ -56,7 +51,7 @@ impl Catalog {
         }
         let mut tried = 0;
         loop {
-            match refresh::refresh(&mut self.store, log, most) {
+            match refresh::refresh(&mut self.store, log) {
                 Ok(refreshed) => return Ok(refreshed),
                 Err(trouble) => self.handle_trouble(trouble, tried)?,
             }
@@ -76,7 +71,7 @@ impl Catalog {
         log: &FileLog,
         runs: &[RunId],
         most: u64,
-    ) -> Result<(Vec<Current>, Vec<RunId>), CatalogError> {
+    ) -> Result<(Vec<Current>, Vec<PartlyRead>), CatalogError> {
         fold_new(log);
         if !self.store.is_at(&self.path) {
             self.refresh(log)?;

@@ -1,4 +1,5 @@
 // The inbox as it is kept: asked for at the beginning and whenever the live list says that something changed.
+import type { WaitingRun } from "@skillrun/client";
 import { live } from "../service/live.svelte.ts";
 import { sentence, service } from "../service/service.ts";
 import { asked } from "./answer.svelte.ts";
@@ -10,10 +11,18 @@ import { lateness } from "./late.ts";
 const SOON_MS = 120;
 const AGAIN_MS = 2_000;
 
+/** Forms are large; more of them come when asked for. */
+const PAGE = 40;
+/** The most that the service reports at once. */
+const LIMIT = 500;
+
 export class Inbox {
   entries = $state.raw<readonly Entry[]>([]);
   isKnown = $state(false);
   trouble = $state<string | undefined>();
+  /** How many questions are asked for, and how many wait besides. */
+  private most = $state(PAGE);
+  private beyond = $state(0);
 
   /** Questions with something written for them, and the one where the focus is. */
   private typed = $state.raw<ReadonlySet<string>>(new Set());
@@ -30,7 +39,9 @@ export class Inbox {
       .map((run) => keyOf(run.run_id, run.question?.interaction_id ?? 0))
       .join(" "),
   );
-  readonly open = $derived(this.entries.filter((entry) => entry.goneAt === undefined).length);
+  readonly open = $derived(this.entries.filter((entry) => entry.goneAt === undefined).length + this.beyond);
+  readonly shown = $derived(this.entries.slice(0, this.most));
+  readonly hidden = $derived(this.entries.length - this.shown.length + this.beyond);
 
   isTyped(key: string): boolean {
     return this.typed.has(key);
@@ -61,6 +72,11 @@ export class Inbox {
     this.entries = without(this.entries, key);
   }
 
+  showMore(): void {
+    this.most += PAGE;
+    this.lookSoon(0);
+  }
+
   tick(now: number): void {
     this.entries = pruned(this.entries, { now, held: this.typed });
   }
@@ -83,8 +99,9 @@ export class Inbox {
     }
     this.isAsking = true;
     try {
-      const { interactions } = await service.openInteractions();
-      this.entries = merged(this.entries, interactions, this.around());
+      const { waiting, total } = await this.reported();
+      this.entries = merged(this.entries, waiting, this.around(total > waiting.length));
+      this.beyond = Math.max(0, total - waiting.length);
       this.isKnown = true;
       this.trouble = undefined;
       await this.tellGone();
@@ -100,14 +117,26 @@ export class Inbox {
     }
   }
 
-  private around(): Surroundings {
+  /** The most urgent questions, page by page. */
+  private async reported(): Promise<{ waiting: WaitingRun[]; total: number }> {
+    const waiting: WaitingRun[] = [];
+    for (let next = {}; ; ) {
+      const limit = Math.min(this.most - waiting.length, LIMIT);
+      const page = await service.openInteractions({ ...next, limit });
+      waiting.push(...page.interactions);
+      if (page.next_cursor === null || waiting.length >= this.most) return { waiting, total: page.next_cursor === null ? waiting.length : page.total };
+      next = { cursor: page.next_cursor };
+    }
+  }
+
+  private around(hasMore: boolean): Surroundings {
     const held = new Set(this.typed);
     if (this.focused !== undefined) held.add(this.focused);
     const askedAt = (run: string): number | undefined => {
       const at = Date.parse(live.run(run)?.updated_at ?? "");
       return Number.isNaN(at) ? undefined : at;
     };
-    return { now: Date.now(), held, askedAt };
+    return { now: Date.now(), held, askedAt, hasMore };
   }
 
   private async tellGone(): Promise<void> {

@@ -13,8 +13,8 @@ const later = "2026-01-01T00:02:00Z";
 // Not in the order of their names.
 const asked = new Map([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["z", 0]]);
 
-function around(held: string[] = [], now = 0) {
-  return { now, held: new Set(held), askedAt: (run: string) => asked.get(run) };
+function around(held: string[] = [], now = 0, hasMore = false) {
+  return { now, held: new Set(held), askedAt: (run: string) => asked.get(run), hasMore };
 }
 
 function runs(entries: readonly Entry[]): string {
@@ -46,6 +46,14 @@ test("one that is gone leaves a line in its place, for a while", () => {
   expect(runs(second)).toBe("a b! c");
   expect(runs(pruned(second, around([], 60_999)))).toBe("a b! c");
   expect(runs(pruned(second, around([], 61_000)))).toBe("a c");
+});
+
+test("one that is not among the most urgent any more is not taken for gone", () => {
+  const first = merged([], [waiting("a", soon), waiting("b", later), waiting("c")], around());
+  const fresh = [waiting("d", soon), waiting("b", later)];
+  expect(runs(merged(first, fresh, around([], 1_000, true)))).toBe("a! d b");
+  expect(runs(merged(first, fresh, around([], 1_000, false)))).toBe("a! d b c!");
+  expect(runs(merged(first, fresh, around([keyOf("c", 1)], 1_000, true)))).toBe("a! b c d");
 });
 
 test("the line does not last longer because others come", () => {

@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly held: ReadonlySet<string>;
   /** When the run asked, in milliseconds since 1970. */
   readonly askedAt: (run: string) => number | undefined;
+  /** Whether more questions wait than the service has reported: it reports the most urgent ones. */
+  readonly hasMore: boolean;
 }
 
 /** How long a line shows what became of a question, and how many such lines there are. */
@@ -34,7 +36,12 @@ export function keyOf(run: string, interaction: number): string {
 /** The list after the service has reported which questions wait. */
 export function merged(entries: readonly Entry[], fresh: readonly WaitingRun[], around: Surroundings): readonly Entry[] {
   const waiting = new Map(fresh.map((run) => [keyOf(run.run_id, run.question.interaction_id), run]));
-  const known = entries.map((entry): Entry => {
+  // A question after the last reported one may still wait.
+  const last = around.hasMore ? fresh.at(-1) : undefined;
+  const isBeyond = (entry: Entry): boolean => last !== undefined && !waiting.has(entry.key) && isAfter(entry.waiting, last);
+  const kept = entries.filter((entry) => !isBeyond(entry) || around.held.has(entry.key));
+  const known = kept.map((entry): Entry => {
+    if (isBeyond(entry)) return entry;
     const still = waiting.get(entry.key);
     waiting.delete(entry.key);
     if (still) return { ...entry, waiting: still, goneAt: undefined, late: undefined };
@@ -42,6 +49,12 @@ export function merged(entries: readonly Entry[], fresh: readonly WaitingRun[], 
   });
   const added = [...waiting].map(([key, run]): Entry => ({ key, waiting: run, goneAt: undefined, late: undefined, isMine: false }));
   return pruned(ordered(known, added, around), around);
+}
+
+/** In the order of the service: by deadline, those without one last, then by run. */
+function isAfter(one: WaitingRun, other: WaitingRun): boolean {
+  const [first, second] = [one.question.deadline ?? "none", other.question.deadline ?? "none"];
+  return first === second ? one.run_id > other.run_id : first > second;
 }
 
 /** The question in use stays where it is, with everything above it; the rest follows in order below. */

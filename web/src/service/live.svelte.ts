@@ -105,8 +105,8 @@ class Live {
 
   private async count(): Promise<void> {
     try {
-      const { interactions } = await service.openInteractions({ signal: this.stop.signal });
-      if (document.hidden) this.unseen = interactions.length;
+      const { total } = await service.openInteractions({ limit: 1 }, { signal: this.stop.signal });
+      if (document.hidden) this.unseen = total;
     } catch {
       // It is asked again.
     }

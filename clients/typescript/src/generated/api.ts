@@ -1769,6 +1769,13 @@ export interface components {
         /** @description Questions of all runs. */
         OpenInteractionList: {
             interactions: components["schemas"]["WaitingRun"][];
+            /** @description The `cursor` of the next page; null when there is none. */
+            next_cursor: string | null;
+            /**
+             * Format: uint64
+             * @description The number of pending questions on all pages.
+             */
+            total: number;
         };
         /** @description A path, an argument or a variable: text where it is UTF-8, else its bytes in hexadecimal. */
         OsText: string | {
@@ -3480,14 +3487,19 @@ export interface operations {
     };
     list_open_interactions: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+                /** @description Maximum number of questions; default 50, at most 500. */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Nearest deadline first */
+            /** @description A page of questions, nearest deadline first */
             200: {
                 headers: {
                     [name: string]: unknown;

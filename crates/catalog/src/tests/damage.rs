@@ -21,7 +21,7 @@ fn filled() -> (World, Vec<Row>) {
 fn is_right(world: &World, rows: &[Row]) -> Vec<Opened> {
     let (mut catalog, opened) = world.open();
     assert_eq!(world.rows(&mut catalog), rows);
-    assert_eq!(catalog.waiting().expect("waiting").len(), rows.len());
+    assert_eq!(catalog.waiting(None, None).expect("waiting").len(), rows.len());
     for row in rows {
         assert_eq!(catalog.get(row.run_id).expect("asked").as_ref(), Some(row));
     }

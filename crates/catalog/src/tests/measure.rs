@@ -39,7 +39,7 @@ fn ten_thousand_runs() {
     let none = Query { skill: Some("none".to_owned()), ..Query::default() };
     timed("list of none", || catalog.list(&none).expect("a list"));
     timed("counts", || catalog.counts().expect("counts"));
-    timed("waiting, all 10,000", || catalog.waiting().expect("waiting"));
+    timed("waiting, all 10,000", || catalog.waiting(None, None).expect("waiting"));
     timed("not terminal", || catalog.not_terminal().expect("ids"));
     eprintln!("bytes of the catalog: {}", fs::metadata(world.path()).expect("a file").len());
     timed("in memory, all new", || world.rows_from_scratch());

@@ -7,6 +7,7 @@ mod query;
 mod refresh;
 mod some;
 mod together;
+mod watch;
 
 use std::fs;
 use std::path::{Path, PathBuf};

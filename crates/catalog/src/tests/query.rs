@@ -89,7 +89,7 @@ fn a_run_whose_beginning_is_unreadable_is_in_every_list_by_time() {
 #[test]
 fn questions_are_whole_and_in_the_order_of_their_deadlines() {
     let (_world, mut catalog) = world();
-    let waiting = catalog.waiting().expect("waiting");
+    let waiting = catalog.waiting(None, None).expect("waiting");
     let prompt = "é".repeat(201);
     let waits = |number, skill: Option<&str>, engine: &str, question| Waiting {
         run_id: run_id(number),
@@ -102,6 +102,43 @@ fn questions_are_whole_and_in_the_order_of_their_deadlines() {
     let row = catalog.get(run_id(7)).expect("asked").expect("a row");
     let question = row.question.expect("a question");
     assert_eq!((question.prompt.chars().count(), question.truncated), (200, true));
+}
+
+#[test]
+fn questions_come_in_pages_that_miss_none_and_repeat_none() {
+    let world = World::new();
+    let asks = |number, deadline| {
+        let question = Pending { deadline, ..pending(1, "?") };
+        let asked = Data::Control(ControlData::InteractionRequested(question));
+        world.append(run_id(number), &[started(None, "scripted"), asked]);
+    };
+    let deadlines = [None, Some(500), Some(20), None, Some(500), Some(9_000), Some(500)];
+    (1..).zip(deadlines).for_each(|(number, deadline)| asks(number, deadline.map(moment)));
+    let (mut catalog, _) = world.open();
+    catalog.refresh(&world.log).expect("refreshed");
+    let expected = [3, 2, 5, 7, 6, 1, 4].map(run_id);
+    for limit in 1..9 {
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = catalog.waiting(after, Some(limit)).expect("waiting");
+            assert!(page.len() <= limit, "{limit}");
+            let Some(last) = page.last() else { break };
+            // As a client has it.
+            after = Some(last.position().to_string().parse().expect("a position"));
+            seen.extend(page.iter().map(|waiting| waiting.run_id));
+        }
+        assert_eq!(seen, expected, "{limit}");
+    }
+    assert_eq!(catalog.waiting_count().expect("a number"), 7);
+    // The last question of a page is answered before the next page is read.
+    let page = catalog.waiting(None, Some(3)).expect("waiting");
+    world.append(run_id(5), &[completed()]);
+    catalog.refresh(&world.log).expect("refreshed");
+    let next = catalog.waiting(Some(page[2].position()), Some(2)).expect("waiting");
+    assert_eq!(next.iter().map(|waiting| waiting.run_id).collect::<Vec<_>>(), [7, 6].map(run_id));
+    for bad in ["", "none", "none_", "_", "none_x", "2026_x", "x_018bcfe5-6800-7000-8000-000000000001"] {
+        assert_eq!(bad.parse::<WaitingPosition>(), Err(NoPosition), "{bad}");
+    }
 }
 
 #[test]

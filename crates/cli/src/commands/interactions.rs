@@ -50,7 +50,7 @@ struct Open {
 fn open(place: &CommandContext, form: OutputForm, output: &Output) -> Result<(), Failure> {
     let mut catalog = place.catalog()?;
     let mut open = Vec::new();
-    for waiting in catalog.waiting()? {
+    for waiting in catalog.waiting(None, None)? {
         let asked_at = catalog.get(waiting.run_id)?.and_then(|row| row.updated_at);
         let answer = format!("skillrun reply {} TEXT", waiting.run_id);
         open.push(Open { waiting, asked_at, answer });

@@ -22,7 +22,7 @@ use skillrun_runtime::{Reply, reply_files};
 
 use super::Route;
 use super::evidence::each_event;
-use super::runs::{Until, WaitParams, current, view, waited_for};
+use super::runs::{Until, WaitParams, current, not_a_cursor, page_limit, view, waited_for};
 use crate::api::RunView;
 use crate::blocking::blocking;
 use crate::extract::{OfRun, Params, media_type, parsed, whole};
@@ -44,7 +44,8 @@ pub(super) fn routes() -> Vec<Route> {
                 "List the pending questions of all runs",
             )
             .scope(Scope::Read)
-            .answers::<OpenList>(StatusCode::OK, "Nearest deadline first"),
+            .query::<OpenParams>()
+            .answers::<OpenList>(StatusCode::OK, "A page of questions, nearest deadline first"),
             handler: get(open),
         },
         Route {
@@ -93,16 +94,38 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct OpenParams {
+    /// `next_cursor` of the previous page.
+    cursor: Option<String>,
+    /// Maximum number of questions; default 50, at most 500.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+}
+
 /// Questions of all runs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "OpenInteractionList")]
 pub(crate) struct OpenList {
     interactions: Vec<Waiting>,
+    /// The `cursor` of the next page; null when there is none.
+    next_cursor: Option<String>,
+    /// The number of pending questions on all pages.
+    total: u64,
 }
 
-async fn open(_: Reads, State(service): State<Arc<Service>>) -> HttpResult<Json<OpenList>> {
-    let interactions = blocking(move || service.summaries.waiting()).await?;
-    Ok(Json(OpenList { interactions }))
+async fn open(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    Params(params): Params<OpenParams>,
+) -> HttpResult<Json<OpenList>> {
+    let limit = page_limit(params.limit)?;
+    let after = params.cursor.as_deref().map(str::parse).transpose().map_err(|_| not_a_cursor())?;
+    let (mut interactions, total) = blocking(move || service.summaries.waiting(after, limit + 1)).await?;
+    let has_more = interactions.len() > limit;
+    interactions.truncate(limit);
+    let next_cursor = interactions.last().filter(|_| has_more).map(|waiting| waiting.position().to_string());
+    Ok(Json(OpenList { interactions, next_cursor, total }))
 }
 
 async fn pending(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Response> {

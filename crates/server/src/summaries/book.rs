@@ -1,11 +1,10 @@
 //! The catalog, and the changes reported so far. Used by one thread at a time.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skillrun_catalog::{Catalog, CatalogError, Current, Query, Row, RowState};
+use skillrun_catalog::{Catalog, CatalogError, Current, Query, Row, RunsWatch};
 use skillrun_log::FileLog;
 use skillrun_model::{RunId, RunStatus};
 
@@ -40,15 +39,18 @@ pub enum RowChange {
     Removed(RunId),
 }
 
+/// A run after a part of its Log was read; the size of its Log if it has more.
+pub(super) type RunPart = (Option<Row>, Option<u64>);
+
 #[derive(Debug)]
 pub(super) struct Book {
     log: Arc<FileLog>,
     pub(super) catalog: Catalog,
     epoch: Epoch,
-    /// When all runs were scanned.
+    /// When changes by other processes were looked for.
     pub(super) looked: Instant,
-    /// The content of every row when it was last read.
-    known: HashMap<RunId, RowState>,
+    /// What was reported of every run.
+    watch: RunsWatch,
     changes: Changes,
 }
 
@@ -58,8 +60,8 @@ impl Book {
         let looked = Instant::now();
         let (mut catalog, _) = Catalog::open(catalog, log.runs())?;
         catalog.refresh(&log)?;
-        let known = catalog.states()?;
-        Ok(Self { log, catalog, epoch, looked, known, changes: Changes::default() })
+        let watch = RunsWatch::new(catalog.states()?);
+        Ok(Self { log, catalog, epoch, looked, watch, changes: Changes::default() })
     }
 
     /// The last number that was assigned.
@@ -67,57 +69,40 @@ impl Book {
         self.changes.last()
     }
 
-    /// Reads the next part of a run; returns the run while it is not done.
-    pub(super) fn refresh_part(&mut self, run: RunId) -> Result<(Option<Row>, Vec<RunId>), CatalogError> {
-        let (current, behind) = self.catalog.refresh_within(&self.log, &[run], GLANCE)?;
-        Ok((self.are_now(current).pop().flatten(), behind))
+    /// Reads the next part of a run; also returns the size of its Log while it has more.
+    pub(super) fn refresh_part(&mut self, run: RunId) -> Result<RunPart, CatalogError> {
+        let (current, mut left) = self.catalog.refresh_within(&self.log, &[run], GLANCE)?;
+        Ok((self.are_now(current).pop().flatten(), left.pop().map(|left| left.bytes)))
     }
 
     /// Refreshes some runs; for one that writes much, only the next part. Returns those that are not done.
     pub(super) fn glance_at(&mut self, runs: &[RunId]) -> Result<Vec<RunId>, CatalogError> {
-        let (current, behind) = self.catalog.refresh_within(&self.log, runs, GLANCE)?;
+        let (current, left) = self.catalog.refresh_within(&self.log, runs, GLANCE)?;
         self.are_now(current);
-        Ok(behind)
+        Ok(left.into_iter().map(|left| left.run_id).collect())
     }
 
+    /// Records the states of runs; a change if one differs from the previous one.
     fn are_now(&mut self, current: Vec<Current>) -> Vec<Option<Row>> {
         let rows = current.into_iter().map(|current| {
             let (state, row) = current.row.unzip();
-            self.is_now(current.run_id, state);
+            if self.watch.set(current.run_id, state) {
+                self.changes.note(current.run_id);
+            }
             row
         });
         rows.collect()
     }
 
-    /// Refreshes all runs, including those of other processes. For one that writes much, only the next part; returns
-    /// those that are not done.
+    /// Refreshes the runs that have changed, including those of other processes. For one that writes much, only the
+    /// next part; returns those that are not done.
     pub(super) fn refresh_all(&mut self) -> Result<Vec<RunId>, CatalogError> {
         let began = Instant::now();
-        let (_, behind) = self.catalog.refresh_all_within(&self.log, GLANCE)?;
-        // Another process may have refreshed the rows, so it does not matter which of them this process changed.
-        let states = self.catalog.states()?;
-        let gone = self.known.keys().filter(|run| !states.contains_key(run)).map(|run| (*run, None));
-        let mut changed: Vec<(RunId, Option<RowState>)> = gone.collect();
-        changed.extend(
-            states.into_iter().filter(|(run, state)| self.known.get(run) != Some(state)).map(|(run, s)| (run, Some(s))),
-        );
-        changed.sort_by_cached_key(|(run, _)| run.to_string());
-        changed.into_iter().for_each(|(run, state)| self.is_now(run, state));
+        // Compared with what was reported, not with the rows: another process may have refreshed these.
+        let behind = self.watch.look(self.log.runs(), began)?.behind;
+        let left = self.glance_at(&behind)?;
         self.looked = began;
-        Ok(behind)
-    }
-
-    /// Records the state of a run; a change if it differs from the previous one.
-    fn is_now(&mut self, run: RunId, state: Option<RowState>) {
-        let has_changed = self.known.get(&run) != state.as_ref();
-        match state {
-            Some(state) if has_changed => drop(self.known.insert(run, state)),
-            None => drop(self.known.remove(&run)),
-            Some(_) => {}
-        }
-        if has_changed {
-            self.changes.note(run);
-        }
+        Ok(left)
     }
 
     /// The newest runs, and older ones that wait for an answer.

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use skillrun_base::sync::{lock, wait, wait_timeout};
-use skillrun_catalog::{CatalogError, Counts, Query, Row, Waiting};
+use skillrun_catalog::{CatalogError, Counts, Query, Row, Waiting, WaitingPosition};
 use skillrun_log::{FileLog, Subscription};
 use skillrun_model::RunId;
 use skillrun_model::interaction::Pending;
 use skillrun_runs::DataFolder;
 
-use super::book::{Book, Since};
+use super::book::{Book, RunPart, Since};
 use super::epoch::Epoch;
 use super::turns::{Turn, Turns};
 
@@ -144,19 +144,10 @@ impl Summaries {
         self.shared.fresh(Turn::Ask, |book| book.catalog.list(query))
     }
 
-    /// One run, whichever process owns it; none when there is no such run.
+    /// One run, whichever process owns it; none when there is no such run. Events that are appended after the call are
+    /// not waited for: a run that floods its Log would be chased.
     pub fn get(&self, run: RunId) -> Result<Option<Row>, CatalogError> {
-        // In pieces, so that other queries have their turns while a large Log is read.
-        let (mut part, mut turn) = (0, Turn::Ask);
-        loop {
-            let (row, behind) = self.shared.with_book(turn, |book| book.refresh_part(run))?;
-            (part, turn) = (part + 1, Turn::ReadOn);
-            // A run that writes faster than it is read is shown with a slight delay.
-            if behind.is_empty() || part == PARTS {
-                return Ok(row);
-            }
-            thread::sleep(BUSY_RUN_INTERVAL);
-        }
+        read_to_head(|turn| self.shared.with_book(turn, |book| book.refresh_part(run)))
     }
 
     /// The complete question of one run; query the run first.
@@ -164,9 +155,11 @@ impl Summaries {
         self.shared.with_book(Turn::Ask, |book| book.catalog.pending(run))
     }
 
-    /// All pending questions, those with a deadline first.
-    pub fn waiting(&self) -> Result<Vec<Waiting>, CatalogError> {
-        self.shared.fresh(Turn::Ask, |book| book.catalog.waiting())
+    /// The pending questions after a position, at most `limit`, those with a deadline first; and how many there are in
+    /// total.
+    pub fn waiting(&self, after: Option<WaitingPosition>, limit: usize) -> Result<(Vec<Waiting>, u64), CatalogError> {
+        self.shared
+            .fresh(Turn::Ask, |book| Ok((book.catalog.waiting(after, Some(limit))?, book.catalog.waiting_count()?)))
     }
 
     pub fn counts(&self) -> Result<Counts, CatalogError> {
@@ -198,6 +191,23 @@ impl Summaries {
         self.shared.has_news.notify_all();
         Guard { shared: Arc::downgrade(&self.shared), id }
     }
+}
+
+/// Reads a run in pieces, so that other queries have their turns while a large Log is read. Stops at the end that the
+/// Log had when the first piece was read.
+pub(super) fn read_to_head(
+    mut read_part: impl FnMut(Turn) -> Result<RunPart, CatalogError>,
+) -> Result<Option<Row>, CatalogError> {
+    let (mut row, mut size) = read_part(Turn::Ask)?;
+    let Some(head) = size else { return Ok(row) };
+    for _ in 1..PARTS {
+        let is_done = row.as_ref().is_none_or(|row| row.log_bytes >= head);
+        if size.is_none() || is_done {
+            break;
+        }
+        (row, size) = read_part(Turn::ReadOn)?;
+    }
+    Ok(row)
 }
 
 impl Drop for Summaries {

@@ -15,6 +15,8 @@ use skillrun_model::{EngineName, ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runs::DataFolder;
 use tempfile::TempDir;
 
+use super::book::Book;
+use super::shared::read_to_head;
 use super::*;
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -122,7 +124,7 @@ fn what_was_appended_here_is_in_every_answer() {
         let told = changes(&summaries, number_of(&summaries.since(None).expect("asked")));
         assert_eq!(told, [], "the snapshot has it");
     }
-    assert_eq!(summaries.waiting().expect("asked"), []);
+    assert_eq!(summaries.waiting(None, 9).expect("asked"), (vec![], 0));
     world.log.remove(run(9), Timestamp::EPOCH).expect("removed");
     assert_eq!(summaries.get(run(9)).expect("asked"), None);
     assert_eq!(summaries.list(&Query::default()).expect("a list").len(), 58);
@@ -385,6 +387,35 @@ fn no_reader_misses_the_last_state_or_sees_one_go_back() {
             }
         }
     });
+}
+
+/// A run that floods its Log was chased: 0.9 s at 100,000 lines.
+#[test]
+fn a_run_is_read_to_the_end_that_it_had_when_asked() {
+    let world = World::new();
+    let other = world.other_log();
+    make(&other, run(1));
+    let mut next = 2;
+    let mut write_megabyte = || {
+        let text = Data::Evidence(EvidenceData::RawStdout(RawText::new("x".repeat(100_000))));
+        for _ in 0..11 {
+            say(&other, run(1), next, text.clone());
+            next += 1;
+        }
+    };
+    let mut book = Book::open(world.log.clone(), &world.data.catalog(), EPOCH).expect("opened");
+    (0..3).for_each(|_| write_megabyte());
+    let (asked, mut parts) = (size(&world, run(1)), 0);
+    let row = read_to_head(|_| {
+        parts += 1;
+        let part = book.refresh_part(run(1));
+        // As much as was read, so that the end is never reached.
+        (0..2).for_each(|_| write_megabyte());
+        part
+    });
+    let row = row.expect("asked").expect("a row");
+    assert!((asked..asked + (2 << 20)).contains(&row.log_bytes), "{} of {asked} bytes", row.log_bytes);
+    assert!(parts <= 4, "{parts}");
 }
 
 #[test]

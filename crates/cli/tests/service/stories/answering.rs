@@ -7,6 +7,26 @@ use serde_json::json;
 
 use super::{ASKS, LONG};
 
+/// The list had no pages: 81 ms with 10,000 questions.
+#[test]
+fn open_questions_come_in_pages() {
+    let (_lab, server) = Lab::serving(&[("asks", ASKS)]);
+    let runs: Vec<_> = (0..3).map(|_| json!(server.asked_run("asks", json!({})))).collect();
+    let (mut seen, mut query) = (Vec::new(), String::new());
+    for left in [2, 1, 0] {
+        let page = server.get(&format!("/v1/interactions?limit=1{query}")).json();
+        assert_eq!((page["interactions"].as_array().map(Vec::len), &page["total"]), (Some(1), &json!(3)), "{page}");
+        seen.push(page["interactions"][0]["run_id"].clone());
+        assert_eq!(page["next_cursor"].is_null(), left == 0, "{page}");
+        query = format!("&cursor={}", page["next_cursor"].as_str().unwrap_or_default());
+    }
+    assert_eq!(seen, runs, "without deadlines, the oldest first");
+    for (bad, detail) in [("limit=0", "must be from 1 to 500"), ("cursor=x", "is not a cursor")] {
+        let refused = server.get(&format!("/v1/interactions?{bad}"));
+        assert!(refused.status == 400 && refused.text().contains(detail), "{bad}: {}", refused.text());
+    }
+}
+
 #[test]
 fn an_answer_counts_once_and_a_late_one_gets_the_state() {
     let (lab, server) = Lab::serving(&[("asks", ASKS)]);
