@@ -193,6 +193,16 @@ ROWS = """
     done: true
 """.format(row=r"{}\n{\"type\": \"new.thing\"}\nnoise\n" * 60)
 
+# A Log of more than 8 MiB, of which no conversation is stored: readers translate it.
+LONG = """
+- - say: I begin.
+{tools}
+  - sleep_ms: 500
+{tools}
+  - output: {{answer: blue}}
+    done: true
+""".format(tools="  - tool: {name: shell, input: {command: ls}, output: notes.md}\n" * 3_500)
+
 FAILS = """
 - - say: I begin.
   - sleep_ms: 400
@@ -282,6 +292,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("files", Mode.AUTO, SUCCEEDED, FILES, weight=8),
     Kind("flood", Mode.AUTO, SUCCEEDED, FLOOD.format(bytes=1_500_000), weight=4),
     Kind("rows", Mode.AUTO, SUCCEEDED, ROWS, profiles=STICKY_PROFILES, weight=8),
+    Kind("long", Mode.AUTO, SUCCEEDED, LONG, weight=4),
     Kind("fails", Mode.AUTO, ("failed:ENGINE_FAILED",), FAILS, profiles=RESUMABLE_PROFILES),
     Kind("crashes", Mode.AUTO, ("failed:ENGINE_FAILED",), CRASHES, weight=6),
     Kind("misfits", Mode.AUTO, ("failed:OUTPUT_SCHEMA_INVALID",), MISFITS, weight=6),

@@ -1,13 +1,17 @@
-//! The command line, as stories in `cmd/*.md`. `TRYCMD=overwrite` writes the current output into them.
+//! The command line, as stories in `cmd/*.md`, and `docs/first-hour.md`, which is one as well. `TRYCMD=overwrite` writes
+//! the current output into them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use testkit::paths;
 
-#[test]
-fn stories() {
+fn cases() -> trycmd::TestCases {
     // The stories speak of files as they lie in the repository.
     std::env::set_current_dir(paths::workspace()).expect("the repository");
     let cases = trycmd::TestCases::new();
-    cases.register_bin("skillrun", std::path::Path::new(env!("CARGO_BIN_EXE_skillrun"))).env("COLUMNS", "80");
+    cases.register_bin("skillrun", Path::new(env!("CARGO_BIN_EXE_skillrun"))).env("COLUMNS", "80");
     // Nothing of the machine: no settings, no home folder, no engine. An empty variable is one that is not set.
     cases.env("SKILLRUN_CONFIG", "/dev/null").env("SKILLRUN_DATA", "data");
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "NO_COLOR"] {
@@ -22,5 +26,32 @@ fn stories() {
     for variable in logins.into_iter().chain(more).chain(["SKILLRUN_PROGRAMS"]) {
         cases.env(variable, "");
     }
-    cases.case("crates/cli/tests/cmd/*.md");
+    cases
+}
+
+#[test]
+fn stories() {
+    cases().case("crates/cli/tests/cmd/*.md");
+}
+
+/// The page is executed in a folder that has the examples, as a reader has them in a clone.
+#[test]
+fn the_first_hour() {
+    let page = paths::workspace().join("docs/first-hour.md");
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = folder.path().join("first-hour.md");
+    fs::copy(&page, &story).expect("the page");
+    for name in ["first-hour.in", "first-hour.out"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    let examples = paths::workspace().join("examples");
+    let copied = Command::new("cp").arg("-R").args([&examples, &folder.path().join("first-hour.in")]).status();
+    assert!(copied.expect("cp").success());
+    let cases = cases();
+    cases.case(&story);
+    // The story is played when it is dropped.
+    drop(cases);
+    if std::env::var("TRYCMD").is_ok_and(|manner| manner == "overwrite") {
+        fs::copy(&story, &page).expect("the page");
+    }
 }

@@ -15,6 +15,9 @@ from ..report import Law
 from ..words import Status
 
 FILE = "fcmp.jsonl"
+LOG = "events.jsonl"
+# Contract R9.8: the conversation of a larger Log is not stored.
+LOG_MAX = 8 * 1024 * 1024
 
 
 class Conversation:
@@ -61,6 +64,8 @@ class Conversation:
             # A view that may be missing: it is made from the Log on demand.
             if fold.status is Status.WAITING_USER:
                 self.looking.count(Law.FCMP, "runs that wait without a file")
+            if (self.looking.folder / LOG).stat().st_size > LOG_MAX:
+                return self.looking.count(Law.FCMP, "runs whose conversation is too large to be stored")
             return self.looking.count(Law.FCMP, "runs without a file")
         self.looking.count(Law.FCMP, "runs")
         self.looking.count(Law.FCMP, "events", self.file.read)

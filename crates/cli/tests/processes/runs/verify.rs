@@ -373,6 +373,21 @@ fn changed_views_are_found() {
 }
 
 #[test]
+fn a_conversation_that_is_too_large_is_not_compared() {
+    let lab = RuntimeLab::new();
+    let tool = "  - tool: {name: shell, input: {command: ls}, output: notes.md}\n";
+    let script = format!("- - say: One.\n{}  - output: {{answer: blue}}\n    done: true\n", tool.repeat(7_000));
+    let run = played(&lab, lab.new_run(ExecutionMode::Auto, &script));
+    assert!(!lab.data().run(run).stores_conversation() && !lab.data().run(run).fcmp().exists());
+    let report = check(&lab, run);
+    assert_not_comparable(&report, &[CheckKind::Conversation], "is not stored for a Log of more than 8 MiB");
+    assert!(report.is_good() && bad(&report).is_empty(), "{report:#?}");
+    // A file that is there is compared: nothing is passed over because of the size.
+    fs::write(lab.data().run(run).fcmp(), "{}\n").expect("written");
+    assert!(differs(&check(&lab, run), CheckKind::Conversation).contains("line 1"));
+}
+
+#[test]
 fn a_removed_evidence_file_is_named() {
     let lab = RuntimeLab::new();
     for name in ["stdout.1.log", "chunks.1.jsonl", "redact.1.jsonl", "host.1.json"] {
