@@ -170,7 +170,11 @@ export interface paths {
         get: operations["get_run"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Remove a run that is over
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete_run"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2748,8 +2752,13 @@ export interface components {
             /** @description When the first attempt began; none when none did. */
             started_at: components["schemas"]["Timestamp"] | null;
         };
-        /** @description Tokens of all turns together, as far as engines report them. */
+        /** @description Tokens of all turns together, and their cost, as far as engines report them. */
         RunUsage: {
+            /**
+             * Format: double
+             * @description In US dollars, as the engine estimates it.
+             */
+            cost_usd: number | null;
             /** Format: uint64 */
             input_tokens: number | null;
             /** Format: uint64 */
@@ -3076,6 +3085,8 @@ export interface components {
             change: components["schemas"]["ChangeKind"];
             /** @description How its text changed, line by line. */
             diff?: string | null;
+            /** @description Whether secrets in the difference are masked, so that it is not the exact one. */
+            diff_masked?: boolean;
             /** @description Why there is no difference: a word such as `binary` or `too_large`. */
             diff_omitted?: string | null;
             /** @description Relative to the root of the workspace. */
@@ -3879,6 +3890,108 @@ export interface operations {
             };
             /** @description A problem: STOPPING */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run was removed, with its Log and its evidence */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: NOT_YET */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };

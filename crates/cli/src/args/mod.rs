@@ -274,7 +274,7 @@ mod tests {
     }
 
     /// Commands without `--json`; README.md names them with the reason.
-    const WITHOUT_JSON: [&str; 4] = ["completions", "engines reference", "normalize", "schema"];
+    const WITHOUT_JSON: [&str; 5] = ["capture", "completions", "engines reference", "normalize", "schema"];
 
     fn leaves(command: &clap::Command, above: &str, found: &mut Vec<(String, bool)>) {
         for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {

@@ -79,7 +79,7 @@ pub(super) fn until(
     }
 }
 
-/// What the user was told about a run that makes no progress.
+/// Which notes were printed about a run that makes no progress.
 #[derive(Debug, Default)]
 struct Noted {
     question: bool,

@@ -146,7 +146,7 @@ fn a_dead_owner_is_reported_by_every_command() {
     let mut text = String::new();
     BufReader::new(stdout).read_to_string(&mut text).expect("text");
     assert!(text.contains("== run canceled"), "{text}");
-    assert_eq!(child.wait().expect("over").code(), Some(0));
+    assert_eq!(child.wait().expect("over").code(), Some(8), "canceled");
 }
 
 /// Regression: the command left as soon as the Log had the end, and the conversation on disk stayed without it (found by

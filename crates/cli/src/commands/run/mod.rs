@@ -73,7 +73,7 @@ fn wait_for_holder(settings: &Settings, path: &Path, holder: RunId, limit: Durat
     note(&format!(
         "waiting for run {holder}, which works in {}, for at most {} s; Ctrl-C ends the wait",
         path.display(),
-        limit.as_secs()
+        limit.as_secs_f64().ceil()
     ));
     let mut is_told = false;
     let state = until(&place, holder, Some(limit), |state| {

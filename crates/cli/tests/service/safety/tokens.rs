@@ -9,8 +9,9 @@ const PUBLIC: [(&str, &str); 4] =
     [("get", "/healthz"), ("get", "/readyz"), ("get", "/openapi.json"), ("post", "/v1/session")];
 
 /// What a token that may only read is refused.
-const CHANGING: [(&str, &str); 7] = [
+const CHANGING: [(&str, &str); 8] = [
     ("post", "/v1/runs"),
+    ("delete", "/v1/runs/{run_id}"),
     ("post", "/v1/runs/{run_id}/cancel"),
     ("post", "/v1/runs/{run_id}/retry"),
     ("post", "/v1/runs/{run_id}/interaction/reply"),
