@@ -9,6 +9,7 @@ use skillrun_model::codes::Code;
 use skillrun_model::cost::RunCost;
 use skillrun_model::rasp::data::{MessageFinal, RunCanceled, RunCompleted};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
+use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
@@ -83,7 +84,22 @@ pub(super) struct Started {
 pub(super) struct Ended {
     pub(super) at: Timestamp,
     pub(super) reason_code: Code,
-    pub(super) error: Option<Code>,
+    pub(super) error: Option<EndError>,
+}
+
+/// The error of a run that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EndError {
+    pub(super) code: Code,
+    /// The beginning of its message, on one line.
+    pub(super) message: String,
+}
+
+impl EndError {
+    pub(super) fn of(error: &RunError) -> Self {
+        let line = error.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self { code: error.code, message: beginning(&line).0.to_owned() }
+    }
 }
 
 impl LiveFold for Fold {
@@ -125,7 +141,7 @@ impl Fold {
         {
             self.ended = Some(Ended { at, reason_code: *reason_code, error: None });
         } else if let ControlData::RunFailed(end) = data {
-            self.ended = Some(Ended { at, reason_code: end.reason_code, error: Some(end.error.code) });
+            self.ended = Some(Ended { at, reason_code: end.reason_code, error: Some(EndError::of(&end.error)) });
         } else if let ControlData::TurnUsage(usage) = data {
             let sum = self.usage.get_or_insert_default();
             sum.add(usage.input_tokens, usage.output_tokens);

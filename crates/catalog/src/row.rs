@@ -9,7 +9,7 @@ use skillrun_model::codes::Code;
 use skillrun_model::interaction::{AskOption, InteractionKind, OnDeadline, Pending, Scope};
 use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 
-use super::fold::Folded;
+use super::fold::{EndError, Folded};
 
 /// Number of characters of a text that are shown in a list.
 const BEGINNING: usize = 200;
@@ -42,6 +42,9 @@ pub struct Row {
     pub reason_code: Option<Code>,
     /// From the same source.
     pub error_code: Option<Code>,
+    /// The beginning of the error's message, on one line: what the engine or the program reported about this run.
+    #[serde(default)]
+    pub error_message: Option<String>,
     /// The beginning of the last finished message of the agent.
     pub last_words: Option<String>,
     /// None while no engine has reported any.
@@ -188,9 +191,9 @@ impl Row {
         let state = &fold.state;
         let started = fold.started.as_ref();
         let verdict = state.verdict.as_ref();
-        let (reason_code, error_code) = match (&fold.ended, verdict) {
-            (Some(ended), _) => (Some(ended.reason_code), ended.error),
-            (None, Some(verdict)) => (Some(verdict.reason_code), verdict.error.as_ref().map(|error| error.code)),
+        let (reason_code, error) = match (&fold.ended, verdict) {
+            (Some(ended), _) => (Some(ended.reason_code), ended.error.clone()),
+            (None, Some(verdict)) => (Some(verdict.reason_code), verdict.error.as_ref().map(EndError::of)),
             (None, None) => (None, None),
         };
         Self {
@@ -206,7 +209,8 @@ impl Row {
             question: state.question.as_ref().map(RowQuestion::of),
             rests: state.rests(),
             reason_code,
-            error_code,
+            error_code: error.as_ref().map(|error| error.code),
+            error_message: error.map(|error| error.message),
             last_words: fold.said.as_ref().map(|said| said.text.clone()),
             usage: fold.usage,
             auto_decisions: state.auto_decisions,

@@ -20,9 +20,10 @@ pub(super) fn of(row: &Row, question: Option<&Pending>) -> String {
     let prompt: Option<String> = question.map(|question| question.prompt.chars().take(PROMPT_MAX).collect());
     let id = row.run_id.to_string();
     let codes = [row.reason_code, row.error_code].map(|code| code.map(Code::as_str));
-    let words = [Some(id.as_str()), row.skill.as_deref(), row.engine.as_deref(), prompt.as_deref(), codes[0], codes[1]];
+    let names = [row.skill.as_deref(), row.engine.as_deref(), prompt.as_deref(), row.error_message.as_deref()];
+    let words = [Some(id.as_str())].into_iter().chain(names).chain(codes);
     let mut all = String::new();
-    for word in words.into_iter().flatten() {
+    for word in words.flatten() {
         // The separator occurs only between words, and never twice in a row.
         let before = all.len();
         all.extend(word.to_lowercase().chars().filter(|character| !is_apart(*character)));

@@ -5,6 +5,7 @@ use skillrun_model::rasp::data::PlannedRetry;
 use skillrun_model::status::EndedBy;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{RunId, RunStatus};
+use skillrun_parse::last_lines::LastWords;
 use skillrun_parse::{ansi, classify};
 
 use crate::control::ProcessExit;
@@ -71,17 +72,36 @@ pub(crate) fn bad_exit(exit: &ProcessExit, outlived: bool, code: Code) -> RunErr
     error(ErrorCategory::Engine, code, format!("{} {when}", exit_words(exit)))
 }
 
+/// The engine's turn failed, or its process did. `stderr` explains a process that reported nothing in its format.
 pub(crate) fn engine(
     session_refused: bool,
     category: ErrorCategory,
     words: Option<&str>,
+    stderr: Option<&LastWords>,
     exit: &ProcessExit,
 ) -> RunError {
-    let message = words.map_or_else(|| exit_words(exit), str::to_owned);
+    let message = match (words, stderr) {
+        (Some(words), _) => words.to_owned(),
+        (None, Some(LastWords::Reason { message, .. })) => format!("{message} ({})", exit_words(exit)),
+        (None, Some(LastWords::Line(line))) => format!("{}; the last line on stderr: {line}", exit_words(exit)),
+        (None, None) => exit_words(exit),
+    };
     if session_refused {
         error(ErrorCategory::Session, Code::SessionNotFound, message)
     } else {
         error(category, Code::EngineFailed, message)
+    }
+}
+
+/// The process exited with code 0, and its turn has no end.
+pub(crate) fn end_missing(stderr: Option<&LastWords>) -> RunError {
+    match stderr {
+        Some(LastWords::Reason { message, category }) => {
+            let message = format!("{message} (the engine exited with code 0 and without an end event)");
+            error(*category, Code::EngineEndMissing, message)
+        }
+        // Many engines write lines that explain nothing to stderr.
+        Some(LastWords::Line(_)) | None => plain(ErrorCategory::Engine, Code::EngineEndMissing),
     }
 }
 

@@ -8,6 +8,7 @@ use skillrun_model::rasp::SpanRef;
 use skillrun_model::status::{Continuation, EndedBy, ExecutionMode};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{CompletionState, RunStatus, TurnState};
+use skillrun_parse::last_lines::LastWords;
 use skillrun_parse::record::{EndKind, EndPolicy};
 use skillrun_parse::text::marker::MarkerForm;
 use skillrun_parse::{Span, classify};
@@ -301,7 +302,7 @@ impl Gate<'_> {
             let error = if self.session_refused() {
                 self.engine_error()
             } else {
-                advice::plain(ErrorCategory::Engine, Code::EngineEndMissing)
+                advice::end_missing(self.facts.last_words.as_ref())
             };
             return Some(Decision::failed(Rule::EndMissing, self.broken_turn(), Code::EngineEndMissing, error));
         }
@@ -427,7 +428,12 @@ impl Gate<'_> {
             }
             (_, _, _) => category,
         };
-        let error = advice::engine(self.session_refused(), category, words, &self.control.exit);
+        let stderr = self.facts.last_words.as_ref().filter(|_| words.is_none());
+        let category = match (category, stderr) {
+            (ErrorCategory::Engine, Some(LastWords::Reason { category, .. })) => *category,
+            (category, _) => category,
+        };
+        let error = advice::engine(self.session_refused(), category, words, stderr, &self.control.exit);
         let reset_at = self.facts.reset_at.filter(|_| error.category == ErrorCategory::Quota);
         RunError { reset_at, ..error }
     }

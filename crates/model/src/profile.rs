@@ -68,7 +68,7 @@ impl ProfileId {
         match self {
             // 2: harmless lines of stderr, errors as text, limits after which the engine continues, uncertain text as
             // raw, structured payloads, `parser.error`, the texts of warnings.
-            // 3: long rows of lines that the parser does not know, as counts and ranges.
+            // 3: long rows of lines that the parser does not know, as counts and ranges; no warnings about stderr.
             Self::CodexNdjson
             | Self::GeminiStreamJson
             | Self::GeminiJson
@@ -88,6 +88,21 @@ impl ProfileId {
         let of_protocol = name.ends_with("-acp").then_some(Self::AcpJsonrpc);
         let of_engine = || Self::ALL.iter().copied().find(|profile| profile.engine() == Some(name));
         of_protocol.or_else(of_engine).unwrap_or(Self::PlainText)
+    }
+
+    /// Whether the engine's format may be on stderr. Otherwise stderr has only lines for people, of which nothing is
+    /// guessed.
+    pub fn reads_stderr(self) -> bool {
+        match self {
+            Self::GeminiJson | Self::IflowText => true,
+            Self::CodexNdjson
+            | Self::GeminiStreamJson
+            | Self::OpencodeNdjson
+            | Self::ClaudeStreamJson
+            | Self::QwenStreamJson
+            | Self::PlainText
+            | Self::AcpJsonrpc => false,
+        }
     }
 
     /// The engine a profile was made for; none for profiles that read several engines.

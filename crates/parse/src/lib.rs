@@ -9,6 +9,7 @@
 //! - `text`: objects, fences and the done marker inside a message's text.
 //! - `ansi`, `buffer`, `classify`, `json`: text made safe to show, bounded text, error words, lines as JSON.
 //! - `types`: which types of events there were, and how many.
+//! - `last_lines`: the reason that an engine gave on stderr before its process ended.
 //! - `reset`: when a quota is available again.
 //!
 //! Per stream, any chunking gives the same records. Every byte lies in the span of at least one record that becomes
@@ -19,6 +20,7 @@ pub mod buffer;
 pub mod classify;
 mod document;
 mod json;
+pub mod last_lines;
 mod lines;
 mod merged;
 pub mod parser;

@@ -4,9 +4,7 @@
 //! the type word ended a row, two alternating words would keep every line at full cost. Where a row is split depends on
 //! its bytes alone.
 
-use std::collections::VecDeque;
-
-use crate::buffer::cut;
+use crate::last_lines::LastLines;
 use crate::record::{Flood, Raw, RecordKind, Span};
 use crate::types::TypeCounts;
 use skillrun_model::{Code, Stream};
@@ -17,10 +15,6 @@ pub(crate) const RAW_TEXT_BUDGET: usize = 8 * 1024;
 pub(crate) const FLOOD_AFTER: u64 = 100;
 /// One record per this many bytes of a flood.
 const FLOOD_STEP: u64 = 64 * 1024;
-/// The last lines of a flood are facts: an engine may write there why it exits.
-const LAST_LINES: usize = 32;
-/// Longest text of such a line.
-const LAST_LINE_BUDGET: usize = 1024;
 
 /// A line that the parser does not know.
 #[derive(Debug)]
@@ -54,7 +48,8 @@ struct OpenFlood {
     lines: u64,
     has_marker: bool,
     unknown_types: TypeCounts,
-    last: VecDeque<String>,
+    /// The last lines of stderr are facts: an engine may write there why it exits.
+    last: LastLines,
 }
 
 impl RawLines {
@@ -95,7 +90,7 @@ impl RawLines {
 
     fn flush(&mut self, stream: Stream, mut emit: impl FnMut(Span, RecordKind)) {
         if let Some(OpenFlood { from, to, lines, has_marker, unknown_types, last }) = self.flood.take() {
-            let flood = Flood { lines, has_marker, unknown_types, last: last.into() };
+            let flood = Flood { lines, has_marker, unknown_types, last };
             emit(Span { stream, from, to }, RecordKind::Flood(flood));
         }
     }
@@ -103,7 +98,7 @@ impl RawLines {
 
 impl OpenFlood {
     fn new(from: u64) -> Self {
-        let (unknown_types, last) = (TypeCounts::default(), VecDeque::new());
+        let (unknown_types, last) = (TypeCounts::default(), LastLines::default());
         Self { from, to: from, lines: 0, has_marker: false, unknown_types, last }
     }
 
@@ -113,12 +108,7 @@ impl OpenFlood {
         self.has_marker |= has_marker;
         match (kind, text) {
             (UnparsedKind::Typed(name), _) => self.unknown_types.add(name, 1),
-            (UnparsedKind::Other, Some(text)) if span.stream == Stream::Stderr => {
-                if self.last.len() == LAST_LINES {
-                    self.last.pop_front();
-                }
-                self.last.push_back(cut(text, LAST_LINE_BUDGET));
-            }
+            (UnparsedKind::Other, Some(text)) if span.stream == Stream::Stderr => self.last.push(text),
             (UnparsedKind::Other, Some(_) | None) => {}
         }
     }

@@ -9,6 +9,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{Code, ProfileId, Stream, word_enum};
 
 use crate::buffer::Text;
+use crate::last_lines::LastLines;
 use crate::reset::Reset;
 use crate::types::TypeCounts;
 
@@ -249,8 +250,8 @@ pub struct Flood {
     pub has_marker: bool,
     /// The lines of the profile's format, by their type; the others are not of the format.
     pub unknown_types: TypeCounts,
-    /// The last lines of stderr among them, oldest first and truncated.
-    pub last: Vec<String>,
+    /// The last lines of stderr among them.
+    pub last: LastLines,
 }
 
 /// How the end of a turn is reported.

@@ -21,8 +21,9 @@ pub const FORMAT: u32 = 1;
 
 /// The version of the translation from RASP to FCMP.
 pub const TRANSLATOR: u32 = 2;
-/// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers.
-pub const GATE: u32 = 2;
+/// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers. 3: the reason that
+/// an engine gave on stderr.
+pub const GATE: u32 = 3;
 
 /// Largest `run.json`: inputs are checked when they are accepted, so that it stays below.
 const MAX_BYTES: u64 = 16 << 20;

@@ -11,6 +11,7 @@ use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::{EndedBy, ProfileId, Stream, Timestamp};
 use skillrun_parse::buffer::Text;
+use skillrun_parse::last_lines::{LastLines, LastWords};
 use skillrun_parse::parser::RAW_CONFIDENCE;
 use skillrun_parse::record::{
     AnswerFrom, EndKind, EndPolicy, EngineError, MessageKey, Record, RecordKind, Span, Voided,
@@ -79,6 +80,8 @@ pub struct Facts {
     pub has_text: bool,
     /// The last error the engine reported.
     pub error: Option<EngineError>,
+    /// What the last lines of stderr say, of those that no rule understood.
+    pub last_words: Option<LastWords>,
     /// When the quota is available again, as the engine last reported it.
     pub reset_at: Option<Timestamp>,
     /// The format that was read; none where nothing was.
@@ -149,6 +152,8 @@ pub struct FactsFold {
     counts: ParseCounts,
     /// Per stream: when there are too many types, which of them are named depends on their order.
     unknown_types: [TypeCounts; 3],
+    /// Of stderr.
+    last_lines: LastLines,
     /// Per stream: a floating-point sum depends on the order of its terms.
     weighted_confidence: [f64; 3],
     bytes: u64,
@@ -243,9 +248,16 @@ impl FactsFold {
             RecordKind::Status { .. }
             | RecordKind::Reasoning { .. }
             | RecordKind::Unknown { .. }
-            | RecordKind::Raw(_)
-            | RecordKind::Flood(_)
             | RecordKind::Notice { .. } => {}
+            RecordKind::Raw(raw) => {
+                // Lines that engines write in every healthy run explain nothing.
+                if let (Some(text), Stream::Stderr) = (raw.text, record.span.stream)
+                    && record.confidence <= RAW_CONFIDENCE
+                {
+                    self.last_lines.push(&text);
+                }
+            }
+            RecordKind::Flood(flood) => self.last_lines.append(&flood.last),
         }
     }
 
@@ -344,6 +356,7 @@ impl FactsFold {
             end,
             has_text,
             error,
+            last_words: self.last_lines.words(),
             reset_at,
             profile,
             session_refused: self.session_refused,

@@ -9,7 +9,7 @@ use skillrun_model::rasp::data::{
 };
 use skillrun_model::rasp::{Correlation, Event, EvidenceData, Level, SpanRef};
 use skillrun_model::status::Phase;
-use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
+use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
 use skillrun_parse::ansi;
 use skillrun_parse::record::{Asks, Flood, MessageKey, Raw, Record, RecordKind, Span, Voided};
 use skillrun_parse::text::json::repair_surrogates;
@@ -223,7 +223,9 @@ impl ToRasp {
                     data.spans = vec![span_ref(&record.span)];
                 }
                 // None of these bytes was parsed. The bytes of the other notices were parsed, with some doubt.
-                if matches!(code, Code::LineTooLong | Code::DocumentUnclosed) {
+                if *code == Code::RawFlood && !is_of_format(stream, record.profile) {
+                    emit(Level::Info, EvidenceData::ParserWarning(data), correlation);
+                } else if matches!(code, Code::LineTooLong | Code::DocumentUnclosed) {
                     emit(Level::Error, EvidenceData::ParserError(data), correlation);
                 } else {
                     emit(Level::Warning, EvidenceData::ParserWarning(data), correlation);
@@ -282,12 +284,12 @@ impl ToRasp {
         &mut self,
         ts: Timestamp,
         span: Span,
-        profile: skillrun_model::ProfileId,
+        profile: ProfileId,
         builder: &mut EventBuilder,
         out: &mut impl FnMut(Event),
     ) {
         let count = std::mem::take(&mut self.low_confidence[span.stream.index()]);
-        if count > 0 && span.stream != Stream::Pty {
+        if count > 0 && is_of_format(span.stream, profile) {
             let mut data =
                 Diagnostic::new(Code::LowConfidenceParse, "lines that could not be read as the engine's format");
             data.count = Some(count);
@@ -317,6 +319,15 @@ impl ToRasp {
             let correlation = self.tool_correlation(origin.span.stream, &id);
             out(builder.evidence(origin, Level::Warning, EvidenceData::ToolCallFailed(data), correlation));
         }
+    }
+}
+
+/// Whether lines of a stream are expected to be in the engine's format. Lines for people on stderr are not a warning.
+fn is_of_format(stream: Stream, profile: ProfileId) -> bool {
+    match stream {
+        Stream::Stdout => true,
+        Stream::Stderr => profile.reads_stderr(),
+        Stream::Pty => false,
     }
 }
 

@@ -2,13 +2,13 @@
 import type { RunStatus, RunSummary } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { read, toggled, written } from "./filter.ts";
-import { ALL, counted, duration, filtered, namesOf, paged, pushed, queryOf, united, withoutRemoved } from "./list.ts";
+import { ALL, counted, duration, filtered, namesOf, paged, pushed, queryOf, united, withoutRemoved, wordsOf } from "./list.ts";
 
 function run(run_id: string, change: Partial<RunSummary> = {}): RunSummary {
   return {
     run_id, status: "succeeded", skill: "count-words", engine: "one", mode: "auto",
     created_at: "2026-01-01T00:00:00Z", updated_at: null, ended_at: null, attempt: 1, question: null, rests: false,
-    reason_code: null, error_code: null, last_words: null, usage: null, auto_decisions: 0, auto_decision_count: 0, last_auto_decision_at: null, warnings: 0, log_bytes: 0, damage: null,
+    reason_code: null, error_code: null, error_message: null, last_words: null, usage: null, auto_decisions: 0, auto_decision_count: 0, last_auto_decision_at: null, warnings: 0, log_bytes: 0, damage: null,
     ...change,
   };
 }
@@ -110,4 +110,12 @@ test("a status is chosen and unchosen", () => {
   const one = toggled(ALL, "failed");
   expect(one.statuses).toEqual(["failed"]);
   expect(toggled(toggled(one, "running"), "failed").statuses).toEqual(["running"]);
+});
+
+test("a run that failed shows its own error, any other its last message", () => {
+  const told = { last_words: "I begin.", error_message: "Credit balance is too low", error_code: "ENGINE_FAILED" as const };
+  expect(wordsOf(run("r", { ...told, status: "failed" }))).toBe("Credit balance is too low");
+  expect(wordsOf(run("r", { ...told, status: "queued" }))).toBe("I begin.");
+  expect(wordsOf(run("r", { ...told, status: "failed", error_message: null }))).toBe("I begin.");
+  expect(ids(filtered([run("r2", told), run("r1")], { ...ALL, q: "credit" }, none))).toBe("r2");
 });

@@ -112,6 +112,11 @@ function isOf(run: RunSummary, { skill, engine }: Filter): boolean {
 function hasWords(run: RunSummary, { q }: Filter, found: ReadonlySet<string>): boolean {
   const wanted = q.trim().slice(0, LONGEST_SEARCH).toLowerCase();
   if (wanted === "" || found.has(run.run_id)) return true;
-  const words = [run.run_id, run.skill, run.engine, run.question?.prompt, run.reason_code, run.error_code];
+  const words = [run.run_id, run.skill, run.engine, run.question?.prompt, run.reason_code, run.error_code, run.error_message];
   return words.some((word) => word?.toLowerCase().includes(wanted));
+}
+
+/** What a row says about its run: why it failed, otherwise its last message. */
+export function wordsOf(run: RunSummary): string {
+  return (run.status === "failed" ? run.error_message : null) ?? run.last_words ?? "";
 }

@@ -2407,6 +2407,8 @@ export interface components {
             engine: string | null;
             /** @description From the same source. */
             error_code: components["schemas"]["Code"] | null;
+            /** @description The beginning of the error's message, on one line: what the engine or the program reported about this run. */
+            error_message: string | null;
             /** @description The complete pending question. */
             interaction?: components["schemas"]["Interaction"] | null;
             /** @description Time of the last automatic answer; null when there is none. */
@@ -2705,6 +2707,8 @@ export interface components {
             engine: string | null;
             /** @description From the same source. */
             error_code: components["schemas"]["Code"] | null;
+            /** @description The beginning of the error's message, on one line: what the engine or the program reported about this run. */
+            error_message: string | null;
             /** @description Time of the last automatic answer; null when there is none. */
             last_auto_decision_at: components["schemas"]["Timestamp"] | null;
             /** @description The beginning of the last finished message of the agent. */

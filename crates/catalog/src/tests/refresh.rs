@@ -34,6 +34,7 @@ fn a_row_says_what_its_log_says() {
         rests: false,
         reason_code: Some(Code::CleanFinal),
         error_code: None,
+        error_message: None,
         last_words: None,
         usage: None,
         auto_decisions: 0,

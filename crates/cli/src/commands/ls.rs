@@ -154,7 +154,9 @@ fn detail(row: &Row, now: Timestamp) -> Option<String> {
         RunStatus::Failed => {
             let code = row.error_code.or(row.reason_code)?;
             let retried = row.retried_as.map(|run| format!("; retried as {run}")).unwrap_or_default();
-            Some(format!("{code} · {}{retried}", code.summary()))
+            // The code has a general text; the run has its own.
+            let words = row.error_message.as_deref().filter(|words| !words.is_empty()).unwrap_or(code.summary());
+            Some(format!("{code} · {words}{retried}"))
         }
         RunStatus::Queued => {
             let at = row.not_before.filter(|at| *at > now)?;

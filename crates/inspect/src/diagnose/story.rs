@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, RunFailed};
-use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, Level};
+use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, Level, SourceStream};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, RunStatus, Timestamp};
 use skillrun_runs::events::is_evidence;
@@ -140,8 +140,10 @@ impl Story {
         }
         attempt.bytes.stdout = attempt.bytes.stdout.max(raw.stdout_to);
         attempt.bytes.stderr = attempt.bytes.stderr.max(raw.stderr_to);
-        // Lines that every healthy run has are raw, and known.
-        let is_known = event.source.confidence >= CONFIDENT;
+        // Lines that every healthy run has are raw, and known. On stderr most engines write only lines for people.
+        let is_for_people = event.source.stream == SourceStream::Stderr
+            && event.source.parser.is_some_and(|profile| !profile.reads_stderr());
+        let is_known = event.source.confidence >= CONFIDENT || is_for_people;
         if matches!(event.data, Data::Evidence(EvidenceData::RawStdout(_) | EvidenceData::RawStderr(_))) && !is_known {
             attempt.bytes.raw += raw.stdout_to.saturating_sub(raw.stdout_from);
             attempt.bytes.raw += raw.stderr_to.saturating_sub(raw.stderr_from);

@@ -8,6 +8,7 @@ use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, InteractionId, ProfileId, Stream};
 use skillrun_parse::Span;
+use skillrun_parse::last_lines::LastLines;
 use skillrun_parse::record::{AnswerFrom, EndKind, EndPolicy, EngineError};
 use skillrun_translate::Facts;
 use skillrun_translate::facts::{EndFact, FactsFold, FinalMessage, HostAct};
@@ -154,6 +155,14 @@ impl Turn {
     /// Only deltas were seen, no message was finished.
     pub(crate) fn deltas(mut self) -> Self {
         self.facts.has_text = true;
+        self
+    }
+
+    /// A line on stderr that no rule understands.
+    pub(crate) fn stderr(mut self, line: &str) -> Self {
+        let mut lines = LastLines::default();
+        lines.push(line);
+        self.facts.last_words = lines.words();
         self
     }
 

@@ -111,6 +111,32 @@ fn errors_contain_the_text_of_the_engine() {
     assert_ne!(timeout(EndedBy::Stall), timeout(EndedBy::HardTimeout));
 }
 
+/// Found in real use: the reason why an engine exited was only in the evidence, and the error was its exit code.
+#[test]
+fn the_reason_on_stderr_is_in_the_error() {
+    let low = "Credit balance is too low";
+    let dies = silent().endless().stderr(low);
+    let told = error(&dies, &auto().exit(1));
+    assert_eq!(told.message, "Credit balance is too low (the engine exited with code 1)");
+    assert_eq!((told.category, told.code), (ErrorCategory::Quota, Code::EngineFailed));
+    assert_eq!(error(&dies, &auto().signal()).message, "Credit balance is too low (the engine was ended by SIGKILL)");
+    let quiet = silent().endless().stderr("Starting");
+    let told = error(&quiet, &auto().exit(1));
+    assert_eq!(told.message, "the engine exited with code 1; the last line on stderr: Starting");
+    assert_eq!(told.category, ErrorCategory::Engine);
+    let missing = error(&dies, &auto());
+    assert_eq!(missing.message, "Credit balance is too low (the engine exited with code 0 and without an end event)");
+    assert_eq!(missing.code, Code::EngineEndMissing);
+    assert_eq!(error(&quiet, &auto()).message, Code::EngineEndMissing.summary(), "most lines explain nothing");
+    // What the engine reports in its format is more exact.
+    assert_eq!(error(&chat().ends(EndKind::Failure).stderr(low), &auto().exit(1)).message, "no more");
+    let reported = chat().endless().error(ErrorCategory::Network, "fetch failed").stderr(low);
+    assert_eq!(error(&reported, &auto().exit(1)).message, "fetch failed");
+    assert_eq!(error(&reported, &auto().exit(1)).category, ErrorCategory::Network);
+    let lost = error(&dies, &auto().ended_by(EndedBy::HardTimeout).signal());
+    assert_eq!(lost.category, ErrorCategory::Timeout, "the host ended it");
+}
+
 /// Found in real use: a wrapper that was killed while the real program continued to its end was reported as "ended by
 /// SIGKILL after its finished answer".
 #[test]

@@ -68,6 +68,7 @@ fn facts() -> impl Strategy<Value = Facts> {
             end,
             has_text: flags[0],
             error,
+            last_words: None,
             reset_at: None,
             profile: None,
             session_refused: flags[1],

@@ -28,7 +28,7 @@ test("an attempt says how it ended, and who ended it", () => {
 test("a strip counts what it holds", () => {
   const line = (kind: Line["kind"], level: Line["level"], count = 1): Line => ({ raspSeq: 1, kind, level, code: undefined, text: "", count, range: undefined });
   const lines = [line("stdout", "info"), line("stderr", "info"), line("diagnostic", "error", 3), line("guess", "warning")];
-  expect(stripParts(lines).map(({ n }) => n)).toEqual([2, 1, 3]);
+  expect(stripParts(lines).map(({ n }) => n)).toEqual([1, 1, 1, 3]);
   expect(worstOf(lines)).toEqual({ errors: 3, warnings: 1 });
 });
 

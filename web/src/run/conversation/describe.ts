@@ -53,7 +53,8 @@ export function attemptOf(attempts: readonly Attempt[], number: number): Attempt
 export function stripParts(lines: readonly Line[]): { word: Word; n: number }[] {
   const count = (is: (line: Line) => boolean): number => lines.reduce((sum, line) => sum + (is(line) ? line.count : 0), 0);
   return [
-    { word: words.rawLines, n: count(({ kind }) => kind === "stdout" || kind === "stderr" || kind === "unknown") },
+    { word: words.rawLines, n: count(({ kind }) => kind === "stdout" || kind === "unknown") },
+    { word: words.stderrLines, n: count(({ kind }) => kind === "stderr") },
     { word: words.guesses, n: count(({ kind }) => kind === "guess") },
     { word: words.notes, n: count(({ kind }) => kind === "diagnostic") },
   ].filter(({ n }) => n > 0);

@@ -71,9 +71,9 @@ test("small print stands apart, is counted, and nothing of it is dropped", () =>
 });
 
 test("a long row of unknown lines is one line with its count and range", () => {
-  const flood = { ...event("raw.stderr", { text: null, lines: 4_096 }), raw_ref: { stdout_from: 0, stdout_to: 0, stderr_from: 300, stderr_to: 65_838 } } as FcmpEvent;
+  const flood = { ...event("raw.stdout", { text: null, lines: 4_096 }), raw_ref: { stdout_from: 300, stdout_to: 65_838, stderr_from: 0, stderr_to: 0 } } as FcmpEvent;
   const [strip] = rowsOf(told(() => [flood])).rows.filter((row) => row.kind === "strip");
-  expect(strip?.lines).toMatchObject([{ kind: "stderr", text: undefined, count: 4_096, range: { from: 300, to: 65_838 } }]);
+  expect(strip?.lines).toMatchObject([{ kind: "stdout", text: undefined, count: 4_096, range: { from: 300, to: 65_838 } }]);
   expect(stripParts(strip?.lines ?? []).map(({ word, n }) => say("en", word, { n }))).toEqual(["4096 lines the parser did not know"]);
   expect(stripParts(strip?.lines ?? []).map(({ word, n }) => say("zh", word, { n }))).toEqual(["4096 行解析器不认识的内容"]);
 });

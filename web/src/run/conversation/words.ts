@@ -47,6 +47,7 @@ export const words = defineWords({
   started: { en: "Started on {engine}, {mode}", zh: "已在 {engine} 上启动，{mode}" },
   strip: { en: "Other output", zh: "对话之外" },
   rawLines: { en: "{n} lines the parser did not know", one: "1 line the parser did not know", zh: "{n} 行解析器不认识的内容" },
+  stderrLines: { en: "{n} lines on stderr", one: "1 line on stderr", zh: "标准错误输出 {n} 行" },
   range: { en: "bytes {from} to {to}", zh: "第 {from} 至 {to} 字节" },
   notes: { en: "{n} notes", one: "1 note", zh: "{n} 条提示" },
   guesses: { en: "{n} guesses", one: "1 guess", zh: "{n} 处推测" },

@@ -1,8 +1,8 @@
 //! Every format that the scripted engine speaks, once through in each mode.
 
-use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, reply, speaking, sticky};
-use serde_json::json;
+use lab::{Lab, TEST_TIMEOUT, kind};
+use serde_json::{Value, json};
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
 
@@ -64,6 +64,40 @@ fn every_format_that_can_continue_after_a_question() {
         assert_eq!(lab.state(*run).attempt.0, 2);
         check(&lab, *run, interactive, *profile);
     }
+}
+
+/// Found in real use: the list showed the general text of a code, and the reason was in the evidence alone.
+#[test]
+fn the_reason_on_stderr_is_in_every_view() {
+    let quiet = "  - stderr: A line beside it.\n".repeat(120);
+    let dies = format!("- - say: I begin.\n{quiet}  - stderr: Credit balance is too low\n  - exit: 1\n");
+    let lab = Lab::with_skill("dies", &dies);
+    lab.skill(
+        "talks",
+        "- - say: I begin.\n  - stderr: A line beside it.\n  - output: {answer: blue}\n    done: true\n",
+    );
+    let message = "Credit balance is too low (the engine exited with code 1)";
+    for profile in ["codex_ndjson", "claude_stream_json", "opencode_ndjson", "plain_text"] {
+        let output = lab.output(&["run", "./dies", "--engine", "scripted", "--profile", profile, "--json"]);
+        let result: Value = serde_json::from_slice(&output.stdout).expect("a result");
+        assert_eq!(result["error"]["message"], message, "{profile}: {result:#}");
+        assert_eq!(result["error"]["category"], "quota", "{profile}");
+        let run = result["run_id"].as_str().expect("an id");
+        let events = lab.events(run);
+        let ended = events.iter().find(|event| kind(event) == "attempt.ended").expect("settled");
+        assert_eq!(ended["data"]["verdict"]["error"]["message"], message, "{profile}");
+        let warned = |event: &&Value| kind(event).starts_with("parser.") && event["event"]["level"] != "info";
+        assert_eq!(events.iter().find(warned), None, "{profile}: lines on stderr are not a warning");
+        assert!(lab.printed(&["verify", run]).contains("Nothing differs."), "{profile}");
+    }
+    assert!(lab.printed(&["ls"]).contains("ENGINE_FAILED · Credit balance is too low"), "{}", lab.printed(&["ls"]));
+    let listed = lab.json(&["ls", "--json"]);
+    assert_eq!(listed["runs"][0]["error_message"], message, "{listed:#}");
+    let healthy = lab.json(&["run", "./talks", "--engine", "scripted", "--profile", "codex_ndjson", "--json"]);
+    let run = healthy["run_id"].as_str().expect("an id");
+    let diagnostics: Vec<Value> =
+        lab.events(run).into_iter().filter(|event| kind(event).starts_with("parser.")).collect();
+    assert_eq!(diagnostics, Vec::<Value>::new(), "lines on stderr of a healthy run are not warnings");
 }
 
 #[test]
