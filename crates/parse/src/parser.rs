@@ -146,19 +146,19 @@ impl Reader {
 
     /// Passes a line to the profile and keeps it as raw if the profile does not understand it.
     fn ask(&mut self, line: ProfileLine<'_>, sink: &mut impl FnMut(Record)) {
-        let mut outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
+        let mut is_covered = false;
+        let mut outcome = self.collect_many(line.span, &mut is_covered, sink, |profile, emit| profile.line(line, emit));
         if outcome == LineOutcome::Raw
             && line.text.contains('\u{1b}')
             && let Cow::Owned(stripped) = crate::ansi::strip(line.text)
         {
             // A terminal may put escape sequences around a line of JSON.
             let line = ProfileLine { text: &stripped, ..line };
-            outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
+            outcome = self.collect_many(line.span, &mut is_covered, sink, |profile, emit| profile.line(line, emit));
         }
         match outcome {
             LineOutcome::Known => {
-                let covered = self.scratch.iter().any(|r| r.kind.is_event() && r.covers(line.span));
-                if !covered {
+                if !is_covered && !covers(&self.scratch, line.span) {
                     self.collect(line.span, |_, emit| emit.status(Phase::Working));
                 }
                 self.interrupt_raw(line.span.stream, sink);
@@ -217,7 +217,8 @@ impl Reader {
             DocumentState::Open => lane.document = Some(document),
             DocumentState::Complete => {
                 let text = document.text();
-                let known = self.collect(document.span(), |profile, emit| profile.document(&text, emit));
+                let read = |profile: &mut dyn Profile, emit: &mut Emit<'_>| profile.document(&text, emit);
+                let known = self.collect_many(document.span(), &mut false, sink, read);
                 drop(text);
                 if known {
                     self.interrupt_raw(stream, sink);
@@ -285,6 +286,29 @@ impl Reader {
         made
     }
 
+    /// The same for what may give very many records: they are passed on meanwhile. Sets `is_covered` when one of those
+    /// shows all of the bytes.
+    fn collect_many<T>(
+        &mut self,
+        span: Span,
+        is_covered: &mut bool,
+        sink: &mut impl FnMut(Record),
+        act: impl FnOnce(&mut dyn Profile, &mut Emit<'_>) -> T,
+    ) -> T {
+        if !self.profile.has_fixed_id() {
+            return self.collect(span, act);
+        }
+        let Self { profile, lanes, scratch } = self;
+        let id = profile.id_on(span.stream);
+        let raw = &mut lanes[span.stream.index()].raw;
+        let mut pass_on = |records: &mut Vec<Record>| {
+            raw.interrupt(span.stream, |span, kind| sink(raw_record(span, id, kind)));
+            *is_covered = *is_covered || covers(records, span);
+            records.drain(..).for_each(&mut *sink);
+        };
+        act(&mut **profile, &mut Emit::new(span, id, scratch).passing_on(&mut pass_on))
+    }
+
     fn forward(&mut self, sink: &mut impl FnMut(Record)) {
         self.scratch.drain(..).for_each(sink);
     }
@@ -329,6 +353,11 @@ pub(crate) fn mentions_marker(text: &str) -> bool {
     MARKER.find(text.as_bytes()).is_some()
 }
 
+/// Whether an event among these records shows all of the bytes.
+fn covers(records: &[Record], span: Span) -> bool {
+    records.iter().any(|record| record.kind.is_event() && record.covers(span))
+}
+
 impl Record {
     fn covers(&self, span: Span) -> bool {
         let inside = |s: &Span| s.stream == span.stream && s.from <= span.from && s.to >= span.to;
@@ -356,6 +385,31 @@ impl RecordKind {
             | Self::Raw(_)
             | Self::Flood(_)
             | Self::Notice { .. } => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::RECORDS_AT_ONCE;
+
+    /// A line of 8 MiB made of tiny content blocks took 151 MB: its records were kept until the line was read.
+    #[test]
+    fn records_of_one_line_are_passed_on_while_it_is_read() {
+        const BLOCKS: usize = 20_500;
+        let blocks = vec![r#"{"type":"text","text":"a"}"#; BLOCKS].join(",");
+        let message = format!(r#"{{"id":"m","role":"assistant","content":[{blocks}]}}"#);
+        let line = format!("no JSON\n{{\"type\":\"assistant\",\"message\":{message},\"session_id\":\"s\"}}\n");
+        for profile in [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson] {
+            let mut parser = Parser::new(profile);
+            let mut kinds = Vec::new();
+            parser.push(Stream::Stdout, line.as_bytes(), |record| kinds.push(record.kind));
+            assert!(matches!(kinds[..2], [RecordKind::Raw(_), RecordKind::Session { .. }]), "{:?}", &kinds[..2]);
+            assert!(kinds[2..].iter().all(|kind| matches!(kind, RecordKind::Message { .. })), "{profile:?}");
+            assert_eq!(kinds.len(), BLOCKS + 2);
+            let kept = parser.reader.scratch.capacity();
+            assert!(kept < 2 * RECORDS_AT_ONCE, "room for {kept} records");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a profile is: something that reads lines and documents of one engine's format.
 
+use std::fmt;
+
 use skillrun_model::status::Phase;
 use skillrun_model::{ProfileId, Stream};
 
@@ -30,17 +32,34 @@ pub(crate) enum LineOutcome {
     Noise,
 }
 
+/// Maximum number of records of one line that are kept until the line is read. A line of 8 MiB can hold 300,000.
+pub(crate) const RECORDS_AT_ONCE: usize = 1_000;
+
+/// Takes the records that were collected so far.
+pub(crate) type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<Record>);
+
 /// Collects the records of one line or document.
-#[derive(Debug)]
 pub(crate) struct Emit<'a> {
     span: Span,
     profile: ProfileId,
     records: &'a mut Vec<Record>,
+    pass_on: Option<PassOn<'a>>,
+}
+
+impl fmt::Debug for Emit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emit").field("span", &self.span).field("records", &self.records.len()).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Emit<'a> {
     pub(crate) fn new(span: Span, profile: ProfileId, records: &'a mut Vec<Record>) -> Self {
-        Self { span, profile, records }
+        Self { span, profile, records, pass_on: None }
+    }
+
+    /// The same; whenever there are very many records, they are passed on before the line is read to its end.
+    pub(crate) fn passing_on(self, pass_on: PassOn<'a>) -> Self {
+        Self { pass_on: Some(pass_on), ..self }
     }
 
     pub(crate) fn span(&self) -> Span {
@@ -63,6 +82,11 @@ impl<'a> Emit<'a> {
 
     pub(crate) fn push_at(&mut self, span: Span, pieces: Vec<Span>, confidence: f64, kind: RecordKind) {
         self.records.push(Record { span, pieces, profile: self.profile, confidence, kind });
+        if let Some(pass_on) = &mut self.pass_on
+            && self.records.len() >= RECORDS_AT_ONCE
+        {
+            pass_on(self.records);
+        }
     }
 }
 
@@ -84,6 +108,11 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
     /// The format of one stream, for its records: the content of another stream must not affect them.
     fn id_on(&self, _stream: Stream) -> ProfileId {
         self.id()
+    }
+
+    /// Whether a line cannot change the format, so that its records may be passed on before it is read to its end.
+    fn has_fixed_id(&self) -> bool {
+        true
     }
 
     /// Reads a line. After [`LineOutcome::Raw`] the driver may call again with escape sequences removed, so a profile must

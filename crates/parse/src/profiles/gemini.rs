@@ -112,6 +112,10 @@ impl Profile for Gemini {
         self.format().profile()
     }
 
+    fn has_fixed_id(&self) -> bool {
+        false
+    }
+
     fn id_on(&self, stream: Stream) -> ProfileId {
         self.format_of(stream).unwrap_or(Format::Stream).profile()
     }
