@@ -17,6 +17,8 @@ use crate::table::Table;
 const TARGET: u64 = 64_000_000;
 /// Written as JSON it just fits into a line that is read.
 const MESSAGE: usize = 4_100_000;
+/// The longest line that is read.
+const LINE: usize = 8 << 20;
 const GIB: f64 = (1024 * 1024 * 1024) as f64;
 
 /// An input that is the same for all profiles.
@@ -114,7 +116,18 @@ pub(crate) fn measure(program: &Program, size: u64, table: &mut Table) -> Result
         one(program, &recording, profile, Output::Files)
     };
     report("one message of 4 MB of quotes, to files", &in_parallel(run)?, 2 * MESSAGE as u64, table);
+    let line = tiny_blocks();
+    let recording = Recording::of_bytes(line.as_bytes())?;
+    let run = |profile: Profile| one(program, &recording, profile, Output::Summary);
+    report("one line of 8 MiB, tiny content blocks", &in_parallel(run)?, line.len() as u64, table);
     Ok(())
+}
+
+/// A message of the assistant that just fits into a line that is read, and gives 300,000 records.
+fn tiny_blocks() -> String {
+    const BLOCK: &str = r#"{"type":"text","text":"a"}"#;
+    let blocks = vec![BLOCK; (LINE - 200) / (BLOCK.len() + 1)].join(",");
+    format!("{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"content\":[{blocks}]}},\"session_id\":\"s\"}}\n")
 }
 
 fn one(program: &Program, recording: &Recording, profile: Profile, output: Output) -> Result<Cost, Problem> {

@@ -57,7 +57,7 @@ posture = "not_enforced"
 posture = "not_enforced"
 "#;
 
-const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n";
+pub(crate) const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n";
 
 pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Problem> {
     one(program, table)?;

@@ -1,11 +1,14 @@
 //! Answers while one run writes as much as it can.
 
+use std::fs;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use testkit::http::Client;
 
+use super::children::Kept;
 use super::place::{Engine, Place, Server, is_over, succeeded};
 use super::sizes::Sizes;
 use super::spread::{Spread, mb, ms};
@@ -15,6 +18,9 @@ use crate::table::Table;
 
 /// For `/healthz`, and for a list of runs, which looks at the catalog.
 const TARGETS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(100)];
+
+/// For a run of another process.
+const ELSEWHERE_TARGET: Duration = Duration::from_millis(50);
 
 /// The whole flood is through by then.
 const FLOOD_TIMEOUT: Duration = Duration::from_secs(90);
@@ -65,6 +71,51 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     table.measured(&name, &format!("{:.1} s, {}", took.as_secs_f64(), mb(server.peak_memory()?)), "–", &rate, "–");
     let used = format!("{:.1} s", cpu.as_secs_f64());
     table.measured("of that, processor time of the server", &used, "–", "–", "–");
+    server.stop().map(drop)
+}
+
+/// The state of a run that another process owns: the server has to read its Log.
+pub(super) fn by_another(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Problem> {
+    let (bench, bytes) = (std::env::current_exe()?, sizes.flood_bytes.to_string());
+    let words = ["write", "flood", &bytes];
+    let engine = Engine { name: "floods", profile: "codex_ndjson", program: &bench, words: &words };
+    let place = Place::new(program, "flood-elsewhere", &[engine])?;
+    let mut owner = place.command(&["run", "skill", "--engine", "floods"]);
+    let _owner = Kept::spawn(owner.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    let begin = Instant::now();
+    let run = loop {
+        let runs = fs::read_dir(place.data().join("runs")).into_iter().flatten().flatten();
+        let mut with_log = runs.filter(|entry| entry.path().join("events.jsonl").exists());
+        match with_log.next() {
+            Some(entry) => break entry.file_name().to_string_lossy().into_owned(),
+            None if begin.elapsed() > FLOOD_TIMEOUT => {
+                return Err(Problem("service: a run of another process does not begin".to_owned()));
+            }
+            None => sleep(PAUSE),
+        }
+    };
+    let server = place.serve()?;
+    let mut times = Vec::new();
+    loop {
+        let asked = Instant::now();
+        let view = server.get(&format!("/v1/runs/{run}"))?;
+        times.push(asked.elapsed());
+        if is_over(&view) || begin.elapsed() > FLOOD_TIMEOUT {
+            break;
+        }
+        sleep(REQUEST_INTERVAL);
+    }
+    let times = Spread::new(times);
+    let name = format!(
+        "`/v1/runs/{{id}}` of a run of another process that writes {}, p50, longest of {}",
+        mb(sizes.flood_bytes),
+        times.len()
+    );
+    let aim = format!("p50 under {}", ms(ELSEWHERE_TARGET));
+    table.measured(&name, &format!("{}, {}", ms(times.p50()), ms(times.max())), "–", "–", &aim);
+    if times.p50() >= ELSEWHERE_TARGET {
+        table.missed(format!("service: {name}: {}", ms(times.p50())));
+    }
     server.stop().map(drop)
 }
 

@@ -4,12 +4,14 @@
 //! - [`hold`]: memory: nothing to do, small runs done, many streams that are silent.
 //! - [`history`]: pages from the middle of a long Log.
 //! - [`flood`]: answers while one run writes as much as it can.
+//! - [`beside`]: many runs that do nothing: a follower of all of them, and their questions.
 //! - [`start`]: from nothing to ready, and whether a request is lost meanwhile.
 //! - [`through`]: what a run costs when it goes through the service.
 //!
 //! [`writer`] and [`relay`] are programs of their own, as modes of this one. [`place`] is a data folder with a server,
 //! [`crowd`] and [`wire`] are clients of streams, [`children`] end with us, [`clock`] and [`spread`] count.
 
+mod beside;
 pub(crate) mod children;
 pub(crate) mod clock;
 pub(crate) mod crowd;
@@ -38,10 +40,12 @@ pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Res
     let sizes = Sizes::of(scale);
     more_descriptors(sizes.idle_streams as u64 + 200);
     start::measure(program, sizes, table)?;
+    beside::questions(program, sizes, table)?;
     hold::measure(program, sizes, table)?;
     follow::measure(program, sizes, table)?;
     history::measure(program, sizes, table)?;
     flood::measure(program, sizes, table)?;
+    flood::by_another(program, sizes, table)?;
     through::measure(program, sizes, table)
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use testkit::http::{self, Client};
 
+use super::beside;
 use super::children::Kept;
 use super::place::{Engine, Place, SERVER_TIMEOUT, Server, succeeded};
 use super::sizes::Sizes;
@@ -67,6 +68,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     row(&name, Spread::new(with), &bare, Some(FULL_TARGET), table);
     row("the same without a catalog, which is created then", Spread::new(without), &bare, None, table);
     row("from SIGTERM to its exit", Spread::new(stops), &bare, None, table);
+    beside::follower(&place, &format!("{} finished runs", sizes.finished), sizes, table)?;
     let answered = format!("{} of {}", lost.answered, lost.sent);
     table.measured("requests answered, from the first connection on", &answered, "–", "–", "all");
     if lost.answered != lost.sent {
@@ -160,15 +162,17 @@ fn forget_catalog(data: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Another run like a finished one, as if it had been made later.
-fn copy(runs: &Path, original: &str, number: u32) -> Result<(), Problem> {
+/// Another run like an existing one, as if it had been made later.
+pub(super) fn copy(runs: &Path, original: &str, number: u32) -> Result<(), Problem> {
     let head = original.get(..original.len().saturating_sub(12)).unwrap_or_default();
     let other = format!("{head}{number:012x}");
     let target = runs.join(&other);
     fs::create_dir(&target)?;
     for name in ["run.json", "events.jsonl", "result.json"] {
-        let text = fs::read_to_string(runs.join(original).join(name))?;
-        fs::write(target.join(name), text.replace(original, &other))?;
+        // A run that waits has no result.
+        if let Ok(text) = fs::read_to_string(runs.join(original).join(name)) {
+            fs::write(target.join(name), text.replace(original, &other))?;
+        }
     }
     fs::copy(runs.join(original).join("lock"), target.join("lock"))?;
     Ok(())
