@@ -6,7 +6,8 @@
 //!                     └───────── outcome ────────┘
 //! ```
 //!
-//! - `service`: the interface for the service. `queue`: what is due, and the threads that send it.
+//! - `service`: the interface for the service. `queue`: the records in memory, and the threads that send.
+//!   `due`: which message is next.
 //! - `message`: from an event to a message. `record`: messages of a run and their states. `outbox`: the files of
 //!   records.
 //! - `address`, `public_ip`: which addresses are allowed. `send`: one try. `secret`: signatures and their secret.
@@ -23,6 +24,7 @@
 //! same host; 9 tries in about 22 hours, then it is given up; 15 seconds for a try.
 
 mod address;
+mod due;
 mod message;
 mod outbox;
 mod public_ip;

@@ -1,8 +1,8 @@
 //! The messages that are due, and the threads that send them.
 //!
 //! One thread reads Logs, records messages and starts tries. Each try has its own thread, which records the outcome; a
-//! few run at a time, so that a slow receiver delays only messages to itself. What is due is found by a search of the
-//! records: those with nothing left to do are not here.
+//! few run at a time, so that a slow receiver delays only messages to itself. What is due is found in an index, which is
+//! made from the records: a record that changes is indexed again, and after a panic all of them are.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -22,6 +22,7 @@ use skillrun_model::{IgnoredError, RunId, Timestamp};
 use skillrun_runtime::Clock;
 
 use super::address::receiver_of;
+use super::due::{DueIndex, DueMessage};
 use super::outbox::Outbox;
 use super::record::{Delivery, Position, Record};
 use super::secret::{Random, Secret};
@@ -86,13 +87,6 @@ pub struct WebhookCounts {
     pub pending: u64,
 }
 
-#[derive(Debug)]
-struct Entry {
-    record: Record,
-    /// Set if it is not on the disk as it is here: when to write it again. Its messages are not sent until then.
-    save_at: Option<Instant>,
-}
-
 /// A message that is tried.
 #[derive(Debug, Clone)]
 struct Try {
@@ -106,12 +100,50 @@ struct Try {
 /// All runs with messages to send. Locked while a record is written.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    entries: BTreeMap<RunId, Entry>,
+    records: BTreeMap<RunId, Record>,
+    /// Records that are not on the disk as they are here, and when to write them again. Their messages are not sent
+    /// until then.
+    unsaved: BTreeMap<RunId, Instant>,
+    /// The messages that may be sent and are not under way.
+    due: DueIndex,
+    /// A change of a record was aborted, so the index may not agree with it.
+    is_index_doubtful: bool,
     under_way: Vec<Try>,
     counts: WebhookCounts,
     pub(super) last_trouble: Option<String>,
     /// The lock of the files. None: another process may send messages by now.
     lock_file: Option<File>,
+}
+
+/// The watched runs.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    /// Whether each may have new events.
+    watched: HashMap<RunId, bool>,
+    /// Those that may.
+    news: Vec<RunId>,
+}
+
+impl Inbox {
+    pub(super) fn watch(&mut self, run: RunId) {
+        self.watched.entry(run).or_default();
+        self.note_news(run);
+    }
+
+    /// Returns whether this is news of a watched run.
+    fn note_news(&mut self, run: RunId) -> bool {
+        let is_new = self.watched.get_mut(&run).is_some_and(|has_news| !std::mem::replace(has_news, true));
+        if is_new {
+            self.news.push(run);
+        }
+        is_new
+    }
+
+    fn take_news(&mut self) -> Vec<RunId> {
+        let news = std::mem::take(&mut self.news);
+        let of_watched = news.into_iter().filter(|run| self.watched.get_mut(run).is_some_and(std::mem::take));
+        of_watched.collect()
+    }
 }
 
 #[derive(Debug)]
@@ -124,8 +156,8 @@ pub(super) struct Shared {
     pub(super) pace: Pace,
     pub(super) secret: OnceLock<Secret>,
     pub(super) queue: Mutex<Queue>,
-    /// The watched runs, and whether each may have new events. Never locked for long: the writers of Logs wait for it.
-    pub(super) inbox: Mutex<HashMap<RunId, bool>>,
+    /// Never locked for long: the writers of Logs wait for it.
+    pub(super) inbox: Mutex<Inbox>,
     /// Wakes the thread. It has room for one ring.
     pub(super) bell: SyncSender<()>,
     /// No try is started any more; those under way are waited for until then.
@@ -138,42 +170,64 @@ impl Queue {
     }
 
     pub(super) fn record(&self, run: RunId) -> Option<&Record> {
-        self.entries.get(&run).map(|entry| &entry.record)
+        self.records.get(&run)
     }
 
     /// Adds a record that is on the disk, or replaces it by one with the same messages.
     pub(super) fn put(&mut self, record: Record) {
-        self.entries.insert(record.run_id, Entry { record, save_at: None });
+        let run = record.run_id;
+        self.records.insert(run, record);
+        self.unsaved.remove(&run);
+        self.index(run);
+    }
+
+    /// Brings the index up to date with the record of a run.
+    fn index(&mut self, run: RunId) {
+        let Self { records, unsaved, due, under_way, .. } = self;
+        let record = records.get(&run).filter(|_| !unsaved.contains_key(&run));
+        let is_tried = |index: usize| under_way.iter().any(|one| (one.run, one.index) == (run, index));
+        let messages = record.into_iter().flat_map(Record::sendable).filter(|(index, ..)| !is_tried(*index));
+        let messages =
+            messages.map(|(index, at, message)| DueMessage { at, index, receiver: receiver_of(&message.url) });
+        let messages = messages.collect();
+        due.set(run, messages);
+    }
+
+    fn drop_record(&mut self, run: RunId) {
+        self.records.remove(&run);
+        self.unsaved.remove(&run);
+        self.index(run);
     }
 
     /// The message that is due for the longest time and may be sent, or how long none becomes due.
-    fn next_try(&self, now: Timestamp, pace: &Pace) -> Result<Try, Duration> {
-        let (mut first, mut wait, mut receivers) = (None, LONGEST_WAIT, HashMap::new());
-        for (run, Entry { record, save_at }) in &self.entries {
-            if let Some(at) = save_at {
-                wait = wait.min(at.saturating_duration_since(Instant::now()));
-                continue;
-            }
-            for (index, at, message) in record.sendable() {
-                if at > now {
-                    wait = wait.min(Duration::from_millis(at.millis_since(now).unwrap_or(0) + 1));
-                } else if self.under_way.len() < pace.at_once && first.as_ref().is_none_or(|(first, _)| at < *first) {
-                    let receiver = receivers.entry(message.url.as_str()).or_insert_with(|| receiver_of(&message.url));
-                    let busy = self.under_way.iter().filter(|one| one.receiver == *receiver).count();
-                    let is_tried = self.under_way.iter().any(|one| (one.run, one.index) == (*run, index));
-                    if busy < pace.at_once_to_one && !is_tried {
-                        first = Some((at, (*run, index, receiver.clone(), record, message)));
-                    }
-                }
-            }
+    fn next_try(&mut self, now: Timestamp, pace: &Pace) -> Result<Try, Duration> {
+        if self.is_index_doubtful {
+            self.due = DueIndex::default();
+            self.records.keys().copied().collect::<Vec<_>>().into_iter().for_each(|run| self.index(run));
+            self.is_index_doubtful = false;
         }
-        let (_, (run, index, receiver, record, message)) = first.ok_or(wait)?;
-        let body = record.body(message).unwrap_or("{}").to_owned();
-        Ok(Try { run, index, receiver, message: message.clone(), body })
+        let is_busy = |receiver: &str| {
+            self.under_way.iter().filter(|one| one.receiver == receiver).count() >= pace.at_once_to_one
+        };
+        let has_room = self.under_way.len() < pace.at_once;
+        let first = if has_room { self.due.first(now, is_busy) } else { None };
+        let found = first.and_then(|(run, index)| {
+            let record = self.records.get(&run)?;
+            let message = record.messages.get(index)?.clone();
+            let body = record.body(&message).unwrap_or("{}").to_owned();
+            Some(Try { run, index, receiver: receiver_of(&message.url), message, body })
+        });
+        found.ok_or_else(|| {
+            let until_due = self.due.next_at(now).and_then(|at| at.millis_since(now));
+            let until_due = until_due.map(|millis| Duration::from_millis(millis + 1));
+            let save_at = self.unsaved.values().min();
+            let until_save = save_at.map(|at| at.saturating_duration_since(Instant::now()));
+            [until_due, until_save].into_iter().flatten().fold(LONGEST_WAIT, Duration::min)
+        })
     }
 
     pub(super) fn counts(&self) -> WebhookCounts {
-        let pending = self.entries.values().map(|entry| entry.record.pending().count() as u64).sum();
+        let pending = self.records.values().map(|record| record.pending().count() as u64).sum();
         WebhookCounts { pending, ..self.counts }
     }
 
@@ -191,15 +245,13 @@ impl Shared {
     }
 
     pub(super) fn watch(&self, run: RunId) {
-        lock(&self.inbox).insert(run, true);
+        lock(&self.inbox).watch(run);
         self.ring();
     }
 
     /// Runs without webhooks ring too; they do not wake the thread.
     pub(super) fn check_log(&self, run: RunId) {
-        if let Some(has_news) = lock(&self.inbox).get_mut(&run)
-            && !std::mem::replace(has_news, true)
-        {
+        if lock(&self.inbox).note_news(run) {
             self.ring();
         }
     }
@@ -208,7 +260,9 @@ impl Shared {
     fn step<T>(&self, step: impl FnOnce() -> T) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(step)).ok();
         if done.is_none() {
-            lock(&self.queue).note_trouble("a step was aborted by a panic");
+            let mut queue = lock(&self.queue);
+            queue.is_index_doubtful = true;
+            queue.note_trouble("a step was aborted by a panic");
         }
         done
     }
@@ -221,14 +275,11 @@ impl Shared {
             if let Some(stop) = self.stop.get() {
                 break *stop;
             }
-            let has_news = lock(&self.inbox).values().any(|has_news| *has_news);
+            let has_news = !lock(&self.inbox).news.is_empty();
             let until_read = next_read.saturating_duration_since(Instant::now());
             let _is_rung = bell.recv_timeout(if has_news { wait.min(until_read) } else { wait });
             if Instant::now() >= next_read {
-                let mut inbox = lock(&self.inbox);
-                let news = inbox.iter_mut().filter_map(|(run, news)| std::mem::take(news).then_some(*run));
-                let news: Vec<_> = news.collect();
-                drop(inbox);
+                let news = lock(&self.inbox).take_news();
                 if !news.is_empty() {
                     next_read = Instant::now() + LOG_READ_INTERVAL;
                 }
@@ -273,13 +324,13 @@ impl Shared {
             }
             Err(error) => return queue.note_trouble(error),
         };
-        let Some(entry) = queue.entries.get_mut(&run) else { return };
+        let Some(record) = queue.records.get_mut(&run) else { return };
         // If an address was added meanwhile, its messages come from the beginning.
-        let is_current = entry.record.position == from;
+        let is_current = record.position == from;
         let is_all = is_current && !is_reset && bytes < TURN_BYTES;
         if is_current {
             // A position alone is not worth a write: reading from an older one produces the same messages.
-            let is_worth_a_write = !drafts.is_empty() || is_all && entry.record.is_done();
+            let is_worth_a_write = !drafts.is_empty() || is_all && record.is_done();
             // The position last: after a panic the same events are read again.
             let change = |record: &mut Record| {
                 drafts.iter().for_each(|draft| record.add(draft, now));
@@ -288,7 +339,7 @@ impl Shared {
             if is_worth_a_write {
                 self.save(&mut queue, run, change);
             } else {
-                change(&mut entry.record);
+                change(record);
             }
         }
         drop(queue);
@@ -299,29 +350,31 @@ impl Shared {
 
     /// Changes the record of a run and writes it. It is forgotten here when there is nothing left to do.
     fn save(&self, queue: &mut Queue, run: RunId, change: impl FnOnce(&mut Record)) {
-        let Queue { entries, counts, .. } = queue;
-        let Some(entry) = entries.get_mut(&run) else { return };
-        let before = entry.record.totals();
-        change(&mut entry.record);
-        let [tries, delivered, given_up] = entry.record.totals();
+        let Queue { records, counts, .. } = queue;
+        let Some(record) = records.get_mut(&run) else { return };
+        let before = record.totals();
+        change(record);
+        let [tries, delivered, given_up] = record.totals();
         let (tries, delivered) = (tries.saturating_sub(before[0]), delivered.saturating_sub(before[1]));
         counts.delivered += delivered;
         counts.failed_tries += tries.saturating_sub(delivered);
         counts.given_up += given_up.saturating_sub(before[2]);
-        let saved = self.outbox.save(&entry.record);
-        entry.save_at = saved.is_err().then(|| Instant::now() + SAVE_RETRY_DELAY);
+        let (saved, is_done) = (self.outbox.save(record), record.is_done());
         match saved {
-            Ok(()) if entry.record.is_done() => self.drop_run(queue, run),
-            Ok(()) => {}
-            Err(error) => queue.note_trouble(error),
+            Ok(()) if is_done => return self.drop_run(queue, run),
+            Ok(()) => drop(queue.unsaved.remove(&run)),
+            Err(error) => {
+                queue.unsaved.insert(run, Instant::now() + SAVE_RETRY_DELAY);
+                queue.note_trouble(error);
+            }
         }
+        queue.index(run);
     }
 
     fn save_again(&self) {
         let mut queue = lock(&self.queue);
-        let is_due = |entry: &Entry| entry.save_at.is_some_and(|at| at <= Instant::now());
-        let unsaved = queue.entries.iter().filter(|(_, entry)| is_due(entry)).map(|(run, _)| *run);
-        unsaved.collect::<Vec<_>>().into_iter().for_each(|run| self.save(&mut queue, run, |_| ()));
+        let due = queue.unsaved.iter().filter(|(_, at)| **at <= Instant::now()).map(|(run, _)| *run);
+        due.collect::<Vec<_>>().into_iter().for_each(|run| self.save(&mut queue, run, |_| ()));
     }
 
     /// The run was removed; no more messages are sent for it. A file that cannot be removed is tried again by the next
@@ -334,8 +387,8 @@ impl Shared {
     }
 
     fn drop_run(&self, queue: &mut Queue, run: RunId) {
-        queue.entries.remove(&run);
-        lock(&self.inbox).remove(&run);
+        queue.drop_record(run);
+        lock(&self.inbox).watched.remove(&run);
     }
 
     /// Starts all tries that may start now. Returns how long nothing is due, if nothing else happens.
@@ -352,6 +405,7 @@ impl Shared {
                 continue;
             }
             queue.under_way.push(attempt.clone());
+            queue.index(attempt.run);
             drop(queue);
             let seconds = now.millis_since(Timestamp::EPOCH).unwrap_or(0) / 1000;
             let (shared, tried) = (self.clone(), attempt.clone());

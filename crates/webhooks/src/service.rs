@@ -16,7 +16,7 @@ use skillrun_runtime::Clock;
 
 use super::address::{self, AddressError, MAX_ADDRESSES, PrivateAddresses, Url};
 use super::outbox::Outbox;
-use super::queue::{Pace, Queue, Shared, WebhookCounts};
+use super::queue::{Inbox, Pace, Queue, Shared, WebhookCounts};
 use super::record::{Delivery, FORMAT, Record};
 use super::secret::{self, Random, Secret, SecretError};
 use super::send::Sender;
@@ -95,7 +95,8 @@ impl Webhooks {
         let (bell, rung) = sync_channel(1);
         let mut queue = Queue::new(lock_file);
         errors.iter().for_each(|error| queue.note_trouble(error));
-        let inbox = records.iter().map(|record| (record.run_id, true)).collect();
+        let mut inbox = Inbox::default();
+        records.iter().for_each(|record| inbox.watch(record.run_id));
         records.into_iter().for_each(|record| queue.put(record));
         let shared = Arc::new(Shared {
             log,
