@@ -105,7 +105,8 @@ async fn connection(
     let place = entered.place().clone();
     let answer = service_fn(move |request| {
         let (front, place) = (front.clone(), place.clone());
-        async move { Ok::<_, std::convert::Infallible>(front.answer(request, &place).await) }
+        // Boxed, so that its memory is freed when the response begins: a stream lives for hours after that.
+        Box::pin(async move { Ok::<_, std::convert::Infallible>(front.answer(request, &place).await) })
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -111,7 +111,7 @@ pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
 
 fn described(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
     let mut parameters: Vec<Value> = path_names(operation.path).map(path_parameter).collect();
-    if let Some(query) = operation.query {
+    for query in &operation.query {
         // Parameters are described inline; their types are not components.
         let mut generator = types.asked.clone();
         let schema = query(&mut generator);

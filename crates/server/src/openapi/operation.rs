@@ -22,7 +22,7 @@ pub(crate) struct Operation {
     pub(crate) summary: &'static str,
     /// None: no token is required.
     pub(crate) scope: Option<Scope>,
-    pub(crate) query: Option<SchemaOf>,
+    pub(crate) query: Vec<SchemaOf>,
     pub(crate) headers: Vec<Header>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) answers: Vec<OperationResponse>,
@@ -73,7 +73,7 @@ impl Operation {
             id,
             summary,
             scope: None,
-            query: None,
+            query: Vec::new(),
             headers: Vec::new(),
             bodies: Vec::new(),
             answers: Vec::new(),
@@ -104,8 +104,9 @@ impl Operation {
         self
     }
 
+    /// Adds the parameters of the query string.
     pub(crate) fn query<T: JsonSchema>(mut self) -> Self {
-        self.query = Some(schema_of::<T>());
+        self.query.push(schema_of::<T>());
         self
     }
 

@@ -69,6 +69,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "List events of a run, page by page (RASP)",
             )
             .query::<HistoryParams>()
+            .query::<TaxonomyParams>()
             .answers_events("rasp")
             .scope(Scope::Read)
             .problems(HISTORY_PROBLEMS),
@@ -80,7 +81,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "chat_history",
                 "List the conversation of a run, page by page (FCMP)",
             )
-            .query::<ChatHistoryParams>()
+            .query::<HistoryParams>()
             .answers_events("fcmp")
             .scope(Scope::Read)
             .problems(HISTORY_PROBLEMS),
@@ -228,26 +229,13 @@ pub(crate) struct HistoryParams {
     /// Maximum number of events; default 100, at most 1000.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
-    #[serde(default)]
-    taxonomy: Taxonomy,
 }
 
+/// Only for events: a conversation has no others.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct ChatHistoryParams {
-    /// Return events after this one: `next_cursor` of the previous page.
-    #[schemars(regex(pattern = CURSOR_PATTERN))]
-    cursor: Option<String>,
-    /// The first seq to return.
-    from_seq: Option<u64>,
-    /// The last seq to return.
-    to_seq: Option<u64>,
-    /// Only events at or after this time (RFC 3339).
-    from_ts: Option<Timestamp>,
-    /// Only events at or before this time (RFC 3339).
-    to_ts: Option<Timestamp>,
-    /// Maximum number of events; default 100, at most 1000.
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<usize>,
+pub(crate) struct TaxonomyParams {
+    #[serde(default)]
+    taxonomy: Taxonomy,
 }
 
 /// The filters of a page of a history.
@@ -270,7 +258,7 @@ impl Wanted {
 }
 
 impl HistoryParams {
-    fn wanted(&self) -> HttpResult<Wanted> {
+    fn wanted(&self, taxonomy: Taxonomy) -> HttpResult<Wanted> {
         let limit = self.limit.unwrap_or(PAGE);
         if !(1..=PAGE_MAX).contains(&limit) {
             return Err(Problem::field("query.limit", format!("must be from 1 to {PAGE_MAX}")));
@@ -283,7 +271,7 @@ impl HistoryParams {
             from_ts: self.from_ts,
             to_ts: self.to_ts,
             limit,
-            taxonomy: self.taxonomy,
+            taxonomy,
         })
     }
 }
@@ -381,8 +369,9 @@ async fn events_history(
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<HistoryParams>,
+    Params(TaxonomyParams { taxonomy }): Params<TaxonomyParams>,
 ) -> HttpResult<Response> {
-    let wanted = params.wanted()?;
+    let wanted = params.wanted(taxonomy)?;
     blocking(move || {
         let log = &service.log;
         let head = log.head(run)?;
@@ -420,11 +409,9 @@ async fn chat_history(
     _: Reads,
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
-    Params(params): Params<ChatHistoryParams>,
+    Params(params): Params<HistoryParams>,
 ) -> HttpResult<Response> {
-    let ChatHistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit } = params;
-    let taxonomy = Taxonomy::All;
-    let wanted = HistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit, taxonomy }.wanted()?;
+    let wanted = params.wanted(Taxonomy::All)?;
     service
         .clone()
         .heavily(move || {

@@ -92,14 +92,44 @@ struct Listeners {
     all: Vec<(u64, Wake)>,
 }
 
+/// What the thread has to refresh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PendingNews {
+    Nothing,
+    Changes,
+    /// The rest of a run that writes much.
+    Rest,
+}
+
+impl News {
+    fn pending(&self) -> PendingNews {
+        match self.is_all || !self.runs.is_empty() {
+            true if self.is_behind => PendingNews::Rest,
+            true => PendingNews::Changes,
+            false => PendingNews::Nothing,
+        }
+    }
+}
+
 /// The last refresh by the thread.
 #[derive(Debug, Clone, Copy)]
-struct Last {
-    at: Instant,
-    /// The last scan of all runs, by any thread.
-    all_at: Instant,
+pub(super) struct LastRefresh {
+    pub(super) at: Instant,
+    /// The last look for changes by other processes, by any thread.
+    pub(super) all_at: Instant,
     /// How long changes are collected.
-    pause: Duration,
+    pub(super) pause: Duration,
+}
+
+/// When the thread refreshes next; none until something happens.
+pub(super) fn refresh_due(news: PendingNews, has_listeners: bool, last: LastRefresh) -> Option<Instant> {
+    match (news, has_listeners) {
+        (PendingNews::Rest, _) => Some(last.at + BUSY_RUN_INTERVAL),
+        (PendingNews::Changes, true) => Some((last.at + last.pause).min(last.all_at + OTHERS)),
+        (PendingNews::Nothing, true) => Some(last.all_at + OTHERS),
+        (PendingNews::Changes, false) => Some(last.at + UNWATCHED_INTERVAL.max(last.pause)),
+        (PendingNews::Nothing, false) => None,
+    }
 }
 
 impl Summaries {
@@ -319,35 +349,27 @@ impl Shared {
     }
 
     fn run(&self) {
-        let mut last = Last { at: Instant::now(), all_at: Instant::now(), pause: TOGETHER };
+        let mut last = LastRefresh { at: Instant::now(), all_at: Instant::now(), pause: TOGETHER };
         while self.wait(last) {
             let looked = self.fresh(Turn::ReadOn, |book| Ok(book.looked));
             let at = Instant::now();
             last = match looked {
-                Ok(all_at) => Last { at, all_at, pause: TOGETHER },
+                Ok(all_at) => LastRefresh { at, all_at, pause: TOGETHER },
                 // An error may be temporary.
-                Err(_) => Last { at, all_at: at, pause: OTHERS },
+                Err(_) => LastRefresh { at, all_at: at, pause: OTHERS },
             };
         }
     }
 
     /// Waits until a refresh is due; false when the service stops.
-    fn wait(&self, last: Last) -> bool {
+    fn wait(&self, last: LastRefresh) -> bool {
         let mut news = lock(&self.news);
         loop {
             if news.is_over {
                 return false;
             }
             let has_listeners = !lock(&self.listeners).all.is_empty();
-            let has_news = news.is_all || !news.runs.is_empty();
-            let due = match (has_news, has_listeners) {
-                (true, _) if news.is_behind => Some(last.at + BUSY_RUN_INTERVAL),
-                (true, true) => Some((last.at + last.pause).min(last.all_at + OTHERS)),
-                (false, true) => Some(last.all_at + OTHERS),
-                (true, false) => Some(last.at + UNWATCHED_INTERVAL.max(last.pause)),
-                (false, false) => None,
-            };
-            let Some(due) = due else {
+            let Some(due) = refresh_due(news.pending(), has_listeners, last) else {
                 news = wait(&self.has_news, news);
                 continue;
             };

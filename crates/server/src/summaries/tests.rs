@@ -16,7 +16,7 @@ use skillrun_runs::DataFolder;
 use tempfile::TempDir;
 
 use super::book::Book;
-use super::shared::read_to_head;
+use super::shared::{LastRefresh, PendingNews as Pending, read_to_head, refresh_due};
 use super::*;
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -408,6 +408,7 @@ fn a_run_is_read_to_the_end_that_it_had_when_asked() {
     let (asked, mut parts) = (size(&world, run(1)), 0);
     let row = read_to_head(|_| {
         parts += 1;
+        assert!(parts <= 4, "the writer is chased");
         let part = book.refresh_part(run(1));
         // As much as was read, so that the end is never reached.
         (0..2).for_each(|_| write_megabyte());
@@ -415,7 +416,23 @@ fn a_run_is_read_to_the_end_that_it_had_when_asked() {
     });
     let row = row.expect("asked").expect("a row");
     assert!((asked..asked + (2 << 20)).contains(&row.log_bytes), "{} of {asked} bytes", row.log_bytes);
-    assert!(parts <= 4, "{parts}");
+}
+
+/// Without readers a refresh only bounds how much the next query finds.
+#[test]
+fn a_process_without_readers_refreshes_every_five_seconds() {
+    let (at, second) = (Instant::now(), Duration::from_secs(1));
+    let last = LastRefresh { at, all_at: at, pause: second / 20 };
+    let due = |news: Pending, has_listeners| refresh_due(news, has_listeners, last).map(|due| due - at);
+    assert_eq!(due(Pending::Nothing, false), None, "until something happens");
+    assert_eq!(due(Pending::Changes, false), Some(5 * second));
+    assert_eq!(due(Pending::Changes, true), Some(second / 20));
+    assert_eq!(due(Pending::Nothing, true), Some(second), "changes by other processes");
+    for has_listeners in [false, true] {
+        assert_eq!(due(Pending::Rest, has_listeners), Some(second / 500), "a run that writes much is read on");
+    }
+    let failed = LastRefresh { pause: second, ..last };
+    assert_eq!(refresh_due(Pending::Changes, false, failed), Some(at + 5 * second));
 }
 
 #[test]
