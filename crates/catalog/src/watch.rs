@@ -21,10 +21,10 @@ use super::some::RowState;
 use super::trouble::CatalogError;
 
 /// Number of runs that wait for an answer that are inspected at each look.
-const WAITING_PER_LOOK: usize = 1_000;
+const WAITING_AT_ONCE: usize = 1_000;
 
 /// Number of ended runs that are inspected at each look.
-const ENDED_PER_LOOK: usize = 100;
+const ENDED_AT_ONCE: usize = 100;
 
 /// Two changes within this time may leave the same modification time, so a folder counts as read completely only if it
 /// was read this long after the time was first seen. Some network file systems count in steps of two seconds.
@@ -105,8 +105,8 @@ impl RunsWatch {
     pub fn look(&mut self, runs: &Path, now: Instant) -> Result<WatchedRuns, CatalogError> {
         let folder = Runs::open(runs)?;
         let mut candidates = self.active.clone();
-        candidates.extend(self.waiting.take(WAITING_PER_LOOK));
-        candidates.extend(self.ended.take(ENDED_PER_LOOK));
+        candidates.extend(self.waiting.take(WAITING_AT_ONCE));
+        candidates.extend(self.ended.take(ENDED_AT_ONCE));
         let has_read_names = self.names.is_due(folder.stamp(), now);
         if has_read_names {
             let names = folder.names()?;
