@@ -57,6 +57,8 @@ impl Stat {
 impl Process {
     /// The process with this id, if it exists.
     pub(crate) fn read(pid: u32) -> Option<Self> {
+        #[cfg(test)]
+        READS.set(READS.get() + 1);
         let stat = Stat::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
         // The description of a process is that of its first thread. When that has exited, others may still run.
         let is_over = stat.is_ending && (stat.threads <= 1 || all_threads_are_ending(pid));
@@ -92,6 +94,17 @@ fn all_threads_are_ending(pid: u32) -> bool {
 
 pub(crate) fn pid(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+thread_local! {
+    static READS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many processes this thread has read.
+#[cfg(test)]
+pub(crate) fn reads() -> usize {
+    READS.get()
 }
 
 /// All processes that can be seen.

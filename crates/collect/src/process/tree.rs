@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, 
 use skillrun_evidence::host_record::Survivor;
 
 use super::cgroup::Cgroup;
+use super::children;
 use super::list::{self, Process};
 use skillrun_model::IgnoredError;
 
@@ -41,7 +42,11 @@ pub(crate) enum Left {
 pub(crate) fn left_of(main: Pid) -> Left {
     let main = main.as_raw_nonzero().get().unsigned_abs();
     let is_of_the_engine = |process: &Process| process.session == main;
-    if descendants().iter().any(is_of_the_engine) { Left::Some } else { Left::Tools }
+    // Asked only after a signal has ended the engine. That nothing is left of it ends the attempt, so all processes are
+    // read before that is believed.
+    let is_left = descendants().iter().any(is_of_the_engine)
+        || descendants_of(vec![std::process::id()], list::all()).iter().any(is_of_the_engine);
+    if is_left { Left::Some } else { Left::Tools }
 }
 
 /// Reaps every child that has exited.
@@ -63,7 +68,18 @@ pub(crate) fn reap(mut ended: impl FnMut(Pid, Exit)) -> Left {
 
 /// All living descendants of this process.
 pub(crate) fn descendants() -> Vec<Process> {
-    descendants_of(vec![std::process::id()], list::all())
+    descendants_below(std::process::id())
+}
+
+/// All living descendants of a process.
+pub(super) fn descendants_below(root: u32) -> Vec<Process> {
+    match children::descendants_below(root) {
+        Some(mut found) => {
+            found.retain(|process| !process.is_over);
+            found
+        }
+        None => descendants_of(vec![root], list::all()),
+    }
 }
 
 /// All descendants of the roots.
