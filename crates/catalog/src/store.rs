@@ -51,6 +51,10 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
+/// The journal keeps its file between two transactions, so that no transaction creates and deletes one. It is cut to
+/// this size after a larger transaction.
+const JOURNAL_BYTES_MAX: u64 = 1 << 20;
+
 /// What happened to the catalog when it was opened, or later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
@@ -258,7 +262,10 @@ enum Found {
 
 fn examine(db: &Connection, boot: &Boot) -> rusqlite::Result<Found> {
     // Even these statements read the file, so they may find it damaged.
-    db.execute_batch("PRAGMA synchronous = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")?;
+    db.execute_batch(&format!(
+        "PRAGMA synchronous = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
+         PRAGMA journal_mode = PERSIST; PRAGMA journal_size_limit = {JOURNAL_BYTES_MAX}"
+    ))?;
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
         return Ok(Found::Empty);

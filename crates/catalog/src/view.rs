@@ -111,6 +111,10 @@ impl Catalog {
                 Err(CatalogError::Memory(error.into()))
             }
             CatalogProblem::Changed if tried < TRIES => self.open_again(Known::Nothing),
+            // Deleted while it was open, and its journal was not.
+            CatalogProblem::Unusable(_) if tried < TRIES && !self.store.is_at(&self.path) => {
+                self.open_again(Known::Nothing)
+            }
             CatalogProblem::Damaged(error) if tried < TRIES => self.open_again(Known::Damage(error)),
             CatalogProblem::Changed => self.go_into_memory("another process keeps recreating the catalog".to_owned()),
             CatalogProblem::Damaged(error) | CatalogProblem::Unusable(error) => self.go_into_memory(error.to_string()),

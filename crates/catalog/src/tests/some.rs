@@ -107,6 +107,26 @@ fn a_state_changes_with_its_row() {
     assert_eq!(damaged[2].1, second.1);
 }
 
+/// Each transaction created and deleted a file.
+#[test]
+fn the_journal_keeps_its_file() {
+    use std::os::unix::fs::MetadataExt;
+    let world = World::new();
+    let (mut catalog, _) = world.open();
+    let journal = world.path().with_extension("sqlite-journal");
+    let mut inodes = Vec::new();
+    for number in 1..5 {
+        world.append(run_id(number), &life());
+        catalog.refresh(&world.log).expect("refreshed");
+        inodes.push(fs::metadata(&journal).expect("the journal").ino());
+    }
+    inodes.dedup();
+    assert_eq!(inodes.len(), 1);
+    // It has no transaction in it, so another process does not roll anything back.
+    let (mut other, opened) = world.open();
+    assert_eq!((opened, world.rows(&mut other).len()), (Opened::Good, 4));
+}
+
 /// Another process reads lines that the writer of this process has written and not yet published. Its row is ahead of
 /// what may be read here. Regression, found by analysis: the row went back to the published state.
 #[test]
