@@ -232,10 +232,10 @@ fn a_flood_is_one_range_per_64_kib() {
         assert_eq!(shown, expected, "{profile}");
         let lines: u64 = ranges.iter().filter_map(|event| raw_of(event)?.lines).sum();
         assert_eq!(lines, flooding as u64);
+        // Lines on stderr are for people, where the format is never there.
         let counted =
             told.coded(Code::LowConfidenceParse).into_iter().filter(|event| event.source.stream.as_str() == "stderr");
-        let counts: Vec<_> = counted.map(|event| diagnostic_of(event).and_then(|told| told.count)).collect();
-        assert_eq!(counts, [Some((FLOOD_AFTER + flooding) as u64)], "{profile}");
+        assert_eq!(counted.count(), 0, "{profile}");
     }
 }
 

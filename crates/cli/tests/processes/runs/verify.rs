@@ -14,6 +14,7 @@ use skillrun_log::FileLog;
 use skillrun_model::rasp::Event;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, ExecutionMode, ProfileId, RunId, RunStatus};
+use skillrun_runs::record::GATE;
 use skillrun_runtime::{NewRun, Options};
 
 const DONE: &str = concat!(
@@ -459,7 +460,7 @@ fn a_verdict_by_earlier_rules_is_not_called_wrong() {
     let warned = "\"warnings\":[\"COMPLETED_WITHOUT_DONE_MARKER\"],\"output\"";
     change(&folder.events(), |bytes| replaced(&bytes, warned, "\"warnings\":[],\"output\""));
     assert!(differs(&check(&lab, run), CheckKind::Verdict).contains("attempt.ended"));
-    change(&folder.record(), |bytes| replaced(&bytes, "  \"gate\": 2,\n", ""));
+    change(&folder.record(), |bytes| replaced(&bytes, &format!("  \"gate\": {GATE},\n"), ""));
     assert_not_comparable(&check(&lab, run), &[CheckKind::Verdict], "rules 1");
 }
 
