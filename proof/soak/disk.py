@@ -43,7 +43,7 @@ def measure(data: Path) -> Disk:
                 runs += inner == ["events.jsonl"]
             case ["catalog.sqlite"]:
                 catalog += found.st_size
-            case ["catalog.sqlite-wal"]:
+            case ["catalog.sqlite-wal" | "catalog.sqlite-journal"]:
                 wal += found.st_size
             case _:
                 rest += blocks

@@ -45,6 +45,10 @@ impl World {
         self.folder.path().join("catalog.sqlite")
     }
 
+    fn journal(&self) -> PathBuf {
+        self.folder.path().join("catalog.sqlite-journal")
+    }
+
     fn events(&self, run: RunId) -> PathBuf {
         self.log.runs().join(run.to_string()).join("events.jsonl")
     }

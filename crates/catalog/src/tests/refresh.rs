@@ -82,11 +82,18 @@ fn delete_it_and_it_is_the_same_again() {
     let rows = world.rows(&mut catalog);
     assert_eq!(rows.len(), 5);
     assert_eq!(rows, world.rows_from_scratch());
-    // While it is open: the next refresh recreates it.
+    // While it is open, with its journal: the next refresh recreates it.
     fs::remove_file(world.path()).expect("removed");
+    fs::remove_file(world.journal()).expect("removed");
     assert_eq!(catalog.list(&Query::default()).expect("a list"), rows);
     assert_eq!(catalog.refresh(&world.log).expect("refreshed").changed, 5);
     assert_eq!(catalog.news(), Some(Opened::Made));
+    assert_eq!(catalog.news(), None, "told once");
+    // Without its journal: SQLite refuses even to read, so the next query recreates it.
+    fs::remove_file(world.path()).expect("removed");
+    assert_eq!(catalog.list(&Query::default()).expect("a list"), rows);
+    assert_eq!(catalog.news(), Some(Opened::Made));
+    assert_eq!(catalog.refresh(&world.log).expect("refreshed").changed, 0);
     assert_eq!(catalog.news(), None, "told once");
     assert_eq!(catalog.list(&Query::default()).expect("a list"), rows);
     drop(catalog);

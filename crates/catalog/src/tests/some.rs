@@ -113,12 +113,11 @@ fn the_journal_keeps_its_file() {
     use std::os::unix::fs::MetadataExt;
     let world = World::new();
     let (mut catalog, _) = world.open();
-    let journal = world.path().with_extension("sqlite-journal");
     let mut inodes = Vec::new();
     for number in 1..5 {
         world.append(run_id(number), &life());
         catalog.refresh(&world.log).expect("refreshed");
-        inodes.push(fs::metadata(&journal).expect("the journal").ino());
+        inodes.push(fs::metadata(world.journal()).expect("the journal").ino());
     }
     inodes.dedup();
     assert_eq!(inodes.len(), 1);
