@@ -86,10 +86,15 @@ impl FileDraft {
 
     /// While it is written, it has the path `beside`, which is in the same folder.
     pub fn create_as(path: &Path, beside: PathBuf) -> io::Result<(Self, File)> {
-        // Left by a process that was killed, or not ours: an engine that can write here may have created a link to
-        // another place.
-        files::remove_if_exists(&beside)?;
-        let file = files::create_private(&beside)?;
+        let file = match files::create_private(&beside) {
+            // Left by a process that was killed, or not ours: an engine that can write here may have created a link to
+            // another place.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                files::remove_if_exists(&beside)?;
+                files::create_private(&beside)?
+            }
+            created => created?,
+        };
         Ok((Self { path: path.to_owned(), beside, is_kept: false }, file))
     }
 

@@ -109,7 +109,7 @@ pub struct RunRequest {
     pub permission: Permission,
     pub model: Option<String>,
     pub effort: Option<String>,
-    /// Name in `inputs/` of the script that the scripted engine plays.
+    /// Name in `inputs/` of the script that the scripted engine plays. None: the script of the skill, or another engine.
     pub script: Option<String>,
     pub timeouts: Timeouts,
     pub max_bytes: u64,

@@ -42,7 +42,7 @@ use crate::workspace::{self, Claim};
 const FILE_MAX: u64 = 1 << 30;
 
 /// Where a skill keeps the script that the scripted engine plays when the request names none.
-const OWN_SCRIPT: &str = "assets/scripted.yaml";
+pub(crate) const OWN_SCRIPT: &str = "assets/scripted.yaml";
 
 /// A run to be created.
 #[derive(Debug, Clone)]
@@ -268,10 +268,10 @@ fn script(new: &NewRun, is_ours: &bool) -> Result<Option<(PathBuf, String)>, Acc
     if !is_ours {
         return Ok(None);
     }
-    let own = new.skill.root.join(OWN_SCRIPT);
     let path = match &new.script {
         Some(path) => path.clone(),
-        None if own.is_file() => own,
+        // It is copied with the skill.
+        None if new.skill.root.join(OWN_SCRIPT).is_file() => return Ok(None),
         None => return Err(AcceptError::NoScript { skill: new.skill.name.clone(), engine: new.engine.clone() }),
     };
     if !path.is_file() {

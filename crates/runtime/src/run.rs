@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use skillrun_base::files;
 use skillrun_base::whole_file;
+use skillrun_engine::Engines;
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
@@ -76,6 +77,7 @@ enum OwnViews {
 #[derive(Debug, Clone)]
 pub(crate) struct Tools {
     pub(crate) data: DataFolder,
+    pub(crate) engines: Arc<Engines>,
     pub(crate) log: Arc<FileLog>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) counters: Arc<Counters>,

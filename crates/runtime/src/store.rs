@@ -101,9 +101,14 @@ impl RunStore for Tools {
     }
 
     fn prepare_end(&self, folder: &RunFolder, record: &RunRecord, result: ResultFold) {
+        let mut artifacts = Vec::new();
         if let Some(result) = finished_result(result, record.run_id, folder) {
             // A view: the Log has everything in it, and the reserve is for the Log.
             result::write(folder, &result).ignored();
+            artifacts = result.artifacts.into_iter().map(|artifact| artifact.path.into()).collect();
+        }
+        if let Ok(descriptor) = self.engines.get(&record.engine.name) {
+            workspace::remove_spare(folder, record, descriptor, &artifacts);
         }
         // Before the last event, so that a process that finds the run over finds nothing left behind.
         workspace::remove_placed(folder, record);

@@ -16,8 +16,8 @@ use skillrun_base::file_lock;
 use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_collect::tree;
 use skillrun_engine::Descriptor;
-use skillrun_evidence::OsText;
-use skillrun_model::RunId;
+use skillrun_evidence::{OsText, names};
+use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::record::{HomeChoice, RunRecord, Sharing, Workspace};
 use skillrun_skill::{Layers, Patch, SkillCopy, SkillError};
@@ -65,6 +65,16 @@ struct Placed {
 enum Content {
     Ours,
     Users,
+}
+
+/// What is known of the patched copy that an earlier attempt made. It is not synced, because that would cost more than
+/// all else that is done for a small run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EarlierCopy {
+    /// No power failure since the run was accepted: it is complete.
+    Complete,
+    /// Any part of it may be missing, so it is made again.
+    Unsynced,
 }
 
 /// The name of a copy until it is complete.
@@ -121,8 +131,15 @@ impl Places {
         }
     }
 
-    /// Creates the folders and the patched copy. Does nothing where an earlier attempt did it.
-    pub(crate) fn prepare(&self, folder: &RunFolder, record: &RunRecord, layers: &Layers) -> Result<(), PlaceError> {
+    /// Creates the folders and the patched copy. Does nothing where an earlier attempt did it. `earlier` is the copy of
+    /// an earlier attempt.
+    pub(crate) fn prepare(
+        &self,
+        folder: &RunFolder,
+        record: &RunRecord,
+        layers: &Layers,
+        earlier: EarlierCopy,
+    ) -> Result<(), PlaceError> {
         match &record.request.workspace {
             Workspace::Own => fs::create_dir_all(&self.workspace).map_err(failed(&self.workspace))?,
             Workspace::Folder { path, .. } => {
@@ -142,6 +159,9 @@ impl Places {
         }
         fs::create_dir_all(&self.artifacts).map_err(failed(&self.artifacts))?;
         // Whole or not at all: it is made beside and moved, so that an incomplete copy is never used.
+        if earlier == EarlierCopy::Unsynced {
+            tree::remove(&self.skill).ignored();
+        }
         if !self.skill.join("SKILL.md").exists() {
             let parent = self.skill.parent().unwrap_or(&self.workspace);
             if self.is_in_users_folder(record, &self.skill) {
@@ -152,8 +172,7 @@ impl Places {
             tree::remove(&beside).ignored();
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
-            // A copy with its final name is used by every later attempt, so its content is synced before.
-            whole_file::sync_trees(std::slice::from_ref(&beside)).map_err(failed(&beside))?;
+            // Not synced: after a power failure it is made again.
             match fs::rename(&beside, &self.skill) {
                 Ok(()) => {}
                 // Another file system: copied there instead, under another name, and moved when it is complete.
@@ -205,6 +224,43 @@ impl Places {
         }
         Ok(())
     }
+}
+
+/// Removes what an ended run has twice or does not use, before its last event: files of the patched copy that `skill/`
+/// has too, prompts that the evidence has too, and empty folders.
+pub(crate) fn remove_spare(folder: &RunFolder, record: &RunRecord, descriptor: &Descriptor, artifacts: &[PathBuf]) {
+    // Relative to the workspace, and not outside of the run.
+    let places = Places::of(folder, record, descriptor, Path::new("/nonexistent"));
+    let is_own = match &record.request.workspace {
+        Workspace::Own => true,
+        Workspace::Folder { .. } => false,
+    };
+    let is_artifact = artifacts.iter().any(|path| places.workspace.join(path).starts_with(&places.skill));
+    if is_own && !is_artifact {
+        // What cannot be removed costs space only.
+        SkillCopy::at(&places.skill).remove_unchanged(&folder.skill()).ignored();
+    }
+    for attempt in 1.. {
+        let attempt = AttemptNumber(attempt);
+        let prompt = folder.inputs().join(prompt_name(attempt));
+        let Ok(about) = fs::metadata(&prompt) else { break };
+        let given = folder.audit().join(names::stdin(attempt));
+        let is_same = fs::metadata(&given).is_ok_and(|given| given.len() == about.len())
+            && matches!((fs::read(&prompt), fs::read(&given)), (Ok(prompt), Ok(given)) if prompt == given);
+        if is_same {
+            fs::remove_file(&prompt).ignored();
+        }
+    }
+    let own = is_own.then_some(&places.artifacts);
+    for empty in own.into_iter().chain([&folder.inputs(), &folder.home()]) {
+        // One that is not empty stays.
+        fs::remove_dir(empty).ignored();
+    }
+}
+
+/// The name of the file in `inputs/` with the prompt of an attempt.
+pub(crate) fn prompt_name(attempt: AttemptNumber) -> String {
+    format!("prompt.{attempt}.txt")
 }
 
 /// Removes from the user's folder what was put there. Folders that contain something else by now stay.

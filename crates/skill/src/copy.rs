@@ -12,6 +12,12 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::{SkillError, SkillErrorKind};
 use crate::package::tree::{self, BYTES_MAX, Entry, EntryKind};
 
+/// The file of a skill that is patched in a copy.
+const SKILL_FILE: &str = "SKILL.md";
+
+/// Number of bytes of a file that are compared at once.
+const COMPARED_AT_ONCE: u64 = 64 * 1024;
+
 /// A copy of a skill that may be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillCopy {
@@ -43,6 +49,60 @@ impl SkillCopy {
     pub fn root(&self) -> &Path {
         &self.root
     }
+
+    /// Removes the files that are the same in `source`, of which this is a copy, and folders that are empty then.
+    /// `SKILL.md` stays, because it is patched, and so does everything that was changed or added.
+    pub fn remove_unchanged(&self, source: &Path) -> Result<(), SkillError> {
+        // An engine may have put a link in the place of a folder; what it leads to is not a part of the copy.
+        let mut folders = vec![PathBuf::new()];
+        for Entry { path, kind } in tree::walk(source)? {
+            if path == Path::new(SKILL_FILE) || path.parent().is_none_or(|parent| !folders.iter().any(|f| f == parent))
+            {
+                continue;
+            }
+            let copy = self.root.join(&path);
+            let Ok(found) = fs::symlink_metadata(&copy) else { continue };
+            let is_same = match &kind {
+                EntryKind::Folder => {
+                    if found.is_dir() {
+                        folders.push(path);
+                    }
+                    false
+                }
+                EntryKind::File { size, .. } => {
+                    found.is_file() && found.len() == *size && have_same_bytes(&copy, &source.join(&path))
+                }
+                EntryKind::Link { target } => fs::read_link(&copy).is_ok_and(|found| found == *target),
+                EntryKind::Special => false,
+            };
+            if is_same {
+                fs::remove_file(&copy).map_err(|error| SkillError::new(&copy, error))?;
+            }
+        }
+        for folder in folders.iter().skip(1).rev() {
+            // One that is not empty stays.
+            fs::remove_dir(self.root.join(folder)).ok();
+        }
+        Ok(())
+    }
+}
+
+/// Whether two files have the same content. One that cannot be read has not.
+fn have_same_bytes(one: &Path, other: &Path) -> bool {
+    let same = || -> io::Result<bool> {
+        let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        loop {
+            (&mut one).take(COMPARED_AT_ONCE).read_to_end(&mut left)?;
+            (&mut other).take(COMPARED_AT_ONCE).read_to_end(&mut right)?;
+            if left != right || left.is_empty() {
+                return Ok(left == right);
+            }
+            left.clear();
+            right.clear();
+        }
+    };
+    same().unwrap_or(false)
 }
 
 /// Checks whether a skill can be copied.
@@ -213,6 +273,30 @@ mod tests {
         let over_a_link = SkillCopy::make(&folder.at("demo"), &folder.at("nowhere")).unwrap_err();
         assert!(matches!(over_a_link.kind, SkillErrorKind::Exists));
         assert_eq!(folder.photo(), before);
+    }
+
+    #[test]
+    fn files_that_a_run_has_elsewhere_are_removed_from_a_copy() {
+        let folder = Folder::skill("demo")
+            .with("demo/assets/same", "same")
+            .with("demo/assets/changed", "before")
+            .with("demo/only/same", "same")
+            .with("demo/linked/same", "same")
+            .with_link("demo/link", "assets/same")
+            .with("elsewhere/same", "same");
+        let copy = copy(&folder).unwrap();
+        fs::write(copy.root().join("SKILL.md"), "patched").unwrap();
+        fs::write(copy.root().join("assets/changed"), "behind").unwrap();
+        fs::write(copy.root().join("added"), "added").unwrap();
+        fs::remove_dir_all(copy.root().join("linked")).unwrap();
+        symlink(folder.at("elsewhere"), copy.root().join("linked")).unwrap();
+        copy.remove_unchanged(&folder.at("demo")).unwrap();
+        let mut left: Vec<_> = tree::walk(copy.root()).unwrap().into_iter().map(|entry| entry.path).collect();
+        left.retain(|path| !copy.root().join(path).is_dir() || path == Path::new("linked"));
+        let kept = ["SKILL.md", "added", "assets/changed", "linked"].map(PathBuf::from);
+        assert_eq!(left, kept);
+        assert!(!copy.root().join("only").exists(), "it was empty");
+        assert!(folder.at("elsewhere/same").exists(), "a link is not followed");
     }
 
     #[test]

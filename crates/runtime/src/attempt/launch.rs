@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
 use skillrun_collect::{HostPlan, start};
+use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Home, LaunchError, LoginFound, StartRequest, files};
 use skillrun_evidence::OsText;
+use skillrun_log::{Epoch, EventLog};
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::verdict::RunError;
@@ -17,9 +19,10 @@ use skillrun_runs::record::{HomeChoice, Snapshot, seconds};
 use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
 
 use super::{inputs, keys, opening};
+use crate::accept::OWN_SCRIPT;
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
-use crate::workspace::{PlaceError, Places};
+use crate::workspace::{EarlierCopy, PlaceError, Places, prompt_name};
 
 /// How long a host waits for the request to start. An owner that comes back within this time finds it waiting.
 const HELD: std::time::Duration = std::time::Duration::from_secs(60);
@@ -39,7 +42,12 @@ pub(crate) fn plan(
         .map_err(|broken| error(ErrorCategory::Engine, Code::EngineNotFound, broken.to_string()))?;
     inputs::check(run).map_err(|changed| error(ErrorCategory::Input, Code::InputChanged, changed))?;
     let places = Places::of(folder, record, descriptor, &config.user_home);
-    places.prepare(folder, record, &config.layers).map_err(place_error)?;
+    // A Log gets another epoch when it is opened after a power failure.
+    let earlier = match config.tools.log.head(run.id) {
+        Ok(head) if head.epoch == Epoch::FIRST => EarlierCopy::Complete,
+        Ok(_) | Err(_) => EarlierCopy::Unsynced,
+    };
+    places.prepare(folder, record, &config.layers, earlier).map_err(place_error)?;
     let files: BTreeMap<String, PathBuf> =
         record.request.files.iter().map(|(slot, name)| (slot.clone(), folder.inputs().join(name))).collect();
     let Some(skill) = &rules.skill else {
@@ -66,8 +74,12 @@ pub(crate) fn plan(
         }
     };
     fs::create_dir_all(folder.inputs()).map_err(|failed| engine(failed.to_string()))?;
-    let prompt_file = folder.inputs().join(format!("prompt.{attempt}.txt"));
-    let script = record.request.script.as_ref().map(|name| folder.inputs().join(name));
+    let prompt_file = folder.inputs().join(prompt_name(attempt));
+    let script = match (&record.request.script, &descriptor.executable) {
+        (Some(name), _) => Some(folder.inputs().join(name)),
+        (None, Executable::Own) => Some(folder.skill().join(OWN_SCRIPT)),
+        (None, Executable::Installed(_)) => None,
+    };
     let output_schema = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
     let variables = variables(config, run);
     let login = taken_login(config, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;

@@ -45,7 +45,8 @@ fn queued(root: &Path) -> Run {
     let log = Arc::new(FileLog::new(data.runs()));
     let variables = ProcessVariables { role: OwnerRole::Caller, environment: Vec::new(), user_home: root.to_owned() };
     let (clock, variables) = (Arc::new(SystemClock), Arc::new(variables));
-    Run::open(&Tools { data, log, clock, counters: Arc::default(), variables }, id).expect("ours")
+    let engines = Arc::new(Engines::shipped());
+    Run::open(&Tools { data, engines, log, clock, counters: Arc::default(), variables }, id).expect("ours")
 }
 
 fn started(run: &Run) -> AttemptStarted {

@@ -52,7 +52,7 @@ impl fmt::Debug for RuntimeSetup {
 
 pub struct RuntimeConfig {
     pub(crate) tools: Tools,
-    pub(crate) engines: Engines,
+    pub(crate) engines: Arc<Engines>,
     pub(crate) layers: Layers,
     pub(crate) defaults: Options,
     pub(crate) consents: Vec<String>,
@@ -75,14 +75,22 @@ impl fmt::Debug for RuntimeConfig {
 impl From<RuntimeSetup> for RuntimeConfig {
     fn from(setup: RuntimeSetup) -> Self {
         let log = Arc::new(FileLog::new(setup.data.runs()));
+        let engines = Arc::new(setup.engines);
         let variables = Arc::new(ProcessVariables {
             role: setup.role,
             environment: setup.environment.clone(),
             user_home: setup.user_home.clone(),
         });
         Self {
-            tools: Tools { data: setup.data, log, clock: setup.clock, counters: Arc::default(), variables },
-            engines: setup.engines,
+            tools: Tools {
+                data: setup.data,
+                engines: engines.clone(),
+                log,
+                clock: setup.clock,
+                counters: Arc::default(),
+                variables,
+            },
+            engines,
             layers: setup.layers,
             defaults: setup.defaults,
             consents: setup.consents,
