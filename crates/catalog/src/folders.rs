@@ -1,6 +1,5 @@
 //! Scans `runs/`: which Logs there are, and how far they go. Only the epochs are read.
 
-use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::str::FromStr;
@@ -15,7 +14,7 @@ use skillrun_log::cursor::Epoch;
 use skillrun_log::error::DamageKind;
 
 /// How far a Log goes, or how far a row goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Mark {
     pub(super) inode: u64,
     pub(super) epoch: Epoch,
@@ -70,13 +69,16 @@ impl Runs {
         Ok(())
     }
 
-    /// The runs that have a folder.
-    pub(super) fn names(&self) -> Result<HashSet<RunId>, CatalogError> {
-        let Some(folder) = &self.folder else { return Ok(HashSet::new()) };
+    /// Calls `each` for every run that has a folder.
+    pub(super) fn each_name(&self, mut each: impl FnMut(RunId)) -> Result<(), CatalogError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
         let failed = |error: Errno| CatalogError::Runs { place: self.place.clone(), source: error.into() };
-        let entries = Dir::read_from(folder).map_err(failed)?;
-        let names = entries.map(|entry| Ok(run_of(entry.map_err(failed)?.file_name().to_bytes())));
-        names.filter_map(Result::transpose).collect()
+        for entry in Dir::read_from(folder).map_err(failed)? {
+            if let Some(run) = run_of(entry.map_err(failed)?.file_name().to_bytes()) {
+                each(run);
+            }
+        }
+        Ok(())
     }
 
     /// Changes when a folder is added or removed; none when that cannot be known.

@@ -1,7 +1,5 @@
 //! A few rows, independent of the total number: refreshed, and compared with their earlier state.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension};
 use skillrun_model::{RunId, RunStatus};
 
@@ -11,6 +9,7 @@ use super::row::Row;
 use super::store::Store;
 use super::trouble::{CatalogError, CatalogProblem};
 use super::view::Catalog;
+use super::watch::RunsWatch;
 use skillrun_log::file::FileLog;
 
 /// The state from which a row is made. Rows of one run with equal states are equal.
@@ -43,9 +42,9 @@ impl Catalog {
         self.ask(|db| current(db, runs))
     }
 
-    /// The state of every row, without a refresh.
-    pub fn states(&mut self) -> Result<HashMap<RunId, RowState>, CatalogError> {
-        self.ask(states)
+    /// A watch that knows the state of every row, without a refresh.
+    pub fn watch(&mut self) -> Result<RunsWatch, CatalogError> {
+        self.ask(watch)
     }
 }
 
@@ -102,18 +101,18 @@ fn current(db: &Connection, wanted: &[RunId]) -> rusqlite::Result<Vec<Current>> 
     rows.collect()
 }
 
-fn states(db: &Connection) -> rusqlite::Result<HashMap<RunId, RowState>> {
+fn watch(db: &Connection) -> rusqlite::Result<RunsWatch> {
     // Only damaged rows are read: the description of the damage may change while the Log does not.
     let sql = "SELECT run_id, inode, epoch, bytes, status,
         CASE WHEN damaged THEN (SELECT json_extract(row, '$.damage') FROM details WHERE details.run_id = runs.run_id) END
-        FROM runs";
+        FROM runs ORDER BY run_id";
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
-    let mut states = HashMap::new();
+    let mut watch = RunsWatch::default();
     while let Some(row) = rows.next()? {
         let (status, damage): (Option<String>, Option<String>) = (row.get(4)?, row.get(5)?);
         let status = status.and_then(|status| status.parse().ok());
-        states.insert(run_id(row, 0)?, RowState { mark: mark(row, 1)?, damage: damage.map(Into::into), status });
+        watch.set(run_id(row, 0)?, Some(RowState { mark: mark(row, 1)?, damage: damage.map(Into::into), status }));
     }
-    Ok(states)
+    Ok(watch)
 }

@@ -8,15 +8,19 @@
 //! - A run goes on: runs that neither ended nor wait are inspected at each look; of those that wait for an answer, a
 //!   thousand at each look.
 //! - The Log of an ended run is changed by hand: a hundred ended runs are inspected at each look, all of them in turn.
+//!
+//! A server has far more ended runs than others, so 24 bytes are kept of each, and nothing of their number is allocated
+//! at a look but one bit for each.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use skillrun_model::{RunId, RunStatus};
 
-use super::folders::{FolderStamp, Runs, Seen};
+use super::folders::{FolderStamp, Mark, Runs, Seen};
 use super::some::RowState;
 use super::trouble::CatalogError;
 
@@ -36,11 +40,12 @@ const NAMES_INTERVAL: Duration = Duration::from_secs(60);
 /// What is known of all runs, and which of them are inspected next.
 #[derive(Debug)]
 pub struct RunsWatch {
+    /// Runs that have not ended, and damaged ones.
     known: BTreeMap<RunId, RowState>,
     /// Inspected at each look: runs that go on, damaged ones, folders without a Log, and rows that are behind.
     active: BTreeSet<RunId>,
     waiting: Rotation,
-    ended: Rotation,
+    ended: EndedRuns,
     names: Stamped<Option<FolderStamp>>,
     removals: Stamped<i64>,
 }
@@ -56,49 +61,56 @@ pub struct WatchedRuns {
     pub has_read_names: bool,
 }
 
-impl RunsWatch {
-    /// `states` are those of all rows, after a refresh.
-    pub fn new(states: HashMap<RunId, RowState>) -> Self {
-        let mut watch = Self {
+impl Default for RunsWatch {
+    fn default() -> Self {
+        Self {
             known: BTreeMap::new(),
             active: BTreeSet::new(),
             waiting: Rotation::default(),
-            ended: Rotation::default(),
+            ended: EndedRuns::default(),
             names: Stamped::new(Some(NAMES_INTERVAL)),
             removals: Stamped::new(None),
-        };
-        for (run, state) in states {
-            watch.set(run, Some(state));
         }
-        watch
     }
+}
 
+impl RunsWatch {
     /// Records the state of a run after a refresh; returns whether it differs from the previous one.
     pub fn set(&mut self, run: RunId, state: Option<RowState>) -> bool {
-        if self.known.get(&run) == state.as_ref() && !self.active.contains(&run) {
+        let ended = state.as_ref().and_then(|state| EndedRun::of(run, state));
+        let is_same = match (&state, &ended) {
+            (Some(_), Some(ended)) => self.ended.find(run) == Some(ended),
+            (Some(state), None) => self.known.get(&run) == Some(state),
+            (None, _) => !self.is_known(run),
+        };
+        if is_same && !self.active.contains(&run) {
             return false;
         }
         self.waiting.runs.remove(&run);
-        self.ended.runs.remove(&run);
-        let Some(state) = state else {
-            // Stays active until its folder is gone: its Log may be created later.
-            return self.known.remove(&run).is_some();
-        };
-        let rotation = match state.status {
-            _ if state.damage.is_some() => None,
-            Some(status) if status.is_terminal() => Some(&mut self.ended),
-            Some(RunStatus::WaitingUser) => Some(&mut self.waiting),
-            Some(_) | None => None,
-        };
-        match rotation {
-            Some(rotation) => {
-                rotation.runs.insert(run);
+        self.known.remove(&run);
+        match (state, ended) {
+            (Some(_), Some(ended)) => {
                 self.active.remove(&run);
+                self.ended.put(ended);
             }
-            None => drop(self.active.insert(run)),
+            (Some(state), None) => {
+                self.ended.remove(run);
+                if state.damage.is_none() && state.status == Some(RunStatus::WaitingUser) {
+                    self.waiting.runs.insert(run);
+                    self.active.remove(&run);
+                } else {
+                    self.active.insert(run);
+                }
+                self.known.insert(run, state);
+            }
+            // Stays active until its folder is gone: its Log may be created later.
+            (None, _) => self.ended.remove(run),
         }
-        let before = self.known.insert(run, state);
-        before.as_ref() != self.known.get(&run)
+        !is_same
+    }
+
+    fn is_known(&self, run: RunId) -> bool {
+        self.known.contains_key(&run) || self.ended.find(run).is_some()
     }
 
     /// Looks for rows that are behind. A run stays among them until its new state is set.
@@ -109,30 +121,125 @@ impl RunsWatch {
         candidates.extend(self.ended.take(ENDED_AT_ONCE));
         let has_read_names = self.names.is_due(folder.stamp(), now);
         if has_read_names {
-            let names = folder.names()?;
-            let gone = self.known.keys().filter(|run| !names.contains(run));
-            candidates.extend(gone);
-            self.active.retain(|run| names.contains(run) || self.known.contains_key(run));
-            let new = names.into_iter().filter(|run| !self.known.contains_key(run));
-            new.for_each(|run| {
-                self.active.insert(run);
-                candidates.insert(run);
-            });
+            self.compare_names(&folder, &mut candidates)?;
             self.names.read_at = Some(now);
         }
+        let mut inspected = candidates.len();
+        let is_behind = |run: &RunId| match (folder.inspect(*run), self.known.get(run), self.ended.find(*run)) {
+            (Seen::Nothing, None, None) => false,
+            (Seen::Log(mark), Some(state), _) => state.mark != mark || state.damage.is_some(),
+            (Seen::Log(mark), None, Some(ended)) => ended.mark != digest(&mark),
+            (Seen::Nothing | Seen::Log(_) | Seen::Unreadable(_), _, _) => true,
+        };
+        let mut behind: BTreeSet<RunId> = candidates.into_iter().filter(is_behind).collect();
         if self.removals.is_due(folder.removals(), now) {
-            candidates.extend(self.known.keys());
+            let all = self.known.keys().copied().chain(self.ended.runs.iter().map(|ended| ended.run));
+            behind.extend(all.inspect(|_| inspected += 1).filter(is_behind));
             self.removals.read_at = Some(now);
         }
-        let inspected = candidates.len();
-        let is_behind = |run: &RunId| match (folder.inspect(*run), self.known.get(run)) {
-            (Seen::Nothing, None) => false,
-            (Seen::Log(mark), Some(state)) => state.mark != mark || state.damage.is_some(),
-            (Seen::Nothing | Seen::Log(_) | Seen::Unreadable(_), _) => true,
-        };
-        let behind: Vec<RunId> = candidates.into_iter().filter(is_behind).collect();
         self.active.extend(&behind);
-        Ok(WatchedRuns { behind, inspected, has_read_names })
+        Ok(WatchedRuns { behind: behind.into_iter().collect(), inspected, has_read_names })
+    }
+
+    /// Adds the runs whose folder is new or gone to those that are inspected.
+    fn compare_names(&mut self, folder: &Runs, candidates: &mut BTreeSet<RunId>) -> Result<(), CatalogError> {
+        let mut others = BTreeSet::new();
+        let mut has_folder = Bits::new(self.ended.runs.len());
+        folder.each_name(|run| match self.ended.place(run) {
+            Ok(place) => has_folder.set(place),
+            Err(_) => drop(others.insert(run)),
+        })?;
+        candidates.extend(self.known.keys().filter(|run| !others.contains(run)));
+        let gone = self.ended.runs.iter().enumerate().filter(|(place, _)| !has_folder.is_set(*place));
+        candidates.extend(gone.map(|(_, ended)| ended.run));
+        let (known, ended) = (&self.known, &self.ended);
+        self.active.retain(|run| others.contains(run) || known.contains_key(run) || ended.find(*run).is_some());
+        others.retain(|run| !self.known.contains_key(run));
+        self.active.extend(&others);
+        candidates.append(&mut others);
+        Ok(())
+    }
+}
+
+/// What is kept of an ended run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct EndedRun {
+    run: RunId,
+    /// A hash of how far its row goes.
+    mark: u32,
+    status: RunStatus,
+}
+
+impl EndedRun {
+    /// None while it has not ended. Damaged runs are inspected at each look.
+    fn of(run: RunId, state: &RowState) -> Option<Self> {
+        let status = state.status.filter(|status| state.damage.is_none() && status.is_terminal())?;
+        Some(Self { run, mark: digest(&state.mark), status })
+    }
+}
+
+fn digest(mark: &Mark) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    mark.hash(&mut hasher);
+    let hash = hasher.finish();
+    (hash ^ (hash >> 32)) as u32
+}
+
+/// Ended runs in the order of their ids, which is mostly the order in which they were created: new runs come at the end,
+/// and old ones are removed at the beginning.
+#[derive(Debug, Default)]
+struct EndedRuns {
+    runs: VecDeque<EndedRun>,
+    /// The last run of the previous look.
+    last: Option<RunId>,
+}
+
+impl EndedRuns {
+    fn place(&self, run: RunId) -> Result<usize, usize> {
+        self.runs.binary_search_by_key(&run, |ended| ended.run)
+    }
+
+    fn find(&self, run: RunId) -> Option<&EndedRun> {
+        self.place(run).ok().and_then(|place| self.runs.get(place))
+    }
+
+    fn put(&mut self, ended: EndedRun) {
+        match self.place(ended.run) {
+            Ok(place) => self.runs[place] = ended,
+            Err(place) => self.runs.insert(place, ended),
+        }
+    }
+
+    fn remove(&mut self, run: RunId) {
+        if let Ok(place) = self.place(run) {
+            self.runs.remove(place);
+        }
+    }
+
+    /// The next to be inspected, all of them in turn.
+    fn take(&mut self, most: usize) -> Vec<RunId> {
+        let first = self.last.map_or(0, |last| self.place(last).map_or_else(|place| place, |place| place + 1));
+        let taken: Vec<RunId> = self.runs.range(first..).take(most).map(|ended| ended.run).collect();
+        // The next look starts again from the beginning.
+        self.last = taken.last().copied().filter(|_| taken.len() == most);
+        taken
+    }
+}
+
+/// One bit for each of a number of things.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    fn set(&mut self, place: usize) {
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    fn is_set(&self, place: usize) -> bool {
+        self.0[place / 64] & (1 << (place % 64)) != 0
     }
 }
 
@@ -181,5 +288,35 @@ impl<T: PartialEq> Stamped<T> {
                 true
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillrun_log::cursor::Epoch;
+
+    use super::*;
+
+    /// A server kept about 200 bytes of each run that it had ever seen.
+    #[test]
+    fn an_ended_run_costs_24_bytes() {
+        let mut watch = RunsWatch::default();
+        let run = |number| RunId::new(number, [7; 10]);
+        let state = |status, bytes| {
+            Some(RowState { mark: Mark { inode: 1, epoch: Epoch::FIRST, bytes }, damage: None, status: Some(status) })
+        };
+        for number in 0..10_000 {
+            assert!(watch.set(run(number), state(RunStatus::Running, 1)));
+            assert!(watch.set(run(number), state(RunStatus::Succeeded, 2)));
+            assert!(!watch.set(run(number), state(RunStatus::Succeeded, 2)), "nothing new");
+        }
+        assert_eq!((watch.known.len(), watch.active.len(), watch.waiting.runs.len()), (0, 0, 0));
+        assert_eq!((watch.ended.runs.len(), size_of::<EndedRun>()), (10_000, 24));
+        assert!(watch.set(run(5), state(RunStatus::Succeeded, 3)), "it was changed by hand");
+        assert!(watch.set(run(6), state(RunStatus::WaitingUser, 3)), "it was cut by hand");
+        for number in 0..10_000 {
+            assert!(watch.set(run(number), None));
+        }
+        assert_eq!((watch.known.len(), watch.ended.runs.len()), (0, 0));
     }
 }

@@ -82,10 +82,10 @@ fn a_state_changes_with_its_row() {
     world.append(run_id(2), &life());
     let mut state = || {
         catalog.refresh(&world.log).expect("refreshed");
-        let states = catalog.states().expect("states");
-        assert_eq!(states.len(), 2);
+        let mut watch = catalog.watch().expect("a watch");
         let current = catalog.current(&[run]).expect("asked").remove(0).row.expect("a row");
-        assert_eq!(states[&run], current.0, "told the same way twice");
+        assert!(!watch.set(run, Some(current.0.clone())), "told the same way twice");
+        assert!(watch.set(run, None), "it is known");
         current
     };
     let first = state();

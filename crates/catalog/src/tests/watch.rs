@@ -19,7 +19,7 @@ fn end(world: &World, run: RunId) {
 fn watched(world: &World) -> (Catalog, RunsWatch, Instant) {
     let (mut catalog, _) = world.open();
     catalog.refresh(&world.log).expect("refreshed");
-    let mut watch = RunsWatch::new(catalog.states().expect("states"));
+    let mut watch = catalog.watch().expect("a watch");
     let mut now = Instant::now();
     for _ in 0..4 {
         assert_eq!(look(world, &mut watch, now).behind, []);

@@ -60,7 +60,7 @@ impl Book {
         let looked = Instant::now();
         let (mut catalog, _) = Catalog::open(catalog, log.runs())?;
         catalog.refresh(&log)?;
-        let watch = RunsWatch::new(catalog.states()?);
+        let watch = catalog.watch()?;
         Ok(Self { log, catalog, epoch, looked, watch, changes: Changes::default() })
     }
 

@@ -6,7 +6,7 @@ use skillrun_model::RunId;
 
 /// Number of runs whose last change is remembered. A reader positioned before a forgotten change restarts from a
 /// snapshot.
-pub(super) const REMEMBERED: usize = 10_000;
+pub(super) const REMEMBERED: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Changes {
