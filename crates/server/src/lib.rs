@@ -11,7 +11,7 @@
 //! - `routes`: the routes, one file per topic. `extract`, `upload`: extractors for requests. `api`: their types,
 //!   `integers`: integers in them.
 //! - `download`: responses that are files. `page`: the web page, and a few static pages.
-//! - `feed`, `sse`: streams of one run. `summaries`: summaries of all runs, and their changes.
+//! - `feed`, `sse`: streams of one run. `event_stream`: their connections. `summaries`: summaries of all runs, and their changes.
 //! - `problem`: error responses. `openapi`: the description of the service. `metrics`: metrics.
 //! - `blocking`: blocking file work. `look_pace`: waits for a change. `stopping`: the stop signal.
 //!
@@ -20,6 +20,7 @@
 mod api;
 mod blocking;
 mod download;
+mod event_stream;
 mod extract;
 mod feed;
 mod front;

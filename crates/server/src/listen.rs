@@ -1,8 +1,8 @@
 //! Connections: how many there may be, how long their requests may take to arrive, and how they end.
 
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -12,6 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::event_stream::{self, EventStream, Handover};
 use crate::front::Front;
 use crate::places::{Entered, Places};
 use crate::stopping::stopped;
@@ -98,33 +99,52 @@ async fn connection(
     front: Arc<Front>,
     mut stop: watch::Receiver<bool>,
     entered: Entered,
-    _socket: OwnedSemaphorePermit,
+    socket: OwnedSemaphorePermit,
 ) {
     // Events are small and must not be delayed for more data.
     stream.set_nodelay(true).ignored();
     let place = entered.place().clone();
+    let handover = Arc::new(Handover::default());
+    let (given, is_first) = (handover.clone(), AtomicBool::new(true));
     let answer = service_fn(move |request| {
-        let (front, place) = (front.clone(), place.clone());
+        let (front, place, given) = (front.clone(), place.clone(), given.clone());
+        // Of a later request, a part of the response before it may still be in the buffer of the connection.
+        let may_be_given = is_first.swap(false, Ordering::Relaxed) && event_stream::fits(&request);
         // Boxed, so that its memory is freed when the response begins: a stream lives for hours after that.
-        Box::pin(async move { Ok::<_, std::convert::Infallible>(front.answer(request, &place).await) })
+        Box::pin(async move {
+            let response = front.answer(request, &place).await;
+            if may_be_given && response.extensions().get::<EventStream>().is_some() {
+                given.give(response);
+                // The connection ends this.
+                std::future::pending::<()>().await;
+                return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
+            }
+            Ok(response)
+        })
     });
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN)
         .max_buf_size(BUFFER)
         .max_headers(HEADERS)
         .serve_connection(TokioIo::new(stream), answer);
-    let mut connection = pin!(connection);
     // A client that disconnects is not an error of the server.
-    tokio::select! {
-        ended = connection.as_mut() => drop(ended),
-        () = entered.closed() => {}
+    let event_stream = tokio::select! {
+        _ = &mut connection => None,
+        response = handover.taken() => Some(response),
+        () = entered.closed() => None,
         () = stopped(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
+            Pin::new(&mut connection).graceful_shutdown();
             tokio::select! {
-                ended = connection => drop(ended),
-                () = entered.closed() => {}
+                _ = &mut connection => None,
+                response = handover.taken() => Some(response),
+                () = entered.closed() => None,
             }
         }
+    };
+    if let Some(response) = event_stream {
+        let stream = connection.into_parts().io.into_inner();
+        // A task of its own, which has no room for what only other requests need.
+        tokio::spawn(event_stream::send(stream, response, entered, socket));
     }
 }

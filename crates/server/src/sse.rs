@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use http::{HeaderName, HeaderValue, header};
 use http_body::Frame;
 use tokio::sync::watch;
 
+use crate::event_stream::EventStream;
 use crate::feed::frames::{HEARTBEAT, OPENING};
 use crate::metrics::OpenStream;
 use crate::stopping::stopped;
@@ -39,7 +41,7 @@ pub(crate) fn stream(pieces_of: impl PieceSource, stop: watch::Receiver<bool>, o
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
     let streaming = Streaming { pieces_of, stop, stage: Stage::New, _open: open };
-    (headers, Body::new(Pieces { next: Some(Box::pin(streaming.next())) })).into_response()
+    (headers, Extension(EventStream), Body::new(Pieces { next: Some(Box::pin(streaming.next())) })).into_response()
 }
 
 struct Streaming<G> {

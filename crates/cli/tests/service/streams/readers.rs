@@ -20,6 +20,11 @@ const TEXT: usize = 12_000;
 const SLOW: usize = 20;
 const STUCK: usize = 2;
 
+const SILENT: u64 = 300;
+
+/// Most memory that a silent stream may cost.
+const SILENT_MEMORY: u64 = 8 << 10;
+
 /// Most memory that all of them may cost together.
 const MEMORY: u64 = 80 << 20;
 
@@ -138,4 +143,38 @@ fn slow_and_stuck_readers_delay_no_other_reader() {
     });
     eprintln!("memory: {} MB before, {} MB at most", before >> 20, memory >> 20);
     assert!(memory.saturating_sub(before) < MEMORY, "{} MB more", (memory - before) >> 20);
+}
+
+/// Each cost 18 KiB, of which 16 were buffers of its connection.
+#[test]
+fn a_silent_stream_costs_the_server_little_memory() {
+    let lab = Lab::new();
+    let server = lab.serve();
+    // The first one brings what all of them share.
+    let first = Plain::open(&server.client, "/v1/stream").expect("a stream");
+    let before = server.memory();
+    let open = |_| Plain::open(&server.client, "/v1/stream").expect("a stream");
+    let silent: Vec<Plain> = (0..SILENT).map(open).collect();
+    let each = server.memory().saturating_sub(before) / SILENT;
+    assert!(each < SILENT_MEMORY, "{each} bytes each");
+    drop((first, silent));
+}
+
+#[test]
+fn a_stream_may_follow_another_request_on_its_connection() {
+    let lab = Lab::new();
+    let server = lab.serve();
+    let mut stream = server.client.connect().expect("connected");
+    let mut reader = BufReader::new(stream.try_clone().expect("a handle"));
+    for (path, last) in [("/healthz", "ok\n"), ("/healthz", "ok\n"), ("/v1/stream", "retry: 1000\n")] {
+        let head = server.client.head("GET", path, &[]);
+        stream.write_all(head.as_bytes()).expect("sent");
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("read");
+        assert!(line.starts_with("HTTP/1.1 200"), "{line}");
+        while line != last {
+            line.clear();
+            assert_ne!(reader.read_line(&mut line).expect("read"), 0, "{path}");
+        }
+    }
 }
