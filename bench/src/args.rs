@@ -9,6 +9,10 @@ Measures skillrun and writes docs/numbers.md.
 
   --only PART      speed, memory, linearity, instructions, capture, runs, service, load, page or
                    soak; may be repeated; the file is not written then
+  --figure WORD    of runs, service and load, only figures whose name contains the word: one run,
+                   together, waiting, files; start, questions, memory, follow, history, flood,
+                   through; cost, lone event, runs at once, flood, rate, ordinary user, recovery,
+                   disk; may be repeated; the file is not written then
   --update         write the file nevertheless: update the measured parts, keep the others
   --soak FILE      include a table written by `make soak`
   --size BYTES     size of the largest inputs of `memory` [1073741824]
@@ -99,6 +103,7 @@ pub(crate) struct Args {
     pub(crate) parts: Vec<Part>,
     pub(crate) size: u64,
     pub(crate) scale: Scale,
+    pub(crate) figures: Figures,
     date: Option<String>,
     pub(crate) page: PathBuf,
     pub(crate) soak: Option<PathBuf>,
@@ -106,6 +111,16 @@ pub(crate) struct Args {
     pub(crate) skillrun: Option<PathBuf>,
     pub(crate) check: bool,
     pub(crate) accept: bool,
+}
+
+/// Which figures of a part are measured: those whose name contains one of the words, or all.
+#[derive(Debug, Default)]
+pub(crate) struct Figures(Vec<String>);
+
+impl Figures {
+    pub(crate) fn have(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|word| name.contains(word.as_str()))
+    }
 }
 
 /// How much of `service` and `load` is done.
@@ -132,6 +147,7 @@ impl Args {
             parts: Vec::new(),
             size: GIB,
             scale: Scale::Full,
+            figures: Figures::default(),
             date: None,
             page: PathBuf::from("docs/numbers.md"),
             soak: None,
@@ -148,6 +164,7 @@ impl Args {
                     let part = Part::SHOWN.into_iter().find(|part| part.name() == name);
                     args.parts.push(part.ok_or_else(|| Problem(format!("there is no part {name}; see --help")))?);
                 }
+                "--figure" => args.figures.0.push(value()?),
                 "--size" => {
                     let size = value()?;
                     args.size = size.parse().map_err(|_| Problem(format!("{size} is not a number of bytes")))?;
@@ -178,7 +195,7 @@ impl Args {
     /// Whether the measurements may be written to the file.
     pub(crate) fn writes(&self) -> bool {
         let is_whole = Part::MEASURED.iter().all(|part| self.parts.contains(part));
-        (is_whole || self.update) && self.size >= GIB && self.scale == Scale::Full
+        (is_whole || self.update) && self.size >= GIB && self.scale == Scale::Full && self.figures.0.is_empty()
     }
 
     pub(crate) fn date(&self) -> String {

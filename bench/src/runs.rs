@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +16,7 @@ use skillrun_runs::DataFolder;
 use skillrun_runtime::{NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
+use crate::args::Figures;
 use crate::capture::{median, wall};
 use crate::later;
 use crate::problem::Problem;
@@ -59,10 +61,13 @@ posture = "not_enforced"
 
 pub(crate) const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n";
 
-pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Problem> {
-    one(program, table)?;
-    together(program, table)?;
-    waiting(program, table)
+/// One figure: how it is measured, and its name.
+type Figure = (&'static str, fn(&Program, &mut Table) -> Result<(), Problem>);
+
+const FIGURES: [Figure; 4] = [("one run", one), ("together", together), ("waiting", waiting), ("files", files)];
+
+pub(crate) fn measure(program: &Program, figures: &Figures, table: &mut Table) -> Result<(), Problem> {
+    FIGURES.into_iter().filter(|(name, _)| figures.have(name)).try_for_each(|(_, figure)| figure(program, table))
 }
 
 /// A data folder with an engine and skills, which goes away by itself.
@@ -194,6 +199,53 @@ fn runtime(program: &Program, place: &Place) -> Runtime {
         }),
     };
     Runtime::new(setup, SlotLimits::default())
+}
+
+/// A skill of the usual shape, with several small files.
+const SMALL_SKILL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/skills/count-words");
+const DISK_TARGET: u64 = 60_000;
+
+/// What a small run leaves on the disk.
+fn files(program: &Program, table: &mut Table) -> Result<(), Problem> {
+    let place = Place::new("files")?;
+    let status = place
+        .command(program, &["run", SMALL_SKILL, "--engine", "scripted", "--input", "text=one two three"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
+    if !status.success() {
+        return Err(Problem(format!("runs: the run of a small skill ended with {status}")));
+    }
+    let (mut files, mut bytes, mut output) = (0, 0, 0);
+    let mut folders = vec![place.data().join("runs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let found = fs::symlink_metadata(&path)?;
+            bytes += found.blocks() * 512;
+            if found.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                let is_output = path.ends_with(".audit/stdout.1.log") || path.ends_with(".audit/stderr.1.log");
+                output += if is_output { found.len() } else { 0 };
+            }
+        }
+    }
+    let kb = |bytes: u64| format!("{:.1} kB", bytes as f64 / 1e3);
+    let name = "files of one run of `count-words`, engine `scripted`, and their disk space with folders";
+    let compared = format!("for {} of output", kb(output));
+    table.measured(
+        name,
+        &format!("{files} files, {}", kb(bytes)),
+        "–",
+        &compared,
+        &format!("under {}", kb(DISK_TARGET)),
+    );
+    if bytes >= DISK_TARGET {
+        table.missed(format!("runs: a small run takes {} on disk", kb(bytes)));
+    }
+    Ok(())
 }
 
 /// Processor time of this process and of all that it waited for.

@@ -26,15 +26,15 @@ mod recovery;
 mod sizes;
 mod usage;
 
-use crate::args::Scale;
+use crate::args::{Figures, Scale};
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::service::more_descriptors;
 use crate::table::Table;
 use sizes::Sizes;
 
-/// For pipes, sockets and files of 500 runs, here and in the server.
-const DESCRIPTORS: u64 = 10_000;
+/// For pipes, sockets and files of 1,000 runs, here and in the server.
+const DESCRIPTORS: u64 = 20_000;
 
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, Sizes, &mut Table) -> Result<(), Problem>);
@@ -51,9 +51,9 @@ const FIGURES: [Figure; 8] = [
 ];
 
 /// A figure that cannot be measured is reported as missed, and the others are still measured.
-pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
+pub(crate) fn measure(program: &Program, scale: Scale, figures: &Figures, table: &mut Table) -> Result<(), Problem> {
     more_descriptors(DESCRIPTORS);
-    for (name, figure) in FIGURES {
+    for (name, figure) in FIGURES.into_iter().filter(|(name, _)| figures.have(name)) {
         if let Err(problem) = figure(program, Sizes::of(scale), table) {
             table.missed(format!("load: {name} could not be measured: {problem}"));
         }

@@ -12,7 +12,7 @@ pub(super) struct Sizes {
     /// Lines that come alone, to count the system calls for each.
     pub(super) lone_lines: u64,
     /// Runs at once, one measurement for each number.
-    pub(super) at_once: [usize; 2],
+    pub(super) at_once: [usize; 3],
     pub(super) flood_lines: u64,
     /// The first rate that is tried, in lines a second.
     pub(super) first_rate: u64,
@@ -34,7 +34,7 @@ impl Sizes {
             small_runs: scale.pick(200, 20),
             lines: scale.pick(200_000, 20_000),
             lone_lines: scale.pick(200, 40),
-            at_once: scale.pick([50, 500], [5, 50]),
+            at_once: scale.pick([50, 500, 1_000], [5, 20, 50]),
             flood_lines: scale.pick(1_000_000, 50_000),
             first_rate: scale.pick(8_000, 16_000),
             window: scale.pick(Duration::from_secs(3), Duration::from_secs(1)),

@@ -14,7 +14,10 @@ use crate::program::Program;
 use crate::table::Table;
 
 const IDLE_TARGET: u64 = 20_000_000;
-const STREAMS_TARGET: u64 = 60_000_000;
+/// Memory of one silent stream, in KiB.
+const STREAM_TARGET: u64 = 8;
+/// Memory that one ended run leaves, in bytes.
+const ENDED_TARGET: u64 = 100;
 
 /// What is done after a request is done by then.
 const CALM: Duration = Duration::from_millis(500);
@@ -41,6 +44,20 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     sleep(CALM);
     idle_later(&format!("idle, after {} small runs", sizes.small_runs), server.memory()?, server.own_memory()?, table);
 
+    let before = server.own_memory()?;
+    for _ in 0..sizes.ended_runs {
+        succeeded(&server.run("quick", Some(60))?)?;
+    }
+    sleep(CALM);
+    let more = server.own_memory()?.saturating_sub(before);
+    let each = more / sizes.ended_runs.max(1) as u64;
+    let name = format!("{} more runs that ended, memory above that", sizes.ended_runs);
+    let target = format!("under {ENDED_TARGET} bytes each");
+    table.measured(&name, &mb(more), "–", &format!("{each} bytes each"), &target);
+    if each >= ENDED_TARGET {
+        table.missed(format!("service: an ended run leaves {each} bytes of memory"));
+    }
+
     let run = server.start("waits")?;
     let request = server.client.head("GET", &format!("/v1/runs/{run}/events"), &[]);
     let has_begun = |crowd: &Crowd| crowd.all(|member| member.is_open() && member.events > 0);
@@ -54,9 +71,9 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let more = server.memory()?.saturating_sub(before);
     let each = more / sizes.idle_streams.max(1) as u64 / 1024;
     let name = format!("{} silent streams of one run, memory above idle", sizes.idle_streams);
-    table.measured(&name, &mb(more), "–", &format!("{each} KiB each"), "under 60 MB");
-    if more >= STREAMS_TARGET {
-        table.missed(format!("service: silent streams hold {}", mb(more)));
+    table.measured(&name, &mb(more), "–", &format!("{each} KiB each"), &format!("under {STREAM_TARGET} KiB each"));
+    if each >= STREAM_TARGET {
+        table.missed(format!("service: silent streams hold {each} KiB each"));
     }
     fs::write(&go, "")?;
     crowd.read_until(SERVER_TIMEOUT, |crowd| crowd.all(super::crowd::Member::is_done))?;

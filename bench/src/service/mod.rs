@@ -30,23 +30,30 @@ pub(crate) mod writer;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::args::Scale;
+use crate::args::{Figures, Scale};
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::table::Table;
 use sizes::Sizes;
 
-pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
+/// One figure: how it is measured, and its name.
+type Figure = (&'static str, fn(&Program, Sizes, &mut Table) -> Result<(), Problem>);
+
+const FIGURES: [Figure; 8] = [
+    ("start", start::measure),
+    ("questions", beside::questions),
+    ("memory", hold::measure),
+    ("follow", follow::measure),
+    ("history", history::measure),
+    ("flood", flood::measure),
+    ("flood by another process", flood::by_another),
+    ("through", through::measure),
+];
+
+pub(crate) fn measure(program: &Program, scale: Scale, figures: &Figures, table: &mut Table) -> Result<(), Problem> {
     let sizes = Sizes::of(scale);
     more_descriptors(sizes.idle_streams as u64 + 200);
-    start::measure(program, sizes, table)?;
-    beside::questions(program, sizes, table)?;
-    hold::measure(program, sizes, table)?;
-    follow::measure(program, sizes, table)?;
-    history::measure(program, sizes, table)?;
-    flood::measure(program, sizes, table)?;
-    flood::by_another(program, sizes, table)?;
-    through::measure(program, sizes, table)
+    FIGURES.into_iter().filter(|(name, _)| figures.have(name)).try_for_each(|(_, figure)| figure(program, sizes, table))
 }
 
 /// Each stream needs a descriptor here and one in the server, which inherits the limit.
