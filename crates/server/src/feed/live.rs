@@ -108,6 +108,18 @@ impl Feeds {
         drop(unwanted);
     }
 
+    /// A reader of a stream that has readers already, and is not over. It is opened without a system call: many clients
+    /// may reconnect at once.
+    pub(crate) fn read_going(self: &Arc<Self>, run: RunId, kind: Kind, position: Position) -> Option<Reader> {
+        let source = match kind {
+            Kind::Events => StreamSource::events(self.log.clone(), run),
+            Kind::Frontend => StreamSource::frontend(self.log.clone(), run),
+            Kind::Chat => return None,
+        };
+        let feed = self.going((run, kind))?;
+        Some(Reader::new(self.clone(), source, feed, position))
+    }
+
     /// A reader from `position` on. It is subscribed before anything is read.
     pub(crate) async fn read(self: &Arc<Self>, source: StreamSource, position: Position) -> Result<Reader, LogError> {
         let feed = self.feed(&source).await?;

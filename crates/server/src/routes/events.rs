@@ -184,6 +184,9 @@ async fn follow(
     position: Position,
 ) -> HttpResult<Response> {
     let open = service.stream(place)?;
+    if let Some(reader) = service.feeds.read_going(run, kind, position) {
+        return Ok(sse::stream(reader, service.feeds.stopping(), open));
+    }
     let feeds = service.feeds.clone();
     let open_source = move || {
         let source = feeds.source(run, kind)?;
