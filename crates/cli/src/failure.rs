@@ -96,6 +96,7 @@ impl Failure {
         }
         let sources = || source_texts(self).iter().map(|text| plain(text)).collect::<Vec<_>>();
         tracing::debug!(class = ?self.class(), sources = ?sources(), "the command failed");
+        crate::live::erase();
         // If stderr is gone too, there is nothing left to do.
         let _ = writeln!(io::stderr(), "error: {}", plain(&self.to_string()));
         ExitCode::from(exit_code(self.class()))

@@ -9,6 +9,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::{Global, LogFormat};
 use crate::failure::Failure;
+use crate::live::Erasing;
 use crate::place::note;
 
 /// The variable that is read when `--log` is not given.
@@ -36,7 +37,8 @@ pub(crate) fn init(global: &Global, default: DefaultLevel) -> Result<(), Failure
         Some(given) => from_option(given)?,
         None => from_variable().unwrap_or_else(|| EnvFilter::new(default.filter())),
     };
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
+    let lines =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Erasing(io::stderr())).with_ansi(false);
     // A line that cannot be written is dropped. By default the subscriber reports that on stderr, and where stderr is a
     // closed pipe this panics in the thread that logs, which may be the worker of a run.
     let lines = lines.log_internal_errors(false);

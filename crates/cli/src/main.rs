@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod live;
 mod logging;
 mod output;
 mod owner;

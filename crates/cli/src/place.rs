@@ -146,6 +146,7 @@ fn spelled(id: &str) -> String {
 
 /// Prints a note on stderr, beside the output of the command.
 pub(crate) fn note(text: &str) {
+    crate::live::erase();
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "note: {}", plain(text));
 }

@@ -17,7 +17,7 @@ pub(crate) fn now() -> Timestamp {
 }
 
 /// About how long, in one unit.
-fn about(ms: u64) -> String {
+pub(crate) fn about(ms: u64) -> String {
     let count = |unit: u64, one: &str, many: &str| match ms / unit {
         1 => format!("1 {one}"),
         more => format!("{more} {many}"),

@@ -68,7 +68,8 @@ impl ProfileId {
         match self {
             // 2: harmless lines of stderr, errors as text, limits after which the engine continues, uncertain text as
             // raw, structured payloads, `parser.error`, the texts of warnings.
-            // 3: long rows of lines that the parser does not know, as counts and ranges; no warnings about stderr.
+            // 3: long rows of lines that the parser does not know, as counts and ranges; no warnings about stderr;
+            // retries on stderr.
             Self::CodexNdjson
             | Self::GeminiStreamJson
             | Self::GeminiJson

@@ -319,6 +319,12 @@ const AFTER_STATUS: &[&str] = &[
 /// Most numbers of a text that are examined.
 const NUMBERS: usize = 64;
 
+/// The HTTP status that an error names, if it names one.
+pub fn status_in(message: &str) -> Option<u64> {
+    let lower = window(message);
+    statuses_in(&lower).find(|status| (400..600).contains(status))
+}
+
 /// Three-digit numbers that the text presents as the status of a response. The text is in lower case.
 fn statuses_in(text: &str) -> impl Iterator<Item = u64> {
     numbers(text).take(NUMBERS).filter_map(|(at, number)| {

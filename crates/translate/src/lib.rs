@@ -10,6 +10,7 @@
 //! - `coverage`: which bytes lie in the range of an event.
 //! - `fcmp`, `echo`: RASP to FCMP, without raw lines that only repeat a message.
 //! - `transcript`: FCMP to readable text.
+//! - `progress`: what the engine of a run is doing, for a line that is shown while a user waits.
 
 pub mod builder;
 pub mod coverage;
@@ -19,6 +20,7 @@ pub mod fcmp;
 mod names;
 mod payload;
 pub mod pipeline;
+pub mod progress;
 mod questions;
 pub mod replay;
 mod to_rasp;

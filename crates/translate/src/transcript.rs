@@ -1,25 +1,51 @@
 //! FCMP to readable text for a terminal. The texts in events are already free of control characters.
 
+mod calls;
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write;
 
-use skillrun_model::fcmp::data::{RawLine, ToolCallStatus};
+use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Level;
 use skillrun_model::{AttemptNumber, RunStatus};
 
+pub use calls::CallLayout;
+use calls::{Calls, Heading};
+
 /// Lines of a tool's output that are shown.
 const OUTPUT_LINES: usize = 6;
-/// Characters of one line of tool input, tool output, noise or diagnostic that are shown: most of 80 columns.
-const LINE_CHARS: usize = 66;
+/// Characters of the input of a call, where the call is named again above its output.
+const REPEATED_CHARS: usize = 60;
 
 /// Writes a conversation as text, event by event.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    asks: Asks,
+    style: TranscriptStyle,
+    calls: Calls,
     attempt: Option<AttemptNumber>,
     /// The last message, so that a question that repeats it is not printed twice.
     last_message: String,
+}
+
+/// How a conversation is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TranscriptStyle {
+    pub asks: Asks,
+    pub calls: CallLayout,
+    pub lines: LineLimit,
+}
+
+/// How much is shown of one line of tool input, tool output, noise or diagnostic. Messages are always whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LineLimit {
+    /// For a pipe.
+    #[default]
+    Whole,
+    /// For a terminal with this number of columns.
+    Columns(usize),
 }
 
 /// Which code shows how a question can be answered.
@@ -32,13 +58,34 @@ pub enum Asks {
 }
 
 impl Transcript {
-    pub fn new(asks: Asks) -> Self {
-        Self { asks, ..Self::default() }
+    pub fn new(style: TranscriptStyle) -> Self {
+        Self { style, calls: Calls::new(style.calls), ..Self::default() }
     }
 
-    /// The text of one event; empty when there is nothing to show.
-    pub fn event(&mut self, event: &FcmpEvent) -> String {
+    /// The text to print when one more event has come; empty when there is nothing to show. Of an event that is not
+    /// `shown`, only what later events refer to is kept.
+    pub fn event(&mut self, event: &FcmpEvent, shown: Shown) -> String {
+        let text = self.text(event);
+        let call = if let FcmpData::AssistantToolCall(call) = &event.data { Some(call) } else { None };
+        match shown {
+            Shown::Yes => self.calls.push(event, text, || call.map(heading).unwrap_or_default()),
+            Shown::No => {
+                if let Some(call) = call {
+                    self.calls.skip(call, heading(call));
+                }
+                String::new()
+            }
+        }
+    }
+
+    /// What was held back, when nothing more comes.
+    pub fn finish(&mut self) -> String {
+        self.calls.finish()
+    }
+
+    fn text(&mut self, event: &FcmpEvent) -> String {
         let mut text = self.separator(event.meta.attempt);
+        let lines = self.style.lines;
         // Writing to a string cannot fail.
         let _ = match &event.data {
             FcmpData::ConversationStarted(started) => {
@@ -58,23 +105,28 @@ impl Transcript {
                 writeln!(text, "reasoning").and_then(|()| indented(&mut text, &reasoning.text))
             }
             FcmpData::AssistantToolCall(call) => {
-                let name = call.name.as_deref().unwrap_or("tool");
+                let name = call.name.as_deref().or(self.calls.name(call)).unwrap_or("tool");
                 match call.status {
                     ToolCallStatus::Started => {
-                        let input = call.input.as_ref().map(|i| shorten(i.0.get())).unwrap_or_default();
+                        let input = call
+                            .input
+                            .as_ref()
+                            .map(|i| lines.fit(i.0.get(), "tool  ".len() + name.len()))
+                            .unwrap_or_default();
                         writeln!(text, "tool {name} {input}")
                     }
-                    ToolCallStatus::Completed => output(&mut text, call.output.as_deref()),
+                    ToolCallStatus::Completed => output(&mut text, call.output.as_deref(), lines),
                     ToolCallStatus::Failed => {
-                        let reason = shorten(call.reason.as_deref().unwrap_or("no reason given"));
+                        let reason = call.reason.as_deref().unwrap_or("no reason given");
+                        let reason = lines.fit(reason, "tool  failed: ".len() + name.len());
                         writeln!(text, "tool {name} failed: {reason}")
-                            .and_then(|()| output(&mut text, call.output.as_deref()))
+                            .and_then(|()| output(&mut text, call.output.as_deref(), lines))
                     }
                 }
             }
             FcmpData::UserInputRequired(pending) => {
                 let is_told = pending.prompt.trim() == self.last_message.trim();
-                question(&mut text, pending, is_told, self.asks)
+                question(&mut text, pending, is_told, self.style.asks)
             }
             FcmpData::UserInputReplied(reply) => {
                 writeln!(text, "user ({})", reply.resolution_mode).and_then(|()| indented(&mut text, &reply.text))
@@ -91,12 +143,14 @@ impl Transcript {
                     Level::Error => "✗",
                 };
                 let count = warning.count.map(|n| format!(" ({n})")).unwrap_or_default();
-                writeln!(text, "{mark} {}{count}\n  {}", warning.code, shorten(&warning.message))
+                writeln!(text, "{mark} {}{count}\n  {}", warning.code, lines.fit(&warning.message, 2))
             }
-            FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw),
-            FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw),
+            FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw, lines),
+            FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw, lines),
             FcmpData::ConversationStatus(change) => match change.status {
-                Some(RunStatus::WaitingUser) if self.asks == Asks::Here => writeln!(text, "… waiting for the user"),
+                Some(RunStatus::WaitingUser) if self.style.asks == Asks::Here => {
+                    writeln!(text, "… waiting for the user")
+                }
                 Some(_) | None => Ok(()),
             },
             // The final message contains the same text.
@@ -121,6 +175,19 @@ impl Transcript {
     }
 }
 
+/// Whether an event is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    Yes,
+    No,
+}
+
+fn heading(call: &AssistantToolCall) -> Heading {
+    let name = call.name.clone().unwrap_or_else(|| "tool".to_owned());
+    let input = call.input.as_ref().map(|input| first_line(input.0.get(), REPEATED_CHARS)).unwrap_or_default();
+    Heading { line: format!("tool {name} {input}\n"), name }
+}
+
 /// A message without the question in it: that is printed as a question.
 fn without_envelope(text: &str) -> String {
     const TAGS: (&str, &str) = ("<ASK_USER_YAML>", "</ASK_USER_YAML>");
@@ -139,10 +206,10 @@ fn indented(text: &mut String, body: &str) -> std::fmt::Result {
     body.trim_end().lines().try_for_each(|line| writeln!(text, "  {line}"))
 }
 
-fn output(text: &mut String, output: Option<&str>) -> std::fmt::Result {
+fn output(text: &mut String, output: Option<&str>, limit: LineLimit) -> std::fmt::Result {
     let lines: Vec<&str> = output.unwrap_or_default().trim_end().lines().collect();
     for line in lines.iter().take(OUTPUT_LINES) {
-        writeln!(text, "  > {}", shorten(line))?;
+        writeln!(text, "  > {}", limit.fit(line, 4))?;
     }
     match lines.len().saturating_sub(OUTPUT_LINES) {
         0 => Ok(()),
@@ -150,10 +217,10 @@ fn output(text: &mut String, output: Option<&str>) -> std::fmt::Result {
     }
 }
 
-fn raw_line(text: &mut String, stream: &str, raw: &RawLine) -> std::fmt::Result {
+fn raw_line(text: &mut String, stream: &str, raw: &RawLine, limit: LineLimit) -> std::fmt::Result {
     match (raw.text.as_deref(), raw.lines) {
         (Some(line), _) if line.trim().is_empty() => Ok(()),
-        (Some(line), _) => writeln!(text, "  {stream}| {}", shorten(line.trim_end())),
+        (Some(line), _) => writeln!(text, "  {stream}| {}", limit.fit(line.trim_end(), 4 + stream.len())),
         (None, Some(1)) => writeln!(text, "  {stream}| (1 line that the parser did not know; it is in the evidence)"),
         (None, Some(lines)) => {
             writeln!(text, "  {stream}| ({lines} lines that the parser did not know; they are in the evidence)")
@@ -175,9 +242,23 @@ fn question(text: &mut String, pending: &Pending, is_told: bool, asks: Asks) -> 
     Ok(())
 }
 
-fn shorten(line: &str) -> String {
-    let line = line.lines().next().unwrap_or_default();
-    match line.char_indices().nth(LINE_CHARS) {
+impl LineLimit {
+    /// The first line of a text that stands behind this many columns.
+    fn fit(self, text: &str, behind: usize) -> String {
+        match self {
+            Self::Whole => text.lines().next().unwrap_or_default().to_owned(),
+            // The mark takes one more column.
+            Self::Columns(columns) => first_line(text, columns.saturating_sub(behind + 1).max(NARROW)),
+        }
+    }
+}
+
+/// Characters that are shown of a line, however narrow the terminal is.
+const NARROW: usize = 20;
+
+fn first_line(text: &str, chars: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(chars) {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line.to_owned(),
     }

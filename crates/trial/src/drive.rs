@@ -4,9 +4,9 @@
 use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use skillrun_lifecycle::run::State;
@@ -17,6 +17,7 @@ use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::result::{self, RunResult};
 use skillrun_runtime::owners::OwnerErrorKind;
 use skillrun_runtime::{AcceptError, NewRun, Reply, Runtime, RuntimeError};
+use skillrun_translate::progress::Progress;
 
 use crate::cases::CaseAnswer;
 
@@ -54,6 +55,8 @@ pub struct Conduct<'a> {
     pub answers: &'a [CaseAnswer],
     pub cancel: CancelWhen<'a>,
     pub stop: &'a Stop,
+    /// Where another thread reads what the engine is doing.
+    pub progress: Option<&'a Mutex<Progress>>,
 }
 
 /// When a run is canceled although nothing is wrong with it.
@@ -204,6 +207,9 @@ impl Driving<'_> {
     fn event(&mut self, event: &Event) {
         self.has_tool |= event.event_type() == EventType::ToolCallStarted;
         self.state.evolve(event);
+        if let Some(progress) = self.conduct.progress {
+            progress.lock().unwrap_or_else(PoisonError::into_inner).evolve(event);
+        }
     }
 
     fn act(&mut self) -> Result<(), DriveError> {

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use skillrun_runtime::{NewRun, Options, Runtime};
 use skillrun_skill::{SchemaRole, Skill};
+use skillrun_translate::progress::Progress;
 
 use crate::cases::Case;
 use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, drive};
@@ -112,8 +114,42 @@ impl Trial {
 pub enum TrialProgress<'a> {
     /// One more is done.
     Done { done: usize, of: usize, trial: &'a Trial },
+    /// These run at the moment; reported at short intervals.
+    Running { done: usize, of: usize, running: &'a [RunningTrial] },
     /// The rest is canceled.
     Stopping,
+}
+
+/// A trial that has begun and is not over.
+#[derive(Debug, Clone)]
+pub struct RunningTrial {
+    /// In the order of the plan.
+    pub case: usize,
+    pub engine: usize,
+    pub progress: Progress,
+}
+
+/// What one thread runs, and what the engine of that run is doing.
+#[derive(Debug, Default)]
+struct Seat {
+    trial: Mutex<Option<(usize, usize)>>,
+    progress: Mutex<Progress>,
+}
+
+impl Seat {
+    fn take(&self, trial: Option<(usize, usize)>) {
+        *lock(&self.progress) = Progress::default();
+        *lock(&self.trial) = trial;
+    }
+
+    fn running(&self) -> Option<RunningTrial> {
+        let (case, engine) = (*lock(&self.trial))?;
+        Some(RunningTrial { case, engine, progress: lock(&self.progress).clone() })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs them all. What stops everything leaves trials that were not run.
@@ -128,15 +164,22 @@ pub fn run_all(
     let next = AtomicUsize::new(0);
     let (sender, receiver) = channel();
     let mut trials: Vec<Option<Trial>> = vec![None; places.len()];
+    let seats: Vec<Seat> = (0..plan.at_once.clamp(1, places.len().max(1))).map(|_| Seat::default()).collect();
     std::thread::scope(|scope| {
-        for _ in 0..plan.at_once.clamp(1, places.len().max(1)) {
+        for seat in &seats {
             let (sender, places, next, schema) = (sender.clone(), &places, &next, schema.as_ref());
             scope.spawn(move || {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&(time, case, engine)) = places.get(number) else { return };
-                    let came =
-                        if stop.is_set() { TrialEnd::NotRun } else { run(runtime, plan, case, engine, schema, stop) };
+                    seat.take(Some((case, engine)));
+                    let watched = Watched { stop, progress: &seat.progress };
+                    let came = if stop.is_set() {
+                        TrialEnd::NotRun
+                    } else {
+                        run(runtime, plan, case, engine, schema, watched)
+                    };
+                    seat.take(None);
                     if sender.send((number, Trial { case, engine, time, came })).is_err() {
                         return;
                     }
@@ -158,7 +201,10 @@ pub fn run_all(
                     }
                     trials[number] = Some(trial);
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let running: Vec<RunningTrial> = seats.iter().filter_map(Seat::running).collect();
+                    tell(TrialProgress::Running { done, of: places.len(), running: &running });
+                }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
@@ -178,13 +224,20 @@ fn places(plan: TrialPlan<'_>) -> Vec<(u32, usize, usize)> {
     times.flat_map(|time| pairs.clone().map(move |(case, engine)| (time, case, engine))).collect()
 }
 
+/// What a run is stopped by, and where its progress goes.
+#[derive(Clone, Copy)]
+struct Watched<'a> {
+    stop: &'a Stop,
+    progress: &'a Mutex<Progress>,
+}
+
 fn run(
     runtime: &Runtime,
     plan: TrialPlan<'_>,
     case: usize,
     engine: usize,
     schema: Option<&skillrun_skill::Schema>,
-    stop: &Stop,
+    watched: Watched<'_>,
 ) -> TrialEnd {
     let (Some(case), Some(engine)) = (plan.cases.get(case), plan.engines.get(engine)) else { return TrialEnd::NotRun };
     let new = NewRun {
@@ -199,7 +252,8 @@ fn run(
         options: Options { model: engine.model.clone(), ..plan.options.clone() },
         ..NewRun::new(plan.skill.clone(), engine.name.clone())
     };
-    let conduct = Conduct { answers: &case.replies, cancel: CancelWhen::Never, stop };
+    let (stop, progress) = (watched.stop, Some(watched.progress));
+    let conduct = Conduct { answers: &case.replies, cancel: CancelWhen::Never, stop, progress };
     match drive(runtime, new, conduct) {
         Ok(ended) => {
             let validity = Validity::of(ended.result.as_ref(), schema);

@@ -41,7 +41,7 @@ fn show(global: &Global, form: OutputForm) -> Result<(), Failure> {
                 [(ink, key.as_str().to_owned()), (Ink::Dim, from), (Ink::Plain, text(&settings.get(*key)))]
             });
             let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
-            let table = output.table(&rows, LastColumn::Whole);
+            let table = output.table(&rows, LastColumn::Wrapped);
             print(&format!("{table}\nfile: {}\n", plain(&settings.file.path.to_string_lossy())))
         }
     }

@@ -184,7 +184,7 @@ fn list(global: &Global, settings: &Settings, engines: &Engines, form: OutputFor
                 [(Ink::Plain, plain(name)), words]
             });
             let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
-            print(&output.table(&rows, LastColumn::Whole))
+            print(&output.table(&rows, LastColumn::Wrapped))
         }
     }
 }

@@ -95,7 +95,7 @@ fn usage_text(place: &CommandContext, usage: &DiskUsage, output: &Output) -> Str
     };
     rows.push(line(Ink::Plain, "everything else", usage.rest_bytes));
     rows.push(line(Ink::Bold, "total", total(usage)));
-    let mut text = output.table(&rows, LastColumn::Whole);
+    let mut text = output.table(&rows, LastColumn::Wrapped);
     if usage.largest.len() > 1 {
         let ids = ShortIds::new(&place.ids());
         let row = |run: &RunUse| {
@@ -106,7 +106,7 @@ fn usage_text(place: &CommandContext, usage: &DiskUsage, output: &Output) -> Str
             ]
         };
         let rows: Vec<_> = usage.largest.iter().take(LARGEST).map(row).collect();
-        text += &format!("\nLargest runs:\n{}", output.table(&rows, LastColumn::Whole));
+        text += &format!("\nLargest runs:\n{}", output.table(&rows, LastColumn::Wrapped));
     }
     text + &format!("\n{}\n", output.paint(Ink::Dim, &plain(&place.settings.data.root().to_string_lossy())))
 }

@@ -93,7 +93,7 @@ fn text(path: &Path, bytes: u64, summary: &Summary, output: &Output) -> String {
     let row = |name: &str, rest: String| [(Ink::Plain, String::new()), (Ink::Plain, plain(name)), (Ink::Dim, rest)];
     let rows: Vec<_> = summary.files.iter().take(NAMED).map(|file| row(&file.name, size(file.size))).collect();
     let mut text = format!("{} ({})\n", plain(&path.to_string_lossy()), size(bytes));
-    text += &output.table(&rows, LastColumn::Whole);
+    text += &output.table(&rows, LastColumn::Wrapped);
     if summary.files.len() > NAMED {
         let more = counted(summary.files.len() - NAMED, "more file", "more files");
         text += &format!("  … {more}\n");

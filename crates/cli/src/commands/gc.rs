@@ -101,7 +101,7 @@ fn text(removed: &[Removal], bytes: u64, dry_run: bool, ids: &ShortIds, output: 
         ]
     };
     let rows: Vec<_> = removed.iter().take(NAMED).map(row).collect();
-    let mut text = output.table(&rows, LastColumn::Whole);
+    let mut text = output.table(&rows, LastColumn::Wrapped);
     if removed.len() > NAMED {
         text += &format!("… {} more\n", removed.len() - NAMED);
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
                 OutputForm::Text if history.is_empty() => print("The run has asked no questions.\n"),
                 OutputForm::Text => {
                     let text: Vec<String> = history.iter().map(|asked| asked_text(asked, run, &output)).collect();
-                    print(&text.join("\n"))
+                    print(&output.fit(&text.join("\n")))
                 }
             }
         }
@@ -64,7 +64,7 @@ fn open(place: &CommandContext, form: OutputForm, output: &Output) -> Result<(),
     }
     let ids = ShortIds::new(&place.ids());
     let text: Vec<String> = open.iter().map(|open| open_text(open, &ids, now(), output)).collect();
-    print(&text.join("\n"))
+    print(&output.fit(&text.join("\n")))
 }
 
 fn open_text(open: &Open, ids: &ShortIds, now: Timestamp, output: &Output) -> String {

@@ -120,7 +120,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
             (Ink::Dim, took(row, now)),
         ]
     });
-    let table = output.table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), LastColumn::Whole);
+    let table = output.table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), LastColumn::Wrapped);
     let mut text = String::new();
     // A remark about a run has a line of its own, because the other columns leave it no room.
     let details = std::iter::once(None).chain(rows.iter().map(|row| detail(row, now)));

@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Serve(args) => serve::run(&global, &args),
         Command::Token(args) => token::run(&global, args).map(done),
         Command::Open(json) => open::run(&global, json.form()).map(done),
-        Command::Normalize(args) => normalize::run(&args).map(done),
+        Command::Normalize(args) => normalize::run(&global, &args).map(done),
         Command::Capture(args) => Ok(capture::run(&args)),
         Command::Schema { document } => schema::run(document).map(done),
         Command::Explain { code, json } => explain::run(code.as_deref(), json.form()).map(done),

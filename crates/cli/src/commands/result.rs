@@ -42,7 +42,7 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
             OutputForm::Json => print_json(&result)?,
             OutputForm::Text => {
                 let output = Output::new(global.color, &place.settings.surroundings);
-                print(&text(&place, &result, &output))?;
+                print(&output.fit(&text(&place, &result, &output)))?;
             }
         }
     }
@@ -122,7 +122,7 @@ fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {
         row("next", Ink::Plain, plain(&action.command));
     }
     row("folder", Ink::Plain, plain(&place.folder(result.run_id).root().to_string_lossy()));
-    let mut text = output.table(&rows, LastColumn::Whole);
+    let mut text = output.table(&rows, LastColumn::Wrapped);
     match (&result.output, &result.text) {
         (Some(value), _) => text += &format!("\n{}", pretty(&Value::Object(value.clone()))),
         (None, Some(words)) if result.status == RunStatus::Succeeded => {

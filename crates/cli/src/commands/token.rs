@@ -100,5 +100,5 @@ fn list_text(entries: &[TokenEntry], now: Timestamp, output: &Output) -> String 
             expires,
         ]
     });
-    output.table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), LastColumn::Whole)
+    output.table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), LastColumn::Wrapped)
 }

@@ -13,6 +13,7 @@ use super::logs::{leave_on_interrupt, warn_if_unowned};
 use crate::args::{Global, OutputForm, WaitFor};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
+use crate::live::{LIVE_INTERVAL, LiveLine, LiveRun};
 use crate::output::{print, print_json};
 use crate::owner::take_over_orphans;
 use crate::place::{CommandContext, note};
@@ -50,7 +51,8 @@ pub(super) enum Enough {
 }
 
 /// Reads the Log of a run until a state is enough, or the time is up; returns the last state. `look` gets each state
-/// after which nothing more was in the Log, and the same state again at intervals.
+/// after which nothing more was in the Log, and the same state again at intervals. On a terminal, a line shows what the
+/// run is doing.
 pub(super) fn until(
     place: &CommandContext,
     run: RunId,
@@ -61,19 +63,33 @@ pub(super) fn until(
     let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
     let mut state = State::default();
     let mut pause = Duration::ZERO;
+    let (mut line, mut live) = (LiveLine::new(), LiveRun::default());
+    let audit = place.folder(run).audit();
+    // When the same state is looked at again.
+    let mut next_look = begin;
     loop {
         match tail.next(Limits::default(), pause)? {
             Tailed::Page(page) => {
-                page.events()?.iter().for_each(|event| state.evolve(event));
+                for event in page.events()? {
+                    state.evolve(&event);
+                    live.evolve(&event);
+                }
                 pause = Duration::ZERO;
+                next_look = begin;
             }
-            Tailed::Reset(_) => state = State::default(),
+            Tailed::Reset(_) => (state, live) = (State::default(), LiveRun::default()),
             Tailed::TimedOut => {
                 let left = timeout.map_or(OWNER_CHECK_INTERVAL, |timeout| timeout.saturating_sub(begin.elapsed()));
-                if look(&state) == Enough::Yes || left.is_zero() {
+                let is_due = Instant::now() >= next_look || left.is_zero();
+                if (is_due && look(&state) == Enough::Yes) || left.is_zero() {
                     return Ok(state);
                 }
-                pause = left.min(OWNER_CHECK_INTERVAL);
+                if is_due {
+                    next_look = Instant::now() + OWNER_CHECK_INTERVAL;
+                }
+                live.draw(&mut line, &state, &audit);
+                let most = if line.is_possible() { LIVE_INTERVAL } else { OWNER_CHECK_INTERVAL };
+                pause = left.min(most);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`older_data`], [`trials`], [`waiting`]: commands.
+//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`live`], [`older_data`], [`trials`], [`waiting`]: commands.
 
 /// The program itself.
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -15,6 +15,7 @@ mod capture;
 mod engine_trials;
 mod examples;
 mod follow;
+mod live;
 mod older_data;
 mod outputs;
 mod owners;

@@ -1,7 +1,9 @@
 use skillrun_model::ProfileId;
 use skillrun_model::codes::ErrorCategory::{self, Auth, Engine, Network, Quota};
 
-use super::{HINTS, SESSION_REFUSED, by_all, by_exit, by_name, by_words, names_unknown_model, refuses_session};
+use super::{
+    HINTS, SESSION_REFUSED, by_all, by_exit, by_name, by_words, names_unknown_model, refuses_session, status_in,
+};
 
 #[test]
 fn every_refusal_has_a_hint() {
@@ -186,5 +188,21 @@ fn gemini_exits_with_the_lower_bits_of_the_status() {
     ] {
         assert_eq!(by_exit(ProfileId::GeminiStreamJson, status % 256), category, "{status}");
         assert_eq!(by_exit(ProfileId::QwenStreamJson, status % 256), None);
+    }
+}
+
+#[test]
+fn a_status_is_read_from_the_errors_of_engines() {
+    let cases = [
+        ("Attempt 1 failed with status 503. Retrying with backoff... _ApiError: {}", Some(503)),
+        ("Retrying in 60s (attempt 1/10): [API Error: 429 Rate limit reached]", Some(429)),
+        ("the request to the model failed and is retried (1 of 3), status 529: overloaded", Some(529)),
+        ("Reconnecting... 1/1 (exceeded retry limit, last status: 429 Too Many Requests)", Some(429)),
+        ("the file has 503 lines", None),
+        ("status 200", None),
+        ("", None),
+    ];
+    for (message, status) in cases {
+        assert_eq!(status_in(message), status, "{message}");
     }
 }

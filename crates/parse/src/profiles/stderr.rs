@@ -1,5 +1,7 @@
-//! How the structured formats treat stderr: it is raw, except where the engine reports that it refused a session. Lines
-//! that every healthy run has are known to have no meaning.
+//! How the structured formats treat stderr: it is raw, except where the engine reports that it refused a session or that
+//! it repeats a request. Lines that every healthy run has are known to have no meaning.
+
+use skillrun_model::Code;
 
 use crate::classify;
 use crate::profile::{Emit, LineOutcome, ProfileLine};
@@ -12,7 +14,40 @@ pub(crate) fn line(line: ProfileLine<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         emit.push_inferred(0.8, text_errors::error(text.trim()));
         return LineOutcome::Known;
     }
+    if reports_retry(&text) {
+        emit.push_inferred(0.8, text_errors::warning(Code::EngineRetry, text.trim()));
+        return LineOutcome::Known;
+    }
     if is_harmless(&text) { LineOutcome::Noise } else { LineOutcome::Raw }
+}
+
+/// Whether a line reports that a request to the model failed and is repeated:
+///
+/// ```text
+/// Attempt 1 failed with status 503. Retrying with backoff... _ApiError: …      gemini
+/// Retrying in 60s (attempt 1/10): [API Error: 429 …]                           qwen
+/// ```
+fn reports_retry(text: &str) -> bool {
+    failed_attempt(text).is_some_and(retries) || retries_in_seconds(text)
+}
+
+/// What follows in `Attempt N failed…`.
+pub(crate) fn failed_attempt(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("Attempt ")?;
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    if after.len() == rest.len() { None } else { after.strip_prefix(" failed") }
+}
+
+/// Whether the rest of such a line reports another attempt.
+pub(crate) fn retries(rest: &str) -> bool {
+    rest.contains("Retrying")
+}
+
+/// `Retrying in 60s (attempt 1/10): …`.
+fn retries_in_seconds(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("Retrying in ") else { return false };
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    after.len() < rest.len() && after.starts_with("s (attempt ")
 }
 
 /// The beginnings of lines that engines write to stderr in every healthy run, as recorded in November 2026.
@@ -36,4 +71,28 @@ const HARMLESS: &[&str] = &[
 
 fn is_harmless(line: &str) -> bool {
     HARMLESS.iter().any(|beginning| line.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_of_gemini_and_qwen_are_recognized() {
+        for line in [
+            "Attempt 1 failed with status 503. Retrying with backoff... _ApiError: {}",
+            "Retrying in 60s (attempt 1/10): [API Error: 429 Rate limit reached]",
+        ] {
+            assert!(reports_retry(line), "{line}");
+        }
+        for line in [
+            "Attempt 2 failed: Rate limit reached. Max attempts reached",
+            "Attempt failed. Retrying",
+            "Retrying in a moment (attempt 1/10)",
+            "Retrying in 60s",
+            "I am Retrying in 60s (attempt 1/10): x",
+        ] {
+            assert!(!reports_retry(line), "{line}");
+        }
+    }
 }

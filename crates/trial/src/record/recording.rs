@@ -68,7 +68,7 @@ pub fn record(
         true => CancelWhen::InTool(When(&is_in_tool)),
         false => CancelWhen::Never,
     };
-    let conduct = Conduct { answers: &how.answers, cancel, stop };
+    let conduct = Conduct { answers: &how.answers, cancel, stop, progress: None };
     let tried = lab.run(&server, &how.path, how.mode, conduct)?;
     if stop.is_set() {
         return Err(RecordingError::Stopped);

@@ -126,6 +126,7 @@ fn run(lab: Lab<'_>, server: &Server, situation: Situation, stop: &Stop) -> Ran 
             Situation::Auto | Situation::Interactive | Situation::Denied => CancelWhen::Never,
         },
         stop,
+        progress: None,
     };
     let tried = lab.run(server, scenario, situation.mode(), conduct);
     Ran { tried, took: begin.elapsed() }

@@ -31,7 +31,7 @@ pub(super) fn run(global: &Global, args: EnginesList) -> Result<(), Failure> {
                 let lines: String = broken.iter().map(|sentence| format!("  {}\n", plain(sentence))).collect();
                 text += &format!("\n{}\n{lines}", output.paint(Ink::Bad, "Cannot be used:"));
             }
-            print(&text)
+            print(&output.fit(&text))
         }
     }
 }

@@ -17,7 +17,10 @@ pub(super) fn run(global: &Global, name: &str, args: EnginesList) -> Result<(), 
     let state = State::of(engines.get(name)?, around(&settings), Probing::from(args));
     match args.json.form() {
         OutputForm::Json => print_json(&state.details()),
-        OutputForm::Text => print(&text(&state, &Output::new(global.color, &settings.surroundings))),
+        OutputForm::Text => {
+            let output = Output::new(global.color, &settings.surroundings);
+            print(&output.fit(&text(&state, &output)))
+        }
     }
 }
 

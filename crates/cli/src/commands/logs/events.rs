@@ -12,18 +12,26 @@ use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationReader};
 use skillrun_runtime::views::is_whole;
-use skillrun_translate::transcript::Transcript;
+use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use super::{Follow, Part, What, warn_if_unowned};
 use crate::failure::Failure;
-use crate::output::harmless;
+use crate::live::{Erasing, LIVE_INTERVAL, LiveLine, LiveRun};
+use crate::output::{Output, harmless};
 use crate::place::{CommandContext, note};
 use crate::words::plain_lines;
 
 /// On a file system without change notifications, the Log is polled at this interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
-pub(super) fn print(place: &CommandContext, run: RunId, what: What, part: Part, follow: Follow) -> Result<(), Failure> {
+pub(super) fn print(
+    place: &CommandContext,
+    run: RunId,
+    what: What,
+    part: Part,
+    follow: Follow,
+    output: Output,
+) -> Result<(), Failure> {
     let last = Seq(place.log.head(run)?.next_seq.0.saturating_sub(1));
     let counts_rasp = matches!(what, What::Rasp | What::Transcript);
     if counts_rasp && part.after > last.0 {
@@ -32,7 +40,7 @@ pub(super) fn print(place: &CommandContext, run: RunId, what: What, part: Part, 
             part.after
         )));
     }
-    let mut printer = Printer::new(run, what, part);
+    let mut printer = Printer::new(run, what, part, follow, output);
     match follow {
         Follow::No => {
             // A conversation that was written once stays the same, whatever version reads it now.
@@ -57,6 +65,8 @@ fn read(place: &CommandContext, run: RunId, printer: &mut Printer, follow: Follo
     let mut tail = Tail::new(&place.log, run, cursor)?;
     let mut told = None;
     let mut wait = Duration::ZERO;
+    let mut line = LiveLine::new();
+    let audit = place.folder(run).audit();
     loop {
         match tail.next(Limits::default(), wait)? {
             Tailed::Page(page) => {
@@ -72,7 +82,8 @@ fn read(place: &CommandContext, run: RunId, printer: &mut Printer, follow: Follo
                     told = Some(status);
                     at_rest(place, run, &printer.state);
                 }
-                wait = POLL_INTERVAL;
+                printer.live.draw(&mut line, &printer.state, &audit);
+                wait = if line.is_possible() { LIVE_INTERVAL } else { POLL_INTERVAL };
             }
         }
         if follow == Follow::Yes && printer.state.is_over() {
@@ -102,6 +113,9 @@ struct Printer {
     state: State,
     reader: ConversationReader,
     transcript: Transcript,
+    style: TranscriptStyle,
+    output: Output,
+    live: LiveRun,
     lines: LineWriter,
     /// Of the document.
     is_first: bool,
@@ -115,18 +129,29 @@ struct Head {
 }
 
 impl Printer {
-    fn new(run: RunId, what: What, part: Part) -> Self {
+    fn new(run: RunId, what: What, part: Part, follow: Follow, output: Output) -> Self {
+        let style = TranscriptStyle {
+            asks: Asks::Here,
+            calls: match follow {
+                Follow::Yes => CallLayout::Live,
+                Follow::No => CallLayout::Whole,
+            },
+            lines: output.terminal_width().map_or(LineLimit::Whole, LineLimit::Columns),
+        };
         let mut printer = Self {
             what,
             part,
             state: State::default(),
             reader: ConversationReader::default(),
-            transcript: Transcript::default(),
+            transcript: Transcript::new(style),
+            style,
+            output,
+            live: LiveRun::default(),
             lines: LineWriter::new(match what {
                 What::Fcmp | What::Document if io::stdout().is_terminal() => {
-                    Box::new(JsonForTerminal::new(io::stdout()))
+                    Box::new(JsonForTerminal::new(Erasing(io::stdout())))
                 }
-                What::Transcript | What::Rasp | What::Fcmp | What::Document => Box::new(io::stdout()),
+                What::Transcript | What::Rasp | What::Fcmp | What::Document => Box::new(Erasing(io::stdout())),
             }),
             is_first: true,
         };
@@ -141,8 +166,9 @@ impl Printer {
     fn reset(&mut self) {
         note("the Log was truncated; it is printed again from the beginning");
         self.state = State::default();
+        self.live = LiveRun::default();
         self.reader = ConversationReader::default();
-        self.transcript = Transcript::default();
+        self.transcript = Transcript::new(self.style);
         self.part.after = 0;
     }
 
@@ -154,6 +180,7 @@ impl Printer {
                 reader.translate(page, |item| match item {
                     ConversationItem::Event(event) => {
                         self.state.evolve(event);
+                        self.live.evolve(event);
                         Ok(())
                     }
                     ConversationItem::Said(event) => self.said(&event),
@@ -170,13 +197,14 @@ impl Printer {
         let event = line.event().ok();
         if let Some(event) = &event {
             self.state.evolve(event);
+            self.live.evolve(event);
         }
         let is_wanted = event.is_none_or(|event| self.part.has_attempt(event.attempt_number));
         if line.seq.0 <= self.part.after || !is_wanted {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
-        let shown = out.is_terminal().then(|| harmless(&String::from_utf8_lossy(line.json())));
+        let mut out = Erasing(io::stdout().lock());
+        let shown = io::stdout().is_terminal().then(|| harmless(&String::from_utf8_lossy(line.json())));
         let json = shown.as_deref().map_or(line.json(), str::as_bytes);
         out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(to_stdout)
     }
@@ -186,11 +214,9 @@ impl Printer {
         match self.what {
             What::Transcript => {
                 // Events that are left out are read too: a later event may refer to them.
-                let text = self.transcript.event(event);
-                if !is_wanted || event.meta.rasp_seq <= self.part.after {
-                    return Ok(());
-                }
-                self.lines.plain(&plain_lines(&text)).map_err(to_stdout)
+                let is_shown = is_wanted && event.meta.rasp_seq > self.part.after;
+                let text = self.transcript.event(event, if is_shown { Shown::Yes } else { Shown::No });
+                self.text(&text)
             }
             What::Fcmp | What::Document if !is_wanted || event.seq <= self.part.after => Ok(()),
             What::Fcmp => self.lines.fcmp(event).map_err(to_stdout),
@@ -224,7 +250,13 @@ impl Printer {
         self.lines.plain(comma).map_err(to_stdout)
     }
 
+    fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.lines.plain(&self.output.fit(&plain_lines(text))).map_err(to_stdout)
+    }
+
     fn finish(mut self) -> Result<(), Failure> {
+        let held = self.transcript.finish();
+        self.text(&held)?;
         if self.what == What::Document {
             self.lines.plain("]}\n").map_err(to_stdout)?;
         }

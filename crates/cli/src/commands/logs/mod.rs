@@ -8,9 +8,12 @@ mod visible;
 
 pub(super) use visible::VisibleOutput;
 
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use signal_hook::consts::SIGINT;
 use skillrun_model::{AttemptNumber, RunId};
@@ -18,6 +21,8 @@ use skillrun_model::{AttemptNumber, RunId};
 use crate::args::{Global, LogForm, Logs};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
+use crate::live;
+use crate::output::Output;
 use crate::place::{CommandContext, no_attempt};
 
 /// Whether to keep printing after everything that exists was printed.
@@ -69,7 +74,10 @@ pub(crate) fn run(global: &Global, args: &Logs) -> Result<ExitCode, Failure> {
     }
     match args.form {
         LogForm { raw: true, .. } => raw::print(&place, run, part.attempt, follow)?,
-        form => events::print(&place, run, what(form), part, follow)?,
+        form => {
+            let output = Output::new(global.color, &place.settings.surroundings);
+            events::print(&place, run, what(form), part, follow, output)?;
+        }
     }
     // A follower leaves at the end of the run, or of the one attempt that it prints.
     match follow {
@@ -92,9 +100,23 @@ fn what(form: LogForm) -> What {
 
 /// This command only reads, so it can exit at any moment: it does not own the run.
 pub(super) fn leave_on_interrupt() -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     let code = i32::from(RunOutcome::Interrupted.code());
-    signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::new(AtomicBool::new(true)))
-        .map_err(|error| Failure::internal(format!("failed to register signal handlers: {error}"), error))?;
+    if !live::is_possible() {
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_shutdown(SIGINT, code, always).map_err(failed)?;
+        return Ok(());
+    }
+    // A signal handler cannot erase the live line, so a thread does.
+    let (mut reader, writer) = UnixStream::pair().map_err(failed)?;
+    signal_hook::low_level::pipe::register(SIGINT, writer).map_err(failed)?;
+    let leave = move || {
+        if reader.read_exact(&mut [0]).is_ok() {
+            live::erase();
+            std::process::exit(code);
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(leave).map_err(failed)?;
     Ok(())
 }
 

@@ -8,11 +8,13 @@ use skillrun_lifecycle::{OutputValidator, ProcessExit};
 use skillrun_model::{AttemptNumber, ErrorClass};
 use skillrun_skill::OutputSchema;
 
-use crate::args::Normalize;
+use crate::args::{Global, Normalize};
 use crate::failure::Failure;
+use crate::output::Output;
+use crate::settings::ProcessContext;
 use outputs::Outputs;
 
-pub(crate) fn run(args: &Normalize) -> Result<(), Failure> {
+pub(crate) fn run(global: &Global, args: &Normalize) -> Result<(), Failure> {
     let schema = args.schema.as_deref().map(OutputSchema::read).transpose()?;
     let folder = Folder::open(&args.dir)?;
     let patterns = [folder.recorded_patterns()?, args.redact.clone()].concat();
@@ -30,7 +32,8 @@ pub(crate) fn run(args: &Normalize) -> Result<(), Failure> {
         ended_by: args.ended_by,
     };
     let recording = Recording::open(&folder, &options)?;
-    let mut outputs = Outputs::open(args.format, args.out.as_deref())?;
+    let mut outputs =
+        Outputs::open(args.format, args.out.as_deref(), Output::new(global.color, &ProcessContext::read()?))?;
     recording.normalize(schema.as_ref().map(|schema| schema as &dyn OutputValidator), &mut outputs)?;
     outputs.finish()
 }

@@ -12,10 +12,11 @@ use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
 use skillrun_translate::FcmpTranslator;
-use skillrun_translate::transcript::Transcript;
+use skillrun_translate::transcript::{CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use crate::args::Format;
 use crate::failure::Failure;
+use crate::output::Output;
 
 /// A place lines are written to. The first error stays; writing after it does nothing.
 struct Lines {
@@ -101,12 +102,13 @@ pub(crate) struct Outputs {
     files: Option<Files>,
     fcmp: FcmpTranslator,
     transcript: Transcript,
+    layout: Output,
     /// Verdicts as text, printed after the conversation.
     words: String,
 }
 
 impl Outputs {
-    pub(crate) fn open(format: Format, out: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn open(format: Format, out: Option<&Path>, layout: Output) -> Result<Self, Failure> {
         let files = match out {
             None => None,
             Some(dir) => {
@@ -126,12 +128,18 @@ impl Outputs {
             stdout: Lines::new("stdout".to_owned(), Box::new(io::stdout())),
             files,
             fcmp: FcmpTranslator::default(),
-            transcript: Transcript::default(),
+            transcript: Transcript::new(TranscriptStyle {
+                calls: CallLayout::Whole,
+                lines: layout.terminal_width().map_or(LineLimit::Whole, LineLimit::Columns),
+                ..TranscriptStyle::default()
+            }),
+            layout,
             words: String::new(),
         })
     }
 
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.stdout.text(&self.layout.fit(&self.transcript.finish()));
         self.stdout.text(&self.words);
         if let Some(files) = &mut self.files {
             files.each(Lines::finish)?;
@@ -172,14 +180,14 @@ impl NormalizeOutput for Outputs {
             Format::Summary | Format::Rasp | Format::Diagnostics => self.files.is_some(),
         };
         if is_read {
-            let Self { fcmp, format, stdout, files, transcript, .. } = self;
+            let Self { fcmp, format, stdout, files, transcript, layout, .. } = self;
             fcmp.push(event, &mut |event: FcmpEvent| {
                 if let Some(files) = files {
                     files.fcmp.fcmp(&event);
                 }
                 match format {
                     Format::Fcmp => stdout.fcmp(&event),
-                    Format::Conversation => stdout.text(&transcript.event(&event)),
+                    Format::Conversation => stdout.text(&layout.fit(&transcript.event(&event, Shown::Yes))),
                     Format::Summary | Format::Rasp | Format::Diagnostics => {}
                 }
             });

@@ -48,6 +48,7 @@ pub(crate) fn prompt(question: &Pending) {
         text.push_str(&format!("  {}) {}{mark}\n", number + 1, plain(&option.label)));
     }
     text.push_str(if question.options.is_empty() { "answer> " } else { "number or answer> " });
+    crate::live::erase();
     let mut out = io::stderr();
     // If the terminal is gone, there is nothing left to do.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -17,12 +17,13 @@ use skillrun_runs::conversation::{ConversationItem, ConversationRead, Conversati
 use skillrun_runs::result::RunResult;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
-use skillrun_translate::transcript::{Asks, Transcript};
+use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use super::ask::{self, Meant, Typed};
 use crate::args::{OutputForm, Wait};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
+use crate::live::{self, LiveLine, LiveRun};
 use crate::output::{self, Ink, Output};
 use crate::owner::{OwnerProcess, Take, in_background};
 use crate::place::CommandContext;
@@ -77,6 +78,9 @@ struct Following<'a> {
     is_known: bool,
     state: State,
     transcript: Transcript,
+    output: &'a Output,
+    line: &'a mut LiveLine,
+    live: LiveRun,
     /// The question that was asked at the terminal.
     asked: Option<Pending>,
     listens: Keyboard,
@@ -106,6 +110,12 @@ pub(crate) fn follow(
     signals(&sender)?;
     let is_terminal = io::stdin().is_terminal() && style.form == OutputForm::Text;
     let (mut run, mut known) = (run, known);
+    let mut line = LiveLine::new();
+    let transcript = TranscriptStyle {
+        asks: if is_terminal { Asks::Elsewhere } else { Asks::Here },
+        calls: CallLayout::Live,
+        lines: output.terminal_width().map_or(LineLimit::Whole, LineLimit::Columns),
+    };
     let mut listens = if is_terminal { Keyboard::NotYet } else { Keyboard::None };
     loop {
         let news = sender.clone();
@@ -124,7 +134,10 @@ pub(crate) fn follow(
             known,
             is_known: false,
             state: State::default(),
-            transcript: Transcript::new(if is_terminal { Asks::Elsewhere } else { Asks::Here }),
+            transcript: Transcript::new(transcript),
+            output,
+            line: &mut line,
+            live: LiveRun::default(),
             asked: None,
             listens,
             interrupts: 0,
@@ -184,6 +197,7 @@ impl Following<'_> {
             if let Some(rest) = self.question(sender) {
                 return Ok(rest);
             }
+            self.draw();
             let came = match receiver.recv_timeout(TROUBLE_CHECK_INTERVAL) {
                 Ok(came) => came,
                 Err(RecvTimeoutError::Timeout) => {
@@ -219,6 +233,15 @@ impl Following<'_> {
         }
     }
 
+    /// Shows what the run is doing, unless the user is asked for an answer here.
+    fn draw(&mut self) {
+        let is_asked = self.state.status == Some(RunStatus::WaitingUser) && self.listens != Keyboard::None;
+        if !is_asked {
+            let audit = self.settings.data.run(self.run).audit();
+            self.live.draw(self.line, &self.state, &audit);
+        }
+    }
+
     /// Reads and shows what is new in the Log.
     fn read(&mut self) -> Result<(), Failure> {
         let log = self.owner.runtime.log().clone();
@@ -226,7 +249,7 @@ impl Following<'_> {
         loop {
             match reader.page(&log, self.run, |item| self.item(item))? {
                 ConversationRead::Page { .. } => {}
-                ConversationRead::Reset => self.state = State::default(),
+                ConversationRead::Reset => (self.state, self.live) = (State::default(), LiveRun::default()),
                 ConversationRead::End => break,
             }
         }
@@ -238,6 +261,7 @@ impl Following<'_> {
         let said = match item {
             ConversationItem::Event(event) => {
                 self.state.evolve(event);
+                self.live.evolve(event);
                 self.outcome = RunOutcome::of(&event.data).or(self.outcome);
                 self.is_known = event.seq <= self.known;
                 return Ok(());
@@ -248,14 +272,16 @@ impl Following<'_> {
             return Ok(());
         }
         // What was printed before is read too: a later event may refer to it.
-        let text = plain_lines(&self.transcript.event(&said));
-        if self.is_known {
+        let shown = if self.is_known { Shown::No } else { Shown::Yes };
+        let text = self.output.fit(&plain_lines(&self.transcript.event(&said, shown)));
+        if text.is_empty() {
             return Ok(());
         }
         match self.style.form {
             OutputForm::Text => output::print(&text),
             // The result alone is on stdout.
             OutputForm::Json => {
+                live::erase();
                 let _ = io::stderr().write_all(text.as_bytes());
                 Ok(())
             }
@@ -363,6 +389,7 @@ impl Following<'_> {
 
 /// Prints a line on stderr, beside the output of the command.
 fn print_line(text: &str) {
+    live::erase();
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
 }
@@ -456,5 +483,5 @@ fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> 
     }
     row("folder", folder.to_owned());
     let break_before = if style.conversation == Conversation::Shown { "\n" } else { "" };
-    format!("{break_before}{}", output.table(&rows, output::LastColumn::Whole))
+    format!("{break_before}{}", output.table(&rows, output::LastColumn::Wrapped))
 }

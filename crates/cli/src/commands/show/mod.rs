@@ -51,7 +51,7 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
     match args.json.form() {
         OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
-            print(&page::page(&place, &known, &output))
+            print(&output.fit(&page::page(&place, &known, &output)))
         }
         OutputForm::Json => print_json(&json!({
             "run_id": known.run,

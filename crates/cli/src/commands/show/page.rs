@@ -97,7 +97,7 @@ fn facts(place: &CommandContext, known: &Known, output: &Output) -> String {
         let decisions = counted(known.state.auto_decisions as usize, "question", "questions");
         rows.push(row("decided", format!("{decisions} automatically, because no answer came in time")));
     }
-    output.table(&rows, LastColumn::Whole)
+    output.table(&rows, LastColumn::Wrapped)
 }
 
 /// The process that works on the run. A waiting run needs none.
@@ -186,7 +186,7 @@ fn attempts(list: &[Attempt], output: &Output) -> String {
         [attempt.number.to_string(), turn, reason, exit, took, bytes, read].map(|text| (Ink::Plain, text))
     };
     let rows: Vec<_> = std::iter::once(heading).chain(list.iter().map(line)).collect();
-    output.table(&rows, LastColumn::Whole)
+    output.table(&rows, LastColumn::Wrapped)
 }
 
 /// How the process ended. Empty for one that is still alive.
@@ -233,7 +233,7 @@ fn result(known: &Known, output: &Output) -> Option<String> {
     for action in &result.next_actions {
         rows.push(row("next", plain(&action.command)));
     }
-    let mut text = output.table(&rows, LastColumn::Whole);
+    let mut text = output.table(&rows, LastColumn::Wrapped);
     let (label, body) = match (&result.output, &result.text) {
         (Some(value), _) => ("output", pretty(&Value::Object(value.clone()))),
         (None, Some(words)) if result.status == RunStatus::Succeeded => ("answer", words.clone()),

@@ -14,7 +14,10 @@ pub(super) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
     let listing = path.list();
     match form {
         OutputForm::Json => print_json(&listing_json(&listing, &path)),
-        OutputForm::Text => print(&listing_text(&listing, &path, &Output::new(global.color, &settings.surroundings))),
+        OutputForm::Text => {
+            let output = Output::new(global.color, &settings.surroundings);
+            print(&output.fit(&listing_text(&listing, &path, &output)))
+        }
     }
 }
 
@@ -89,7 +92,7 @@ fn listing_text(listing: &Listing, path: &SearchPath, output: &Output) -> String
         used.insert(0, ["NAME", "FROM", "DESCRIPTION"].map(|head| (Ink::Dim, head.to_owned())));
         text += &output.table(&used, LastColumn::Cut);
     }
-    // A sentence with a path in it is useless when truncated; the terminal wraps it.
+    // A sentence with a path in it is useless when truncated.
     let whole = |rows: &[[(Ink, String); 2]]| {
         let line = |[(ink, name), (_, rest)]: &[(Ink, String); 2]| format!("  {}  {rest}\n", output.paint(*ink, name));
         rows.iter().map(line).collect::<String>()

@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, wanted: &str, form: OutputForm) -> Result<(),
         OutputForm::Json => print_json(&skill_json(&skill, origin, &findings)),
         OutputForm::Text => {
             let output = Output::new(global.color, &settings.surroundings);
-            print(&skill_text(&skill, origin, &findings, &output))
+            print(&output.fit(&skill_text(&skill, origin, &findings, &output)))
         }
     }
 }

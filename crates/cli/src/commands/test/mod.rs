@@ -23,14 +23,16 @@ use skillrun_trial::cases::{self, Case};
 use skillrun_trial::drive::Stop;
 use skillrun_trial::junit;
 use skillrun_trial::report::{About, Overall, TrialReport};
-use skillrun_trial::trials::{Trial, TrialEnd, TrialPlan, TrialProgress, run_all};
+use skillrun_trial::trials::{RunningTrial, Trial, TrialEnd, TrialPlan, TrialProgress, run_all};
 
 use crate::args::{Global, OutputForm, Test};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
+use crate::live::{LiveLine, RunningCase, of_cases};
 use crate::output::{Output, plain, print, print_json};
 use crate::owner::OwnerProcess;
 use crate::settings::Settings;
+use crate::words::now;
 use place::Place;
 
 pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
@@ -73,7 +75,10 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
         at_once: jobs,
         options: &options,
     };
-    let trials = run_all(&owner.runtime, plan, &stop_on_signals()?, |progress| print_progress(plan, &progress))?;
+    let mut line = LiveLine::new();
+    let trials =
+        run_all(&owner.runtime, plan, &stop_on_signals()?, |progress| print_progress(plan, &progress, &mut line))?;
+    drop(line);
     let versions = versions(&settings, plan, &trials);
     // No run continues after a test.
     owner.leave_runs();
@@ -117,8 +122,12 @@ pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
     Ok(Stop::of(flag))
 }
 
-fn print_progress(plan: TrialPlan<'_>, progress: &TrialProgress<'_>) {
+fn print_progress(plan: TrialPlan<'_>, progress: &TrialProgress<'_>, line: &mut LiveLine) {
     match progress {
+        TrialProgress::Running { done, of, running } => line.draw(|width| {
+            let running: Vec<RunningCase> = running.iter().map(|trial| running_case(plan, trial)).collect();
+            of_cases(*done, *of, &running, now(), width)
+        }),
         TrialProgress::Stopping => print_line("canceling; press Ctrl-C again to exit at once"),
         TrialProgress::Done { done, of, trial } => {
             let case = plan.cases.get(trial.case).map_or("", |case| &case.name);
@@ -130,8 +139,15 @@ fn print_progress(plan: TrialPlan<'_>, progress: &TrialProgress<'_>) {
     }
 }
 
+fn running_case(plan: TrialPlan<'_>, trial: &RunningTrial) -> RunningCase {
+    let case = plan.cases.get(trial.case).map(|case| case.name.clone()).unwrap_or_default();
+    let engine = plan.engines.get(trial.engine).map(|engine| engine.name.clone()).unwrap_or_default();
+    RunningCase { case, engine, progress: trial.progress.clone() }
+}
+
 /// Prints a line on stderr, beside the output of the command.
 fn print_line(text: &str) {
+    crate::live::erase();
     // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -27,6 +27,8 @@ pub(super) struct Trace {
     span: Span,
     /// Made of its first line.
     error: RecordKind,
+    /// The properties of the error have begun, behind its last frame. A `}` at the beginning of a line ends them.
+    lists_properties: bool,
 }
 
 impl Trace {
@@ -42,12 +44,19 @@ pub(super) fn line(open: &mut Option<Trace>, line: ProfileLine<'_>, emit: &mut E
         && trace.goes_on_with(line.span, &text)
     {
         trace.span.to = line.span.to;
+        let line = text.trim_ascii_end();
+        trace.lists_properties |= line.trim_ascii_start().starts_with("at ") && line.ends_with('{');
+        // gemini writes nothing more until its next attempt, and the retry is to be known in the meantime.
+        if trace.lists_properties && line == "}" {
+            close(open, emit);
+            return LineOutcome::Known;
+        }
         return LineOutcome::Held;
     }
     close(open, emit);
     match error_of(&text) {
         Some(error) => {
-            *open = Some(Trace { span: line.span, error });
+            *open = Some(Trace { span: line.span, error, lists_properties: false });
             LineOutcome::Held
         }
         None => stderr::line(line, emit),
@@ -63,9 +72,12 @@ pub(super) fn close(open: &mut Option<Trace>, emit: &mut Emit<'_>) {
 /// The error that begins with a line.
 fn error_of(text: &str) -> Option<RecordKind> {
     let text = text.trim_ascii_end();
-    if let Some(rest) = failed_attempt(text) {
-        let retries = rest.contains("Retrying");
-        Some(if retries { text_errors::warning(Code::EngineRetry, text) } else { text_errors::error(text) })
+    if let Some(rest) = stderr::failed_attempt(text) {
+        Some(if stderr::retries(rest) {
+            text_errors::warning(Code::EngineRetry, text)
+        } else {
+            text_errors::error(text)
+        })
     } else if let Some(rest) = text.strip_prefix("Error when talking to Gemini API") {
         // The name of the report contains a time, whose digits may look like a status.
         let words = rest.split_once(".json ").map_or(rest, |(_, words)| words);
@@ -73,13 +85,6 @@ fn error_of(text: &str) -> Option<RecordKind> {
     } else {
         (text.starts_with("[API Error") || names_error(text)).then(|| text_errors::error(text))
     }
-}
-
-/// What follows in `Attempt N failed…`.
-fn failed_attempt(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("Attempt ")?;
-    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-    if after.len() == rest.len() { None } else { after.strip_prefix(" failed") }
 }
 
 /// Longest name of an error class.

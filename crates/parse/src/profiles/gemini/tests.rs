@@ -332,6 +332,19 @@ fn a_trace_is_one_error() {
     assert_eq!(stderr(TRACE.trim_end()).lines(), expected[1..2]);
 }
 
+/// gemini is silent for a minute and more between two attempts. The retry was known only with the line after it.
+#[test]
+fn a_retry_is_known_before_the_next_line() {
+    let mut parser = Parser::new(ProfileId::GeminiStreamJson);
+    let mut records = Vec::new();
+    let (last, before) = TRACE.trim_end().rsplit_once('\n').map(|(before, last)| (last, before)).expect("lines");
+    parser.push(Stream::Stderr, format!("{before}\n").as_bytes(), |record| records.push(record));
+    assert!(records.is_empty(), "{records:?}");
+    parser.push(Stream::Stderr, format!("{last}\n").as_bytes(), |record| records.push(record));
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(records[0].span, Span { stream: Stream::Stderr, from: 0, to: TRACE.len() as u64 });
+}
+
 #[test]
 fn one_trace_ends_where_the_next_begins() {
     let failed = "Attempt 2 failed: quota exceeded. Max attempts reached";
