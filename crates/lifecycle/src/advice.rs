@@ -123,7 +123,10 @@ pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
         (RunStatus::WaitingUser, _) => with_commands(&[NextActionKind::Reply], run),
         (RunStatus::Failed, Some(error)) => next_actions_for(error, run),
         (RunStatus::Failed, None)
-        | (RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled, _) => Vec::new(),
+        | (
+            RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Closed | RunStatus::Canceled,
+            _,
+        ) => Vec::new(),
     }
 }
 

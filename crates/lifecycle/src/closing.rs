@@ -3,7 +3,7 @@
 use skillrun_model::codes::{ErrorCategory, NextAction};
 use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
-use skillrun_model::verdict::Verdict;
+use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{EndedBy, RunStatus};
 use skillrun_translate::Facts;
 
@@ -89,8 +89,10 @@ pub(crate) fn turn_record(
         ProcessExit::Signal(signal) => (None, Some(signal.clone())),
         ProcessExit::Unknown => (None, None),
     };
-    // A cancel is not an error of the run, but the turn record still states why the turn was interrupted.
-    let (canceled, reason_code) = (verdict.run_status == RunStatus::Canceled, verdict.reason_code);
+    // A cancel and an interrupt are not errors of the run, but the turn record still states why the turn was
+    // interrupted.
+    let canceled = verdict.run_status == RunStatus::Canceled || verdict.rule == Rule::Interrupted;
+    let reason_code = verdict.reason_code;
     let ended = AttemptEnded {
         terminal_status: verdict.turn,
         error_kind: verdict.error.as_ref().map(|e| e.category).or(canceled.then_some(ErrorCategory::Canceled)),
@@ -140,6 +142,7 @@ fn level(status: RunStatus) -> Level {
         | RunStatus::Running
         | RunStatus::WaitingUser
         | RunStatus::Succeeded
+        | RunStatus::Closed
         | RunStatus::Canceled => Level::Info,
     }
 }
@@ -155,7 +158,7 @@ pub fn run_ended(
     let reason_code = verdict.reason_code;
     let data = match verdict.run_status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => return None,
-        RunStatus::Succeeded => {
+        RunStatus::Succeeded | RunStatus::Closed => {
             let warnings = verdict.warnings.clone();
             ControlData::RunCompleted(RunCompleted { warnings, ..RunCompleted::new(reason_code) })
         }

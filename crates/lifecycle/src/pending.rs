@@ -13,6 +13,14 @@ use crate::reading::Reading;
 const FALLBACK_PROMPT: &str =
     "The agent ended its turn without a result and without a question. How should it continue?";
 
+const NEXT_PROMPT: &str = "The turn is over. Send the next prompt.";
+
+/// The run rests: it waits for the next prompt of the user, without a deadline.
+pub(crate) fn at_rest(control: &Control<'_>) -> Pending {
+    let pending = Pending::open_text(control.next_interaction, control.attempt, NEXT_PROMPT);
+    Pending { scope: Scope::Prompt, ..pending }
+}
+
 pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
     let ask = reading.ask.as_deref();
     let prompt = prompt(reading, ask.and_then(|a| a.prompt.as_deref()));

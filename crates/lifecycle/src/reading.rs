@@ -1,7 +1,7 @@
 //! The closing messages of a turn as the gate reads them: marker, output, question, and notices.
 
-use skillrun_model::Code;
 use skillrun_model::rasp::SpanRef;
+use skillrun_model::{Code, ExecutionMode};
 use skillrun_parse::text::broken::BrokenObject;
 use skillrun_parse::text::marker::{DONE_KEY, MarkerForm, scan};
 use skillrun_translate::builder::span_ref;
@@ -51,7 +51,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) notices: Vec<GateNotice>,
 }
 
-/// Reads the messages of a turn. Without a clean end nothing in them counts.
+/// Reads the messages of a turn. Without a clean end nothing in them counts, and a conversation has neither marker nor
+/// output: its messages are text.
 pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>) -> Reading<'a> {
     let mut reading = Reading {
         answer: None,
@@ -69,7 +70,7 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
     let messages = &facts.messages;
     let Some(answer) = messages.last() else { return reading };
     reading.answer = Some(answer);
-    if !clean_end {
+    if !clean_end || control.mode == ExecutionMode::Conversation {
         return reading;
     }
     let ask = ask_user::find(&answer.text);

@@ -4,6 +4,7 @@
 //! table; what counts as marker, output and question is contract R4.
 
 use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::SpanRef;
 use skillrun_model::status::{Continuation, EndedBy, ExecutionMode};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
@@ -82,7 +83,12 @@ fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) ->
         EndPolicy::Exit { .. } => return false,
     }
     match ended_by {
-        EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
+        EndedBy::Linger
+        | EndedBy::HardTimeout
+        | EndedBy::Stall
+        | EndedBy::WaitTimeout
+        | EndedBy::Budget
+        | EndedBy::Interrupted => {
             let recorded = facts.acts.iter().find(|act| act.act == ended_by);
             clean_end && recorded.is_none_or(|act| act.after == Some(EndKind::Success))
         }
@@ -104,6 +110,7 @@ fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
         EndedBy::Linger
         | EndedBy::Exited
         | EndedBy::Canceled
+        | EndedBy::Interrupted
         | EndedBy::HostError
         | EndedBy::HostLost
         | EndedBy::NotStarted => false,
@@ -114,6 +121,24 @@ fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
 /// it had started wrote the end. Hosts before 0.2.0 recorded no such act.
 fn was_outlived(facts: &Facts) -> bool {
     facts.acts.iter().any(|act| act.act == EndedBy::Exited && act.after != Some(EndKind::Success))
+}
+
+/// Whether the user interrupted the turn before the engine ended it. The act is recorded between the chunks; where it is
+/// missing and the process was ended for an interrupt, an end event counts if there is one.
+fn was_interrupted(facts: &Facts, control: &Control<'_>, has_end: bool) -> bool {
+    match control.mode {
+        // Nothing would continue the run after it; such a run is canceled instead.
+        ExecutionMode::Auto => return false,
+        ExecutionMode::Interactive | ExecutionMode::Conversation => {}
+    }
+    match facts.acts.iter().find(|act| act.act == EndedBy::Interrupted) {
+        Some(act) => match act.after {
+            // An engine that continues after a limit had not ended its turn.
+            None | Some(EndKind::ProvisionalLimit | EndKind::Retracted) => true,
+            Some(EndKind::Success | EndKind::Failure | EndKind::Limit) => false,
+        },
+        None => control.ended_by == Some(EndedBy::Interrupted) && !has_end,
+    }
 }
 
 /// Decides how an attempt ended.
@@ -185,6 +210,19 @@ impl Gate<'_> {
             let (turn, completion) = (TurnState::Interrupted, CompletionState::Interrupted);
             return Decision::new(Rule::Canceled, turn, completion, Code::Canceled, RunStatus::Canceled);
         }
+        if was_interrupted(self.facts, self.control, self.end.is_some()) {
+            let (turn, completion) = (TurnState::Interrupted, CompletionState::Interrupted);
+            return Decision::new(Rule::Interrupted, turn, completion, Code::Interrupted, RunStatus::WaitingUser);
+        }
+        let decision = self.decide_by_evidence();
+        match self.control.mode {
+            ExecutionMode::Auto | ExecutionMode::Interactive => decision,
+            // However a turn ends, a conversation waits for the next prompt.
+            ExecutionMode::Conversation => Decision { run: RunStatus::WaitingUser, ..decision },
+        }
+    }
+
+    fn decide_by_evidence(&self) -> Decision {
         match self.end.as_ref().map(|end| end.kind).filter(|_| !ended_before_end(self.facts, self.control)) {
             Some(EndKind::Limit | EndKind::ProvisionalLimit) => {
                 return Decision::failed(
@@ -208,6 +246,7 @@ impl Gate<'_> {
         match self.control.mode {
             ExecutionMode::Auto => self.auto(),
             ExecutionMode::Interactive => self.interactive(),
+            ExecutionMode::Conversation => self.conversation(),
         }
     }
 
@@ -224,7 +263,8 @@ impl Gate<'_> {
             }
         };
         match self.control.mode {
-            ExecutionMode::Interactive => {
+            // A conversation has no marker.
+            ExecutionMode::Interactive | ExecutionMode::Conversation => {
                 let decision = completed(Rule::MarkerInteractive, Code::DoneMarkerFound, RunStatus::Succeeded);
                 Decision { output: Some(output), warnings: self.process_warnings(), ..decision }
             }
@@ -251,9 +291,14 @@ impl Gate<'_> {
     fn broken_process(&self) -> Option<Decision> {
         match self.control.ended_by {
             // What the host did after the success end is not a failure.
-            Some(EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget)
-                if self.lingered =>
-            {
+            Some(
+                EndedBy::Linger
+                | EndedBy::HardTimeout
+                | EndedBy::Stall
+                | EndedBy::WaitTimeout
+                | EndedBy::Budget
+                | EndedBy::Interrupted,
+            ) if self.lingered => {
                 return None;
             }
             Some(EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout) => {
@@ -273,7 +318,7 @@ impl Gate<'_> {
                     advice::not_started(reason, self.control.host_words),
                 ));
             }
-            Some(EndedBy::Exited | EndedBy::Linger | EndedBy::Canceled) | None => {}
+            Some(EndedBy::Exited | EndedBy::Linger | EndedBy::Canceled | EndedBy::Interrupted) | None => {}
         }
         match &self.control.exit {
             ProcessExit::Code(0) => {}
@@ -406,6 +451,19 @@ impl Gate<'_> {
         waiting(Rule::Waiting, RunStatus::WaitingUser)
     }
 
+    /// A turn of a conversation that ended cleanly: `Rule::Waiting`, with or without an answer.
+    fn conversation(&self) -> Decision {
+        let warnings = self.process_warnings();
+        if self.reading.answer.is_none() {
+            let error = advice::plain(ErrorCategory::Engine, Code::AnswerMissing);
+            let decision = Decision::failed(Rule::Waiting, TurnState::Failed, Code::AnswerMissing, error);
+            return Decision { warnings, ..decision };
+        }
+        let (turn, completion) = (TurnState::Completed, CompletionState::AwaitingUserInput);
+        let decision = Decision::new(Rule::Waiting, turn, completion, Code::CleanFinal, RunStatus::WaitingUser);
+        Decision { warnings, ..decision }
+    }
+
     /// A turn that was interrupted, with or without a message.
     fn broken_turn(&self) -> TurnState {
         if self.facts.has_text { TurnState::PartialFailed } else { TurnState::Failed }
@@ -479,6 +537,12 @@ impl Gate<'_> {
         warnings
     }
 
+    /// What the run waits for: the answer to a question, or the next prompt.
+    fn pending(&self, rule: Rule) -> Pending {
+        let rests = rule == Rule::Interrupted || self.control.mode == ExecutionMode::Conversation;
+        if rests { pending::at_rest(self.control) } else { pending::build(self.reading, self.control) }
+    }
+
     fn settled(&self, decision: Decision) -> Settled {
         let waits = decision.run == RunStatus::WaitingUser;
         let answer = self.reading.answer;
@@ -492,7 +556,7 @@ impl Gate<'_> {
             error: decision.error,
             warnings: decision.warnings,
             output: decision.output,
-            pending: waits.then(|| pending::build(self.reading, self.control)),
+            pending: waits.then(|| self.pending(rule)),
             answer_message_id: answer.map(|a| a.message_id.clone()).filter(|_| decision.turn == TurnState::Completed),
             evidence: VerdictEvidence {
                 end: self.end.as_ref().and_then(|e| e.span).iter().map(span_ref).collect(),

@@ -5,7 +5,7 @@ mod table;
 use std::collections::HashSet;
 
 use skillrun_lifecycle::settle;
-use skillrun_model::ExecutionMode::{self, Auto, Interactive};
+use skillrun_model::ExecutionMode::{self, Auto, Conversation, Interactive};
 use skillrun_model::verdict::Rule;
 use table::expect::{Expect, Row, Rows};
 
@@ -15,6 +15,7 @@ fn rows() -> Vec<Row> {
     table::marker::rows(&mut rows);
     table::output::rows(&mut rows);
     table::question::rows(&mut rows);
+    table::conversation::rows(&mut rows);
     rows.0
 }
 
@@ -45,17 +46,16 @@ fn modes(rule: Rule) -> &'static [ExecutionMode] {
         Rule::Canceled
         | Rule::Limit
         | Rule::Failure
-        | Rule::MarkerOutputInvalid
         | Rule::TimedOut
         | Rule::HostEnded
         | Rule::NotStarted
         | Rule::BadExit
         | Rule::EndMissing
-        | Rule::ExitUnknown => &[Auto, Interactive],
+        | Rule::ExitUnknown => &[Auto, Interactive, Conversation],
+        Rule::Interrupted | Rule::Waiting => &[Interactive, Conversation],
+        Rule::MarkerOutputInvalid => &[Auto, Interactive],
         Rule::MarkerAuto | Rule::AnswerMissing | Rule::AgentNotDone | Rule::AutoValid | Rule::AutoInvalid => &[Auto],
-        Rule::MarkerInteractive | Rule::SoftCompletion | Rule::MaxAttempt | Rule::SessionMissing | Rule::Waiting => {
-            &[Interactive]
-        }
+        Rule::MarkerInteractive | Rule::SoftCompletion | Rule::MaxAttempt | Rule::SessionMissing => &[Interactive],
     }
 }
 

@@ -28,6 +28,7 @@ macro_rules! codes {
 codes! {
     // Why a turn ended (reason codes of the gate, contract R3.5).
     Canceled = "CANCELED",
+    Interrupted = "INTERRUPTED",
     LimitReached = "LIMIT_REACHED",
     EngineFailed = "ENGINE_FAILED",
     DoneMarkerOutputInvalid = "DONE_MARKER_OUTPUT_INVALID",
@@ -47,6 +48,9 @@ codes! {
     OutputMissing = "OUTPUT_MISSING",
     OutputInvalid = "OUTPUT_INVALID",
     TurnEndedWithoutMarker = "TURN_ENDED_WITHOUT_MARKER",
+
+    // Why a conversation ended.
+    Closed = "CLOSED",
 
     // Errors whose code differs from the reason.
     OutputSchemaInvalid = "OUTPUT_SCHEMA_INVALID",

@@ -9,11 +9,13 @@ use crate::status::wire_enum;
 use crate::time::Timestamp;
 
 wire_enum! {
-    /// `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn.
+    /// `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn; `prompt` is not
+    /// a question: the run rests until the user sends the next prompt, which starts the next attempt.
     #[schemars(rename = "InteractionScope")]
     Scope {
         Turn = "turn",
         Call = "call",
+        Prompt = "prompt",
     }
 }
 

@@ -58,12 +58,14 @@ pub struct UnknownWord {
 }
 
 wire_enum! {
-    /// Status of a run. The last three are terminal and final.
+    /// Status of a run. The last four are terminal and final.
     RunStatus {
         Queued = "queued",
         Running = "running",
         WaitingUser = "waiting_user",
         Succeeded = "succeeded",
+        /// The user has closed the conversation. Its turns have states of their own; the run is not called a success.
+        Closed = "closed",
         Failed = "failed",
         Canceled = "canceled",
     }
@@ -73,7 +75,7 @@ impl RunStatus {
     pub fn is_terminal(self) -> bool {
         match self {
             Self::Queued | Self::Running | Self::WaitingUser => false,
-            Self::Succeeded | Self::Failed | Self::Canceled => true,
+            Self::Succeeded | Self::Closed | Self::Failed | Self::Canceled => true,
         }
     }
 }
@@ -100,12 +102,14 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Whether the agent may ask the user questions.
+    /// Whether the agent may ask the user questions, and what the end of a turn means.
     ExecutionMode {
         /// The agent works without a user.
         Auto = "auto",
         /// The agent may ask questions, and waits for answers.
         Interactive = "interactive",
+        /// The user and the agent talk over many turns. However a turn ends, the run waits for the next prompt.
+        Conversation = "conversation",
     }
 }
 
@@ -131,6 +135,8 @@ wire_enum! {
         /// A question was still unanswered at its deadline, and no policy decides it.
         WaitTimeout = "wait_timeout",
         Canceled = "canceled",
+        /// The user has interrupted the turn. As an act of the host it need not end the process.
+        Interrupted = "interrupted",
         /// The byte budget of the evidence was used up.
         Budget = "budget",
         HostError = "host_error",
@@ -178,6 +184,8 @@ wire_enum! {
         Working = "working",
         Subagent = "subagent",
         Canceling = "canceling",
+        Interrupting = "interrupting",
+        Closing = "closing",
         ProcessEnded = "process_ended",
     }
 }

@@ -14,6 +14,7 @@ wire_enum! {
     /// The rule that decided how a turn ended: the first one that fitted.
     Rule {
         Canceled = "1",
+        Interrupted = "1b",
         Limit = "2",
         Failure = "2b",
         MarkerOutputInvalid = "3",

@@ -17,7 +17,7 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
         // Once more: the process may not have received the first request.
         return Ok(Decision { effects: vec![Effect::EndProcess], ..Decision::default() });
     }
-    let change = RunStatusChange { status: None, phase: Some(Phase::Canceling), detail: Some(by.clone()) };
+    let change = RunStatusChange::new(None, Some(Phase::Canceling), Some(by.clone()));
     let mut events = vec![closing::control(Level::Info, ControlData::RunStatus(change))];
     let mut effects: Vec<_> = state.question.iter().map(disarm).collect();
     effects.push(Effect::EndProcess);

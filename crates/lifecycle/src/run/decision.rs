@@ -4,12 +4,12 @@ use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::ControlData;
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted};
 use skillrun_model::verdict::RunError;
-use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
+use skillrun_model::{AttemptNumber, InteractionId, RunId, RunStatus, Timestamp};
 use skillrun_translate::Facts;
 
 use super::options::RunOptions;
 use super::state::{GivenReply, State};
-use super::{cancel, reply, settled, start, timeout};
+use super::{cancel, close, interrupt, reply, settled, start, timeout};
 use crate::closing::{ControlEvent, ProcessEnding};
 use crate::settle::Settled;
 
@@ -42,6 +42,15 @@ pub enum Input<'a> {
         interaction_id: InteractionId,
     },
     Cancel {
+        by: String,
+    },
+    /// The user stops the open turn; `say` is the prompt that follows it.
+    Interrupt {
+        by: String,
+        say: Option<String>,
+    },
+    /// The user ends the conversation.
+    Close {
         by: String,
     },
     /// The process that waited for an answer is gone.
@@ -86,6 +95,8 @@ pub enum Effect {
     WriteInput(GivenReply),
     /// End the process and everything it started.
     EndProcess,
+    /// Stop the turn. A process that can stop its turn and stay does so; any other is ended.
+    InterruptTurn,
     /// Report `Expired` at this moment, unless the question is answered before.
     ArmTimer {
         interaction_id: InteractionId,
@@ -141,12 +152,22 @@ pub enum Refusal {
     Over,
     #[error("the run is in a state that does not allow this")]
     OutOfPlace,
+    #[error("no turn is open, so there is nothing to interrupt; the run is {}", status_word(*status))]
+    NoOpenTurn { status: Option<RunStatus> },
+    #[error("a run in auto mode cannot be interrupted; cancel it instead")]
+    NotInterruptible,
+    #[error("only a conversation that waits for the next prompt can be closed; the run is {}", status_word(*status))]
+    NotAtRest { status: Option<RunStatus> },
     /// The question is another one, or there is none.
     #[error("question {} is not open; {}", asked.0, open_words(*open))]
     Stale { asked: InteractionId, open: Option<InteractionId> },
     /// The same request was already carried out; its answer is the same.
     #[error("this request was already carried out")]
     Repeated { interaction_id: InteractionId },
+}
+
+fn status_word(status: Option<RunStatus>) -> &'static str {
+    status.map_or("not accepted yet", RunStatus::as_str)
 }
 
 fn open_words(open: Option<InteractionId>) -> String {
@@ -176,6 +197,8 @@ pub fn decide(
         }
         Input::Expired { interaction_id } => timeout::expired(state, options, run_id, now, interaction_id),
         Input::Cancel { by } => cancel::cancel(state, by),
+        Input::Interrupt { by, say } => interrupt::interrupt(state, options, by, say),
+        Input::Close { by } => close::close(state, by),
         Input::ProcessGone { session } => timeout::process_gone(state, options, run_id, now, session),
     }
 }
@@ -183,6 +206,7 @@ pub fn decide(
 /// A request that is repeated after the run has ended gets its first answer.
 fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
     match input {
+        Input::Interrupt { .. } => Refusal::NoOpenTurn { status: state.status },
         Input::Reply { request_id, .. } => reply::repeated(state, request_id.as_deref()).unwrap_or(Refusal::Over),
         Input::Accepted(_)
         | Input::HostReady(_)
@@ -192,6 +216,7 @@ fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
         | Input::CallDecided { .. }
         | Input::Expired { .. }
         | Input::Cancel { .. }
+        | Input::Close { .. }
         | Input::ProcessGone { .. } => Refusal::Over,
     }
 }

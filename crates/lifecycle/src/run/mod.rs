@@ -2,13 +2,16 @@
 //! [`State::evolve`] folds events into the state. State is only ever that fold over the Log; code that shows a status
 //! or recovers a run uses the same fold.
 //!
-//! One file per kind of input: `start`, `settled`, `reply`, `timeout`, `cancel`, `recover`; `quota` plans the run that
+//! One file per kind of input: `start`, `settled`, `reply`, `timeout`, `cancel`, `interrupt`, `close`,
+//! `recover`; `quota` plans the run that
 //! follows one that ran out of quota. A decision's events are appended as one batch, and only then are its effects
 //! carried out; `recover` derives an effect again that was lost with a process. `step` derives what follows from the
 //! state alone.
 
 mod cancel;
+mod close;
 mod decision;
+mod interrupt;
 mod options;
 mod quota;
 mod recover;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use skillrun_model::ExecutionMode;
 use skillrun_model::interaction::OnDeadline;
 use skillrun_model::status::Continuation;
 
@@ -10,6 +11,7 @@ use super::quota::QuotaWait;
 /// The options that decide how questions are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunOptions {
+    pub mode: ExecutionMode,
     pub continuation: Continuation,
     /// A user must answer; no policy decides instead.
     pub require_user_reply: bool,
@@ -22,6 +24,7 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
+            mode: ExecutionMode::Interactive,
             continuation: Continuation::Resumable,
             require_user_reply: true,
             session_timeout: Duration::from_secs(1200),

@@ -5,18 +5,20 @@
 
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
-use skillrun_model::rasp::data::{AttemptStarted, RunCanceled, RunStatusChange};
-use skillrun_model::rasp::{ControlData, Level};
+use skillrun_model::rasp::data::{AttemptStarted, InteractionReplied, ResolutionMode, RunCanceled, RunStatusChange};
+use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::status::{Continuation, Phase};
+use skillrun_model::verdict::Rule;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
+use super::close;
 use super::decision::{Decision, Effect, ProcessLeft, SessionLeft};
 use super::options::RunOptions;
 use super::settled::{after_turn, timer};
 use super::start::{failed, next_attempt, opening};
 use super::state::{GivenReply, State};
 use super::timeout;
-use crate::closing;
+use crate::closing::{self, ControlEvent};
 
 /// The state of the last attempt's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub fn recover(
     let Some(status) = state.status else { return Decision::default() };
     let only = |effect: Effect| Decision { effects: vec![effect], ..Decision::default() };
     match status {
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => Decision::default(),
+        RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled => Decision::default(),
         RunStatus::Queued => only(Effect::Start { attempt: next_attempt(state) }),
         RunStatus::Running => running(state, options, found),
         RunStatus::WaitingUser => waiting(state, options, run_id, now, (found, session)),
@@ -75,6 +77,10 @@ fn completed(
         if let Some(by) = &state.canceling {
             return Some(canceled(by.clone()));
         }
+        if state.closing.is_some() {
+            let events = vec![close::closed()];
+            return Some(ending_process(Decision { events, opening: None, effects: Vec::new() }));
+        }
         if let Some(code) = state.failing.filter(|_| verdict.is_none_or(|v| v.run_status != RunStatus::Canceled)) {
             return Some(ending_process(failed(run_id, timeout::unanswered(code))));
         }
@@ -85,8 +91,12 @@ fn completed(
         if let Some(question) = &state.question {
             // The question was asked; only the status is missing.
             then.events = vec![closing::status(RunStatus::WaitingUser)];
-            then.effects.retain(|effect| !matches!(effect, Effect::ArmTimer { .. }));
+            then.opening = None;
+            then.effects.retain(|effect| *effect == Effect::EndProcess);
             then.effects.extend(timer(question));
+            if let Some(text) = state.say.clone().filter(|_| verdict.rule == Rule::Interrupted) {
+                return Some(and_then(then, say(state, options, run_id, now, (found, session), question, text)));
+            }
         }
         if process == ProcessLeft::Gone
             && options.continuation == Continuation::Sticky
@@ -98,6 +108,9 @@ fn completed(
             then.effects.extend(gone.effects);
         }
         return Some(then);
+    }
+    if let (Some(text), Some(question)) = (state.unsent_prompt(), &state.question) {
+        return Some(say(state, options, run_id, now, (found, session), question, text.to_owned()));
     }
     match (status, &state.question, &state.reply) {
         (RunStatus::Running, Some(question), _) => {
@@ -139,8 +152,7 @@ fn queued(state: &State) -> Decision {
 fn queued_without_process(state: &State) -> Decision {
     let detail = "the process that should receive the answer has ended; a new process is started and loads its session"
         .to_owned();
-    let change =
-        RunStatusChange { status: Some(RunStatus::Queued), phase: Some(Phase::ProcessEnded), detail: Some(detail) };
+    let change = RunStatusChange::new(Some(RunStatus::Queued), Some(Phase::ProcessEnded), Some(detail));
     Decision { events: vec![closing::control(Level::Warning, ControlData::RunStatus(change))], ..queued(state) }
 }
 
@@ -159,8 +171,8 @@ fn replied(
             then.events.push(closing::status(RunStatus::Running));
             then
         }
-        (Scope::Turn, Continuation::Sticky) if state.process_ended => queued(state),
-        (Scope::Turn, Continuation::Sticky) => match (&state.started, found) {
+        (Scope::Turn | Scope::Prompt, Continuation::Sticky) if state.process_ended => queued(state),
+        (Scope::Turn | Scope::Prompt, Continuation::Sticky) => match (&state.started, found) {
             (Some(started), HostState::Alive) => Decision {
                 events: Vec::new(),
                 opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() })),
@@ -168,11 +180,40 @@ fn replied(
             },
             (Some(_) | None, _) => match session {
                 SessionLeft::Loadable => queued_without_process(state),
+                // The next prompt of a run at rest may begin another session.
+                SessionLeft::Lost if reply.scope == Scope::Prompt => queued_without_process(state),
                 SessionLeft::Lost => failed(run_id, timeout::session_lost()),
             },
         },
-        (Scope::Turn, Continuation::Resumable | Continuation::None) => queued(state),
+        (Scope::Turn | Scope::Prompt, Continuation::Resumable | Continuation::None) => queued(state),
     }
+}
+
+/// The run rests after an interrupt, and the prompt that came with it is not in the Log as a reply.
+fn say(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    found: (HostState, SessionLeft),
+    question: &Pending,
+    text: String,
+) -> Decision {
+    let interaction_id = question.interaction_id;
+    let data = InteractionReplied::new(interaction_id, ResolutionMode::UserReply, &text);
+    let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };
+    let sent = ControlEvent { correlation, ..closing::control(Level::Info, ControlData::InteractionReplied(data)) };
+    let files = Vec::new();
+    let reply = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };
+    let then = replied(state, options, run_id, now, found, &reply);
+    and_then(Decision { events: vec![sent], ..Decision::default() }, then)
+}
+
+/// Both decisions, one after the other.
+fn and_then(mut first: Decision, then: Decision) -> Decision {
+    first.events.extend(then.events);
+    first.effects.extend(then.effects);
+    Decision { opening: then.opening, ..first }
 }
 
 fn canceled(by: String) -> Decision {
@@ -200,12 +241,14 @@ fn running(state: &State, options: RunOptions, found: HostState) -> Decision {
         // The host refuses an answer that it has already written, so sending it again does no harm. A process that was
         // started with the answer has not had it written to its input.
         let is_written = |reply: &&GivenReply| match (reply.scope, options.continuation) {
-            (Scope::Call, _) | (Scope::Turn, Continuation::Sticky) => true,
-            (Scope::Turn, Continuation::Resumable | Continuation::None) => false,
+            (Scope::Call, _) | (Scope::Turn | Scope::Prompt, Continuation::Sticky) => true,
+            (Scope::Turn | Scope::Prompt, Continuation::Resumable | Continuation::None) => false,
         };
         effects.extend(state.reply.as_ref().filter(is_written).cloned().map(Effect::WriteInput));
         if state.canceling.is_some() || state.failing.is_some() {
             effects.push(Effect::EndProcess);
+        } else if state.interrupting.is_some() {
+            effects.push(Effect::InterruptTurn);
         }
     }
     Decision { effects, ..Decision::default() }
@@ -219,7 +262,7 @@ fn waiting(
     (found, session): (HostState, SessionLeft),
 ) -> Decision {
     // A question that was closed without an answer leaves an attempt that is being ended, and so does a cancel.
-    let open = state.question.as_ref().filter(|_| state.canceling.is_none());
+    let open = state.question.as_ref().filter(|_| state.canceling.is_none() && state.interrupting.is_none());
     let Some(question) = open else { return running(state, options, found) };
     let arm = timer(question);
     let effects = match (state.attempt_is_open, options.continuation, found) {

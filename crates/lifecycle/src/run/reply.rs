@@ -38,8 +38,9 @@ pub(super) fn repeated(state: &State, request_id: Option<&str>) -> Option<Refusa
 /// The question, if it is the one that is waiting. A second answer finds it closed.
 pub(super) fn open(state: &State, interaction_id: InteractionId) -> Result<&Pending, Refusal> {
     let question = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser));
+    let is_open = state.canceling.is_none() && state.closing.is_none() && state.interrupting.is_none();
     match question {
-        Some(question) if question.interaction_id == interaction_id && state.canceling.is_none() => Ok(question),
+        Some(question) if question.interaction_id == interaction_id && is_open => Ok(question),
         other => Err(Refusal::Stale { asked: interaction_id, open: other.map(|question| question.interaction_id) }),
     }
 }
@@ -68,7 +69,7 @@ pub(super) fn answered(
             effects: vec![disarm, Effect::WriteInput(given)],
         },
         // The process waits between two turns; the answer begins the next turn.
-        (Scope::Turn, Continuation::Sticky) if !state.process_ended => {
+        (Scope::Turn | Scope::Prompt, Continuation::Sticky) if !state.process_ended => {
             let started = state.started.clone().map(|started| AttemptStarted { started_at: now, ..started });
             Decision {
                 events: vec![replied],
@@ -76,10 +77,12 @@ pub(super) fn answered(
                 effects: vec![disarm, Effect::WriteInput(given)],
             }
         }
-        (Scope::Turn, Continuation::Resumable | Continuation::Sticky | Continuation::None) => Decision {
-            events: vec![replied, closing::status(RunStatus::Queued)],
-            opening: None,
-            effects: vec![disarm, Effect::Start { attempt: next_attempt(state) }],
-        },
+        (Scope::Turn | Scope::Prompt, Continuation::Resumable | Continuation::Sticky | Continuation::None) => {
+            Decision {
+                events: vec![replied, closing::status(RunStatus::Queued)],
+                opening: None,
+                effects: vec![disarm, Effect::Start { attempt: next_attempt(state) }],
+            }
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! An attempt was settled, or asks inside its turn.
 
+use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{OnDeadline, Pending, Scope};
 use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
-use skillrun_model::verdict::Verdict;
+use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, ProcessLeft, Refusal, SettledAttempt};
 use super::options::{RunOptions, Waits};
 use super::state::{GivenReply, State};
-use super::{quota, start, timeout};
+use super::{quota, reply, start, timeout};
 use crate::advice;
 use crate::closing::{self, ControlEvent};
 
@@ -59,9 +60,20 @@ pub(super) fn after_turn(
     }
     match &verdict.pending {
         Some(pending) => {
-            let question = timed(pending.clone(), options, options.waits_after_turn(), now);
+            let question = match pending.scope {
+                // The user may take any time for the next prompt.
+                Scope::Prompt => pending.clone(),
+                Scope::Turn | Scope::Call => timed(pending.clone(), options, options.waits_after_turn(), now),
+            };
+            if is_session_lost_again(state, verdict) {
+                return start::failed(run_id, timeout::session_lost());
+            }
             effects.extend(timer(&question));
-            Decision { events: requested(question), opening: None, effects }
+            let rests = Decision { events: requested(question.clone()), opening: None, effects };
+            match state.say.clone().filter(|_| verdict.rule == Rule::Interrupted) {
+                Some(text) => prompted(state, options, now, &question, text, rests),
+                None => rests,
+            }
         }
         None => {
             let retry = quota::planned(verdict, options.quota_wait, now);
@@ -70,6 +82,30 @@ pub(super) fn after_turn(
             Decision { events: ended.into_iter().collect(), opening: None, effects }
         }
     }
+}
+
+/// Whether the session was lost for the second time in a row; `state` is that before the turn was settled, or, where a
+/// batch was cut, after it.
+fn is_session_lost_again(state: &State, verdict: &Verdict) -> bool {
+    let is_lost = verdict.error.as_ref().is_some_and(|error| error.category == ErrorCategory::Session);
+    let lost_before = if state.attempt_is_open { state.lost_sessions } else { state.lost_sessions.saturating_sub(1) };
+    is_lost && lost_before > 0
+}
+
+/// The prompt that came with an interrupt is sent as soon as the run rests.
+pub(super) fn prompted(
+    state: &State,
+    options: RunOptions,
+    now: Timestamp,
+    question: &Pending,
+    text: String,
+    rests: Decision,
+) -> Decision {
+    let interaction_id = question.interaction_id;
+    let answer = reply::Answer { interaction_id, text, files: Vec::new(), request_id: None };
+    let then = reply::answered(state, options, now, question, ResolutionMode::UserReply, answer);
+    let effects = rests.effects.into_iter().chain(then.effects).collect();
+    Decision { effects, ..start::before(rests.events, Decision { effects: Vec::new(), ..then }) }
 }
 
 /// A question inside a turn: the attempt stays open, and its process waits.
@@ -105,7 +141,8 @@ fn of_call(state: &State, question: Pending) -> Result<Pending, Refusal> {
     let is_in_place = state.status == Some(RunStatus::Running)
         && state.attempt_is_open
         && state.question.is_none()
-        && state.canceling.is_none();
+        && state.canceling.is_none()
+        && state.interrupting.is_none();
     if !is_in_place {
         return Err(Refusal::OutOfPlace);
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skillrun_model::codes::Code;
+use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, PlannedRetry, RunStatusChange};
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::{Continuation, Phase};
-use skillrun_model::verdict::Verdict;
-use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
+use skillrun_model::verdict::{Rule, Verdict};
+use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp, TurnState};
 
 /// The state of a run, according to its Log. As JSON it is for views that resume the fold where they stopped; no file
 /// of a run contains it.
@@ -42,6 +42,18 @@ pub struct State {
     pub last_auto_decision_at: Option<Timestamp>,
     /// Who has canceled it.
     pub canceling: Option<String>,
+    /// Who has interrupted the open turn.
+    #[serde(default)]
+    pub interrupting: Option<String>,
+    /// The prompt that came with the interrupt of the last attempt.
+    #[serde(default)]
+    pub say: Option<String>,
+    /// Who has closed it.
+    #[serde(default)]
+    pub closing: Option<String>,
+    /// Turns in a row whose session was lost.
+    #[serde(default)]
+    pub lost_sessions: u32,
     /// The run fails with this as soon as its attempt is over.
     pub failing: Option<Code>,
     /// How the last settled attempt ended.
@@ -89,6 +101,10 @@ impl Default for State {
             auto_decisions: 0,
             last_auto_decision_at: None,
             canceling: None,
+            interrupting: None,
+            say: None,
+            closing: None,
+            lost_sessions: 0,
             failing: None,
             verdict: None,
             not_before: None,
@@ -107,7 +123,25 @@ impl State {
 
     /// The reason of the end is in the Log, and the end is not.
     pub fn lacks_end(&self) -> bool {
-        !self.is_over() && !self.attempt_is_open && (self.canceling.is_some() || self.failing.is_some())
+        !self.is_over() && !self.attempt_is_open && self.is_ending()
+    }
+
+    /// The Log has the reason for which the run ends.
+    pub fn is_ending(&self) -> bool {
+        self.canceling.is_some() || self.failing.is_some() || self.closing.is_some()
+    }
+
+    /// The run waits for the next prompt, and no question is open.
+    pub fn is_at_rest(&self) -> bool {
+        self.status == Some(RunStatus::WaitingUser)
+            && !self.attempt_is_open
+            && self.question.as_ref().is_some_and(|question| question.scope == Scope::Prompt)
+    }
+
+    /// The prompt that came with an interrupt, while it is not in the Log as a reply.
+    pub fn unsent_prompt(&self) -> Option<&str> {
+        let is_interrupted = self.verdict.as_ref().is_some_and(|verdict| verdict.rule == Rule::Interrupted);
+        self.say.as_deref().filter(|_| is_interrupted && self.is_at_rest() && !self.is_ending())
     }
 
     /// No process waits, and nothing is left to be written: only an answer, a cancel or its deadline can continue the
@@ -123,6 +157,7 @@ impl State {
             && !self.is_unfinished
             && self.question.is_some()
             && !self.lacks_end()
+            && self.unsent_prompt().is_none()
     }
 
     /// All events of a Log.
@@ -147,12 +182,13 @@ impl State {
                 self.attempt_is_open = true;
                 self.process_ended = false;
                 self.calls = 0;
+                self.say = None;
             }
             ControlData::AttemptEnded(ended) => self.attempt_ended(ended),
             ControlData::InteractionRequested(question) => {
                 self.interactions = question.interaction_id.0;
                 self.calls += match question.scope {
-                    Scope::Turn => 0,
+                    Scope::Turn | Scope::Prompt => 0,
                     Scope::Call => 1,
                 };
                 self.question = Some(question.clone());
@@ -174,7 +210,7 @@ impl State {
                 self.continuation = started.continuation;
                 self.not_before = started.not_before;
             }
-            ControlData::RunCompleted(_) => self.end(RunStatus::Succeeded),
+            ControlData::RunCompleted(completed) => self.end(completed.status()),
             ControlData::RunFailed(failed) => {
                 self.end(RunStatus::Failed);
                 self.retry = failed.retry;
@@ -193,6 +229,13 @@ impl State {
         if change.phase == Some(Phase::Canceling) {
             self.canceling = Some(change.detail.clone().unwrap_or_default());
         }
+        if change.phase == Some(Phase::Interrupting) {
+            self.interrupting = Some(change.detail.clone().unwrap_or_default());
+            self.say.clone_from(&change.say);
+        }
+        if change.phase == Some(Phase::Closing) {
+            self.closing = Some(change.detail.clone().unwrap_or_default());
+        }
         if change.phase == Some(Phase::ProcessEnded) {
             self.process_ended = true;
         }
@@ -206,6 +249,15 @@ impl State {
         self.attempt_is_open = false;
         self.reply = None;
         self.question = None;
+        self.interrupting = None;
+        let lost = ended.verdict.error.as_ref().is_some_and(|error| error.category == ErrorCategory::Session);
+        if lost {
+            // The next turn begins another session.
+            self.session_id = None;
+            self.lost_sessions += 1;
+        } else if ended.verdict.turn == TurnState::Completed {
+            self.lost_sessions = 0;
+        }
         self.verdict = Some(ended.verdict.clone());
         self.is_unfinished = true;
     }

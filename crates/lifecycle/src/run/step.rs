@@ -42,6 +42,8 @@ pub fn next_step(state: &State, host: Option<AttemptNumber>) -> RunStep {
         Some(RunStatus::WaitingUser) if host.is_some() => RunStep::Between,
         Some(RunStatus::WaitingUser) => RunStep::Wait,
         Some(RunStatus::Queued | RunStatus::Running) => RunStep::Start(next_attempt(state)),
-        Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) | None => RunStep::Over,
+        Some(RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled) | None => {
+            RunStep::Over
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource};
+use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource, Scope};
 use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
 use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
@@ -96,7 +96,7 @@ impl World {
                 Effect::DisarmTimer { interaction_id } => {
                     self.timers.remove(interaction_id);
                 }
-                Effect::Start { .. } | Effect::WriteInput(_) | Effect::EndProcess => {}
+                Effect::Start { .. } | Effect::WriteInput(_) | Effect::EndProcess | Effect::InterruptTurn => {}
             }
         }
         decision.effects
@@ -153,10 +153,32 @@ enum Happening {
     Reply { id: u32, request: Option<u8> },
     Expire { id: u32 },
     Cancel,
+    Interrupt { say: bool },
+    Close,
     ProcessGone(SessionLeft),
 }
 
 impl World {
+    /// What the gate decides about a turn that would end this way undisturbed. A turn whose own end is not a question
+    /// ended before the interrupt.
+    fn gate(&self, status: RunStatus) -> Settled {
+        let is_conversation = self.options.mode == ExecutionMode::Conversation;
+        let status = match self.state.canceling {
+            Some(_) => RunStatus::Canceled,
+            None if is_conversation => RunStatus::WaitingUser,
+            None => status,
+        };
+        let is_interrupted = self.state.interrupting.is_some() && status == RunStatus::WaitingUser;
+        let scope = if is_interrupted || is_conversation { Scope::Prompt } else { Scope::Turn };
+        let next = || Pending { scope, ..question(self.state.interactions + 1) };
+        let mut settled = settled(status, (status == RunStatus::WaitingUser).then(next));
+        if is_interrupted {
+            settled.verdict.rule = Rule::Interrupted;
+            settled.verdict.turn = TurnState::Interrupted;
+        }
+        settled
+    }
+
     fn play(&mut self, happening: &Happening) -> Result<Vec<Effect>, Refusal> {
         let facts = FactsFold::default().finish(EndPolicy::Event, AnswerFrom::Only(Stream::Stdout));
         match happening {
@@ -165,9 +187,8 @@ impl World {
             Happening::CannotStart => self.happens(Input::CannotStart(error())),
             Happening::Settle(status) => {
                 // The gate gives a canceled run the status of a cancel, and a question the next number.
-                let status = if self.state.canceling.is_some() { RunStatus::Canceled } else { *status };
-                let pending = (status == RunStatus::WaitingUser).then(|| question(self.state.interactions + 1));
-                let settled = settled(status, pending);
+                let settled = self.gate(*status);
+                let status = settled.verdict.run_status;
                 let process = match (self.options.continuation, status) {
                     (Continuation::Sticky, RunStatus::WaitingUser) => ProcessLeft::Living,
                     _ => ProcessLeft::Gone,
@@ -191,6 +212,10 @@ impl World {
                 request_id: request.map(|request| request.to_string()),
             }),
             Happening::Expire { id } => self.happens(Input::Expired { interaction_id: InteractionId(*id) }),
+            Happening::Interrupt { say } => {
+                self.happens(Input::Interrupt { by: "test".to_owned(), say: say.then(|| "go on".to_owned()) })
+            }
+            Happening::Close => self.happens(Input::Close { by: "test".to_owned() }),
             Happening::Cancel => self.happens(Input::Cancel { by: "test".to_owned() }),
             Happening::ProcessGone(session) => self.happens(Input::ProcessGone { session: *session }),
         }
@@ -246,6 +271,7 @@ impl World {
         if let Some(question) = &self.state.question
             && !self.state.is_over()
             && self.state.canceling.is_none()
+            && self.state.interrupting.is_none()
         {
             assert_eq!(question.deadline.is_some(), self.timers.contains(&question.interaction_id));
         }
@@ -272,6 +298,8 @@ fn happenings() -> impl Strategy<Value = Happening> {
         8 => (1..6u32, prop::option::of(0..4u8)).prop_map(|(id, request)| Happening::Reply { id, request }),
         6 => (1..6u32).prop_map(|id| Happening::Expire { id }),
         1 => Just(Happening::Cancel),
+        3 => any::<bool>().prop_map(|say| Happening::Interrupt { say }),
+        1 => Just(Happening::Close),
         1 => prop::sample::select(vec![SessionLeft::Lost, SessionLeft::Loadable]).prop_map(Happening::ProcessGone),
     ]
 }
@@ -279,8 +307,10 @@ fn happenings() -> impl Strategy<Value = Happening> {
 fn options() -> impl Strategy<Value = RunOptions> {
     let continuations = vec![Continuation::Resumable, Continuation::Sticky];
     let session_timeout = Duration::from_secs(5);
-    (prop::sample::select(continuations), any::<bool>(), 0..3u32).prop_map(
-        move |(continuation, require_user_reply, auto_decision_limit)| RunOptions {
+    let modes = vec![ExecutionMode::Interactive, ExecutionMode::Conversation];
+    (prop::sample::select(modes), prop::sample::select(continuations), any::<bool>(), 0..3u32).prop_map(
+        move |(mode, continuation, require_user_reply, auto_decision_limit)| RunOptions {
+            mode,
             continuation,
             require_user_reply,
             session_timeout,
@@ -359,7 +389,13 @@ proptest! {
             let expected = match (world.state.attempt_is_open, &world.state.question) {
                 (true, None) => vec![RunStatus::Running, RunStatus::WaitingUser],
                 (_, Some(_)) => vec![RunStatus::WaitingUser],
-                (false, None) => vec![RunStatus::Queued, RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled],
+                (false, None) => vec![
+                    RunStatus::Queued,
+                    RunStatus::Succeeded,
+                    RunStatus::Closed,
+                    RunStatus::Failed,
+                    RunStatus::Canceled,
+                ],
             };
             prop_assert!(world.state.status.is_some_and(|status| expected.contains(&status)), "{:?}", world.types());
         }
@@ -688,4 +724,75 @@ fn after_the_reason_of_its_end_a_run_takes_no_answer() {
         world.carry_out(again);
         assert_eq!((world.state.status, world.state.lacks_end()), (Some(status), false));
     }
+}
+
+fn conversation(continuation: Continuation) -> World {
+    let mode = ExecutionMode::Conversation;
+    let mut world = World::new(RunOptions { mode, continuation, ..RunOptions::default() });
+    world.all(&[Happening::Accept, Happening::HostReady]);
+    world
+}
+
+#[test]
+fn a_conversation_rests_after_each_turn_without_a_deadline() {
+    for continuation in [Continuation::Resumable, Continuation::Sticky] {
+        let mut world = conversation(continuation);
+        for turn in 1..4 {
+            world.all(&[Happening::Settle(RunStatus::Failed)]);
+            assert!(world.state.is_at_rest() && world.timers.is_empty(), "turn {turn}");
+            world.all(&[Happening::Reply { id: turn, request: None }]);
+            if continuation == Continuation::Resumable {
+                world.all(&[Happening::HostReady]);
+            }
+            world.check();
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_needs_an_open_turn_and_a_mode_with_a_user() {
+    let mut world = conversation(Continuation::Resumable);
+    let effects = world.play(&Happening::Interrupt { say: false }).expect("interrupted");
+    assert_eq!(effects, [Effect::InterruptTurn]);
+    let written = world.log.len();
+    assert_eq!(world.play(&Happening::Interrupt { say: false }), Ok(vec![Effect::InterruptTurn]), "sent once more");
+    assert_eq!(world.log.len(), written, "and not written again");
+    world.all(&[Happening::Settle(RunStatus::WaitingUser)]);
+    let status = Some(RunStatus::WaitingUser);
+    assert_eq!(world.play(&Happening::Interrupt { say: false }), Err(Refusal::NoOpenTurn { status }));
+
+    let mut world = World::new(RunOptions { mode: ExecutionMode::Auto, ..RunOptions::default() });
+    world.all(&[Happening::Accept, Happening::HostReady]);
+    assert_eq!(world.play(&Happening::Interrupt { say: false }), Err(Refusal::NotInterruptible));
+}
+
+#[test]
+fn the_prompt_of_an_interrupt_follows_the_interrupted_turn() {
+    for (continuation, tail) in [
+        (Continuation::Resumable, ["interaction.requested", "run.status", "interaction.replied", "run.status"]),
+        (Continuation::Sticky, ["run.status", "interaction.replied", "run.status", "attempt.started"]),
+    ] {
+        let mut world = conversation(continuation);
+        world.all(&[Happening::Interrupt { say: true }, Happening::Settle(RunStatus::WaitingUser)]);
+        assert_eq!(world.types()[world.log.len() - 4..], tail);
+        let reply = world.state.reply.as_ref().expect("the prompt");
+        assert_eq!((reply.text.as_str(), reply.scope), ("go on", Scope::Prompt));
+        world.check();
+    }
+}
+
+#[test]
+fn a_conversation_is_closed_only_at_rest() {
+    let mut world = conversation(Continuation::Sticky);
+    let status = Some(RunStatus::Running);
+    assert_eq!(world.play(&Happening::Close), Err(Refusal::NotAtRest { status }));
+    world.all(&[Happening::Settle(RunStatus::WaitingUser)]);
+    let effects = world.play(&Happening::Close).expect("closed");
+    assert!(effects.contains(&Effect::EndProcess), "{effects:?}");
+    assert_eq!(world.state.status, Some(RunStatus::Closed));
+    assert_eq!(world.types()[world.log.len() - 2..], ["run.status", "run.completed"]);
+    world.check();
+    // A question is answered or canceled, not closed.
+    let mut world = with(Continuation::Resumable, true);
+    assert_eq!(world.play(&Happening::Close), Err(Refusal::NotAtRest { status: Some(RunStatus::WaitingUser) }));
 }

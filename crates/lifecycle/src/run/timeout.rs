@@ -109,7 +109,7 @@ impl<'a> Chosen<'a> {
     fn reply(&self, scope: Scope) -> String {
         match (self, scope) {
             (Self::Default(option), Scope::Call) => option.value.clone(),
-            (Self::Default(_), Scope::Turn) | (Self::Judgement(_), _) => self.instruction(),
+            (Self::Default(_), Scope::Turn | Scope::Prompt) | (Self::Judgement(_), _) => self.instruction(),
         }
     }
 }
@@ -149,15 +149,18 @@ pub(super) fn without_process(
     session: SessionLeft,
     is_known: bool,
 ) -> Decision {
-    match (options.continuation, session) {
+    let stays = |session: SessionLeft| Decision {
+        events: if is_known { Vec::new() } else { vec![process_ended(session)] },
+        opening: None,
+        effects: timer(question).into_iter().collect(),
+    };
+    match (options.continuation, session, question.scope) {
         // There was no process to wait for.
-        (Continuation::Resumable, _) => Decision::default(),
-        (Continuation::Sticky, SessionLeft::Loadable) => Decision {
-            events: if is_known { Vec::new() } else { vec![process_ended()] },
-            opening: None,
-            effects: timer(question).into_iter().collect(),
-        },
-        (Continuation::Sticky, SessionLeft::Lost) | (Continuation::None, _) => {
+        (Continuation::Resumable, _, _) => Decision::default(),
+        (Continuation::Sticky, SessionLeft::Loadable, _) | (Continuation::Sticky, SessionLeft::Lost, Scope::Prompt) => {
+            stays(session)
+        }
+        (Continuation::Sticky, SessionLeft::Lost, Scope::Turn | Scope::Call) | (Continuation::None, _, _) => {
             let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
             let mut decision = failed(run_id, session_lost());
             decision.effects.insert(0, disarm);
@@ -167,11 +170,15 @@ pub(super) fn without_process(
 }
 
 /// The run continues to wait; its answer will start another process.
-fn process_ended() -> ControlEvent {
-    let detail =
-        "the process that waited has ended; the answer will start a new process, which loads the session".to_owned();
+fn process_ended(session: SessionLeft) -> ControlEvent {
+    let detail = match session {
+        SessionLeft::Loadable => {
+            "the process that waited has ended; the answer will start a new process, which loads the session"
+        }
+        SessionLeft::Lost => "the process that waited has ended; the next prompt will start a new session",
+    };
     let status = Some(RunStatus::WaitingUser);
-    let change = RunStatusChange { status, phase: Some(Phase::ProcessEnded), detail: Some(detail) };
+    let change = RunStatusChange::new(status, Some(Phase::ProcessEnded), Some(detail.to_owned()));
     closing::control(Level::Warning, ControlData::RunStatus(change))
 }
 

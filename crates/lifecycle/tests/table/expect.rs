@@ -69,6 +69,11 @@ impl Expect {
         Self { output: Some(Map::from_iter([("text".to_owned(), Value::from(text))])), ..self }
     }
 
+    /// As a conversation has it: the same turn, the same error, and the run waits for the next prompt.
+    pub(crate) fn rests(self) -> Self {
+        Self { run: RunStatus::WaitingUser, prompt: Some(NEXT_PROMPT.to_owned()), ..self }
+    }
+
     pub(crate) fn turn(self, turn: TurnState) -> Self {
         Self { turn, ..self }
     }
@@ -81,6 +86,25 @@ impl Expect {
 pub(crate) fn rule_1() -> Expect {
     let (turn, completion) = (TurnState::Interrupted, CompletionState::Interrupted);
     Expect::new(Rule::Canceled, turn, completion, Code::Canceled, RunStatus::Canceled)
+}
+
+/// The run rests: it waits for the next prompt, with the error of the turn.
+pub(crate) const NEXT_PROMPT: &str = "The turn is over. Send the next prompt.";
+
+pub(crate) fn rule_1b() -> Expect {
+    let (turn, completion) = (TurnState::Interrupted, CompletionState::Interrupted);
+    Expect::new(Rule::Interrupted, turn, completion, Code::Interrupted, RunStatus::WaitingUser).rests()
+}
+
+/// A clean final of a conversation.
+pub(crate) fn rule_14_conversation() -> Expect {
+    let (turn, completion) = (TurnState::Completed, CompletionState::AwaitingUserInput);
+    Expect::new(Rule::Waiting, turn, completion, Code::CleanFinal, RunStatus::WaitingUser).rests()
+}
+
+/// A clean end of a conversation's turn without an answer.
+pub(crate) fn rule_14_no_answer() -> Expect {
+    broken(Rule::Waiting, TurnState::Failed, Code::AnswerMissing).rests()
 }
 
 /// Rules that end a run early: completion is interrupted, the run failed.
@@ -127,6 +151,7 @@ pub(crate) fn done(mode: ExecutionMode) -> Expect {
     match mode {
         ExecutionMode::Auto => rule_3c(),
         ExecutionMode::Interactive => rule_3b(),
+        ExecutionMode::Conversation => panic!("a conversation has no marker"),
     }
 }
 
@@ -241,6 +266,7 @@ impl Rows {
         self.each(name, origin, turn, how, |mode| match mode {
             ExecutionMode::Auto => outcomes.0.clone(),
             ExecutionMode::Interactive => outcomes.1.clone(),
+            ExecutionMode::Conversation => panic!("a conversation has rows of its own"),
         });
     }
 
@@ -253,7 +279,7 @@ impl Rows {
         how: How,
         expect: impl Fn(ExecutionMode) -> Expect,
     ) {
-        for &mode in ExecutionMode::ALL {
+        for mode in [ExecutionMode::Auto, ExecutionMode::Interactive] {
             self.row(&format!("{name}, {mode}"), origin, turn.clone(), how.clone().mode(mode), expect(mode));
         }
     }

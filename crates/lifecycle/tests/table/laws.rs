@@ -5,9 +5,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, settle};
 use skillrun_model::codes::ErrorCategory;
-use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::interaction::{DecisionPolicy, Scope};
 use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
+use skillrun_model::verdict::Rule;
 use skillrun_model::{
     AttemptNumber, Code, CompletionState, EndedBy, ExecutionMode, InteractionId, RunStatus, TurnState,
 };
@@ -119,9 +120,12 @@ proptest! {
         prop_assert_eq!(&settle(&facts, &control), &settled, "same in, same out");
         let verdict = &settled.verdict;
         let is = |status| verdict.run_status == status;
+        let is_interrupt = verdict.rule == Rule::Interrupted;
         prop_assert_eq!(is(RunStatus::WaitingUser), verdict.pending.is_some());
         prop_assert_eq!(is(RunStatus::Canceled), control.cancel_recorded);
-        prop_assert_eq!(is(RunStatus::Failed), verdict.error.is_some());
+        let rests = verdict.pending.as_ref().is_some_and(|pending| pending.scope == Scope::Prompt);
+        prop_assert!(rests || is(RunStatus::Failed) == verdict.error.is_some());
+        prop_assert!(!rests || verdict.error.is_some() != (verdict.turn == TurnState::Completed || is_interrupt));
         prop_assert!(verdict.run_status.is_terminal() || is(RunStatus::WaitingUser));
         if is(RunStatus::Succeeded) {
             prop_assert_eq!(verdict.completion, CompletionState::Completed);
@@ -130,10 +134,14 @@ proptest! {
             prop_assert!(verdict.answer_message_id.is_some());
         }
         if !has_success_end(&facts, &control) {
-            prop_assert!(!is(RunStatus::Succeeded) && !is(RunStatus::WaitingUser));
+            prop_assert!(!is(RunStatus::Succeeded) && (rests || !is(RunStatus::WaitingUser)));
             prop_assert!(verdict.evidence.marker.is_empty() && settled.marker.is_none());
         }
-        if is(RunStatus::WaitingUser) {
+        if control.mode == ExecutionMode::Conversation && !is(RunStatus::Canceled) {
+            prop_assert!(rests, "a conversation goes on");
+            prop_assert_eq!(&verdict.output, &None);
+        }
+        if is(RunStatus::WaitingUser) && !rests {
             prop_assert_eq!(control.mode, ExecutionMode::Interactive);
             prop_assert_eq!(verdict.completion, CompletionState::AwaitingUserInput);
         }

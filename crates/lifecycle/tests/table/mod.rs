@@ -2,11 +2,12 @@
 //!
 //! - `build`: short builders for facts and circumstances.
 //! - `expect`: the table of contract R3.5, one function per row.
-//! - `process`, `marker`, `output`, `question`: the rows.
+//! - `conversation`, `process`, `marker`, `output`, `question`: the rows.
 //! - `detail`: what a verdict contains in addition to its decision.
 //! - `laws`: what holds for any facts.
 
 pub(crate) mod build;
+pub(crate) mod conversation;
 pub(crate) mod detail;
 pub(crate) mod expect;
 pub(crate) mod laws;

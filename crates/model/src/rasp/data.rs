@@ -122,6 +122,15 @@ pub struct RunStatusChange {
     pub phase: Option<Phase>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// With phase `interrupting`: the next prompt, which is sent as soon as the turn is interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub say: Option<String>,
+}
+
+impl RunStatusChange {
+    pub fn new(status: Option<RunStatus>, phase: Option<Phase>, detail: Option<String>) -> Self {
+        Self { status, phase, detail, say: None }
+    }
 }
 
 /// What the engine reports that it is doing: the data of a `run.status` made from engine output. Its JSON is that of a
@@ -141,7 +150,7 @@ pub struct RunHeartbeat {
     pub bytes: u64,
 }
 
-/// The run has succeeded. The last event.
+/// The run has succeeded, or the user has closed the conversation. The last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCompleted {
     pub reason_code: Code,
@@ -156,6 +165,11 @@ pub struct RunCompleted {
 impl RunCompleted {
     pub fn new(reason_code: Code) -> Self {
         Self { reason_code, warnings: Vec::new(), result: None }
+    }
+
+    /// The status of the run after this event.
+    pub fn status(&self) -> RunStatus {
+        if self.reason_code == Code::Closed { RunStatus::Closed } else { RunStatus::Succeeded }
     }
 }
 
@@ -703,13 +717,13 @@ impl Data {
 impl ControlData {
     /// The run changes its status.
     pub fn status(status: RunStatus) -> Self {
-        Self::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+        Self::RunStatus(RunStatusChange::new(Some(status), None, None))
     }
 
     /// How the run ended, if this is the last event of a run.
     pub fn end(&self) -> Option<RunStatus> {
-        if let Self::RunCompleted(_) = self {
-            Some(RunStatus::Succeeded)
+        if let Self::RunCompleted(completed) = self {
+            Some(completed.status())
         } else if let Self::RunFailed(_) = self {
             Some(RunStatus::Failed)
         } else if let Self::RunCanceled(_) = self {
