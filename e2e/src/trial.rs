@@ -119,7 +119,7 @@ impl Trial<'_> {
         let log = self.log(run)?;
         let last = log.last().map(|event| event.event_type().as_str()).unwrap_or_default();
         let ending = match result.status {
-            RunStatus::Succeeded => "run.completed",
+            RunStatus::Succeeded | RunStatus::Closed => "run.completed",
             RunStatus::Failed => "run.failed",
             RunStatus::Canceled => "run.canceled",
             RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => "nothing",

@@ -65,7 +65,7 @@ impl RunOutcome {
     /// Of a run that is over.
     pub(crate) fn of_result(result: &RunResult) -> Self {
         match result.status {
-            RunStatus::Succeeded => Self::Succeeded,
+            RunStatus::Succeeded | RunStatus::Closed => Self::Succeeded,
             RunStatus::Canceled => Self::Canceled,
             RunStatus::Failed | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
                 result.error.as_ref().map_or(Self::Failed, Self::of_error)

@@ -85,6 +85,7 @@ impl OwnerProcess {
                 hard_timeout_sec: Some(settings.hard_timeout.as_secs_f64()),
                 stall_timeout_sec: Some(settings.stall_timeout.as_secs_f64()),
                 session_timeout_sec: Some(settings.session_timeout.as_secs_f64()),
+                idle_sec: Some(settings.idle.as_secs_f64()),
                 require_user_reply: Some(settings.interactive_require_user_reply),
                 auto_decision_limit: Some(settings.auto_decision_limit),
                 require_marker: Some(settings.require_marker),

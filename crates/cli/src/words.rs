@@ -83,7 +83,7 @@ pub(crate) fn status_ink(status: RunStatus) -> Ink {
         RunStatus::Queued => Ink::Dim,
         RunStatus::Running => Ink::Bold,
         RunStatus::WaitingUser | RunStatus::Canceled => Ink::Warning,
-        RunStatus::Succeeded => Ink::Good,
+        RunStatus::Succeeded | RunStatus::Closed => Ink::Good,
         RunStatus::Failed => Ink::Bad,
     }
 }

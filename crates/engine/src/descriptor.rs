@@ -127,7 +127,7 @@ pub struct VersionRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     pub argv: Vec<ArgvPart>,
-    /// Where interactive mode differs.
+    /// Where a mode with a user differs.
     pub interactive: Option<Vec<ArgvPart>>,
 }
 
@@ -135,7 +135,7 @@ impl Command {
     pub fn argv(&self, mode: ExecutionMode) -> &[ArgvPart] {
         match mode {
             ExecutionMode::Auto => &self.argv,
-            ExecutionMode::Interactive => self.interactive.as_ref().unwrap_or(&self.argv),
+            ExecutionMode::Interactive | ExecutionMode::Conversation => self.interactive.as_ref().unwrap_or(&self.argv),
         }
     }
 }

@@ -132,7 +132,9 @@ pub enum LaunchError {
 pub fn start(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<Launch, LaunchError> {
     let engine = descriptor.name.to_string();
     match (continuation_for(descriptor, request), request.mode) {
-        (Continuation::None, ExecutionMode::Interactive) => Err(LaunchError::NotInteractive { engine }),
+        (Continuation::None, ExecutionMode::Interactive | ExecutionMode::Conversation) => {
+            Err(LaunchError::NotInteractive { engine })
+        }
         (Continuation::Resumable | Continuation::Sticky, _) | (Continuation::None, ExecutionMode::Auto) => {
             Rendering::new(descriptor, request, None)?.launch(&descriptor.start)
         }

@@ -86,6 +86,11 @@ pub enum HostRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ladder: Option<Vec<Rung>>,
     },
+    /// The user interrupts the turn, which is recorded as an act. A process that can stop its turn and stay is not
+    /// ended; it is sent its own request for that after this one.
+    Interrupt {
+        process: InterruptedProcess,
+    },
     /// The end event was seen: the process has `linger` to exit.
     TurnOver {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +106,15 @@ pub enum HostRequest {
     GoOn,
     /// The owner detaches, the process continues.
     Detach,
+}
+
+/// What becomes of the process of an interrupted turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptedProcess {
+    Stays,
+    /// It is terminated, with everything it started.
+    Ends,
 }
 
 /// A notice of a host.

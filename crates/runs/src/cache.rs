@@ -45,7 +45,9 @@ impl CacheKey {
         let RunRecord { skill, engine, request, redact_patterns, skillrun, .. } = record;
         match (request.mode, &request.workspace) {
             (ExecutionMode::Auto, Workspace::Own) => {}
-            (ExecutionMode::Interactive, _) | (_, Workspace::Folder { .. }) => return Ok(None),
+            (ExecutionMode::Interactive | ExecutionMode::Conversation, _) | (_, Workspace::Folder { .. }) => {
+                return Ok(None);
+            }
         }
         let inputs = Files { root: Root::open(inputs) };
         let parts = json!({
@@ -108,6 +110,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         // Of interactive runs.
         interactive_require_user_reply: _,
         session_timeout_sec: _,
+        idle_sec: _,
         auto_decision_limit: _,
         default_decision_policy: _,
         max_attempt,

@@ -101,6 +101,7 @@ pub fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>, host_has
             | EndedBy::Linger
             | EndedBy::WaitTimeout
             | EndedBy::Canceled
+            | EndedBy::Interrupted
             | EndedBy::Budget
             | EndedBy::HostError
             | EndedBy::HostLost

@@ -96,6 +96,13 @@ pub struct EngineRecord {
     pub login: Option<String>,
 }
 
+/// How long a process waits for the next prompt, where nothing else is set.
+pub const DEFAULT_IDLE_SEC: f64 = 600.0;
+
+fn default_idle_sec() -> f64 {
+    DEFAULT_IDLE_SEC
+}
+
 /// The request, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
@@ -115,6 +122,9 @@ pub struct RunRequest {
     pub max_bytes: u64,
     pub interactive_require_user_reply: bool,
     pub session_timeout_sec: f64,
+    /// How long a process waits for the next prompt of a run at rest. Records of earlier versions do not contain it.
+    #[serde(default = "default_idle_sec")]
+    pub idle_sec: f64,
     pub auto_decision_limit: u32,
     pub default_decision_policy: Option<DecisionPolicy>,
     /// Instead of the skill's.
@@ -266,6 +276,7 @@ impl RunRecord {
     /// The options that decide about questions.
     pub fn options(&self) -> RunOptions {
         RunOptions {
+            mode: self.request.mode,
             continuation: self.engine.continuation,
             require_user_reply: self.request.interactive_require_user_reply,
             session_timeout: seconds(self.request.session_timeout_sec),

@@ -32,9 +32,10 @@ use skillrun_lifecycle::advice;
 use skillrun_lifecycle::output::without_markers;
 use skillrun_log::{EventLog, LineHash};
 use skillrun_model::codes::NextAction;
+use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, FileChange, TurnUsage};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, LogHead};
-use skillrun_model::status::CompletionState;
+use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
 
@@ -65,6 +66,9 @@ pub struct RunResult {
     pub timing: Timing,
     /// The number of attempts.
     pub attempts: u32,
+    /// Of a conversation that was closed: the number of turns that ended in each state.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub turns: BTreeMap<TurnState, u32>,
     /// What the user can do now.
     pub next_actions: Vec<NextAction>,
     /// How far the Log had come, with the hash that covers everything up to there: in `result.json` the event before
@@ -109,6 +113,7 @@ pub struct ResultFold {
     created_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
     attempts: u32,
+    turns: BTreeMap<TurnState, u32>,
     messages: Messages,
     /// The last settled turn, unless a later reply went to the engine.
     turn: Option<Turn>,
@@ -172,7 +177,7 @@ impl ResultFold {
                 self.artifacts.insert(indexed.path.clone(), indexed.clone());
             }
             ControlData::ParserWarning(warning) => self.noticed(warning),
-            ControlData::RunCompleted(_) => self.end(event, RunStatus::Succeeded, None, &[]),
+            ControlData::RunCompleted(completed) => self.end(event, completed.status(), None, &[]),
             ControlData::RunFailed(failed) => {
                 self.end(event, RunStatus::Failed, Some(failed.error.clone()), &failed.next_actions);
             }
@@ -231,6 +236,7 @@ impl ResultFold {
             completion: self.completion,
             timing: Timing { created_at, started_at: self.started_at, ended_at: end.at, elapsed_ms },
             attempts: self.attempts,
+            turns: if end.status == RunStatus::Closed { self.turns } else { BTreeMap::new() },
             next_actions: end.next_actions,
             log_head: self.log_head,
         })
@@ -243,8 +249,10 @@ impl ResultFold {
         verdict.warnings.iter().for_each(|code| self.warn(*code));
         self.attempts = self.attempts.max(attempt.0);
         let answer = std::mem::take(&mut self.messages).answer(verdict).map(|text| without_markers(&text));
+        *self.turns.entry(verdict.turn).or_default() += 1;
         // A text that ends in a question is not an answer of the run.
-        let text = answer.filter(|_| verdict.pending.is_none());
+        let asks = verdict.pending.as_ref().is_some_and(|pending| pending.scope != Scope::Prompt);
+        let text = answer.filter(|_| !asks);
         self.turn = Some(Turn {
             attempt,
             run_status: verdict.run_status,
@@ -296,7 +304,7 @@ pub fn answered(mut result: RunResult, log: &impl EventLog) -> RunResult {
 /// was not answered, or the run was canceled) does not count; one that only asked does, since nothing came after it.
 fn counts(turn: RunStatus, run: RunStatus) -> bool {
     match turn {
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => turn == run,
+        RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled => turn == run,
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => true,
     }
 }

@@ -131,8 +131,11 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
         return Err(AcceptError::ModeNotAllowed { skill: skill.name.clone(), mode });
     }
     let continuation = skillrun_engine::launch::continuation(descriptor, new.profile, new.continuation);
-    if mode == ExecutionMode::Interactive && continuation == Continuation::None {
-        return Err(AcceptError::NotInteractive { engine: engine.clone() });
+    match (mode, continuation) {
+        (ExecutionMode::Interactive | ExecutionMode::Conversation, Continuation::None) => {
+            return Err(AcceptError::NotInteractive { engine: engine.clone(), mode });
+        }
+        (ExecutionMode::Auto, _) | (_, Continuation::Resumable | Continuation::Sticky) => {}
     }
     input::check(skill, &new.input, &new.parameter)?;
     for role in SchemaRole::ALL {
@@ -194,6 +197,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             max_bytes: options.max_bytes,
             interactive_require_user_reply: options.require_user_reply,
             session_timeout_sec: options.session_timeout_sec,
+            idle_sec: options.idle_sec,
             auto_decision_limit: options.auto_decision_limit,
             default_decision_policy: new.options.default_decision_policy,
             max_attempt: new.options.max_attempt.or(skill.runner.max_attempt.map(Into::into)),

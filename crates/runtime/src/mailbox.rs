@@ -38,8 +38,28 @@ pub(crate) enum RunCommand {
     Cancel {
         by: String,
     },
+    Interrupt {
+        by: String,
+        say: Option<String>,
+    },
+    Close {
+        by: String,
+    },
     /// Leave it running, and stop being its owner.
     LetGo,
+}
+
+impl RunCommand {
+    /// What it means for the run; none where it is for its owner alone.
+    pub(crate) fn input(self) -> Option<Input<'static>> {
+        match self {
+            Self::Reply(reply) => Some(reply.into()),
+            Self::Cancel { by } => Some(Input::Cancel { by }),
+            Self::Interrupt { by, say } => Some(Input::Interrupt { by, say }),
+            Self::Close { by } => Some(Input::Close { by }),
+            Self::LetGo => None,
+        }
+    }
 }
 
 /// A message, and the channel for the reply. A sender that gets no reply tries another way: the worker has left.

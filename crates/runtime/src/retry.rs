@@ -110,6 +110,7 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool) -> Options {
         max_bytes: now.max_bytes.or(Some(before.max_bytes)),
         require_user_reply: now.require_user_reply.or(Some(before.interactive_require_user_reply)),
         session_timeout_sec: now.session_timeout_sec.or(Some(before.session_timeout_sec)),
+        idle_sec: now.idle_sec.or(Some(before.idle_sec)),
         auto_decision_limit: now.auto_decision_limit.or(Some(before.auto_decision_limit)),
         default_decision_policy: now.default_decision_policy.or(before.default_decision_policy),
         max_attempt: now.max_attempt.or(before.max_attempt),

@@ -33,7 +33,7 @@ use host::Host;
 use outside::{AttachedHost, AttemptFiles, HostLink, Hosts};
 
 use crate::error::RuntimeError;
-use crate::mailbox::{Mail, RunCommand};
+use crate::mailbox::Mail;
 use crate::run::Run;
 
 /// A host that an owner has left may take a moment to notice.
@@ -211,6 +211,7 @@ impl<'a> Worker<'a> {
                 Effect::Start { attempt } => start = Some(RunStep::Start(attempt)),
                 Effect::WriteInput(reply) => self.send_answer(&reply),
                 Effect::EndProcess => self.end_process(),
+                Effect::InterruptTurn => self.interrupt_turn(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
                 Effect::DisarmTimer { .. } => self.timer = None,
             }
@@ -258,16 +259,12 @@ impl<'a> Worker<'a> {
     /// Carries out a message from the mailbox; none when there was no message.
     fn handle_mail(&mut self) -> Result<Option<RunStep>, RuntimeError> {
         let Some(Mail { command, answer }) = self.hosts.take_mail() else { return Ok(None) };
-        let input = match command {
-            RunCommand::Reply(reply) => reply.into(),
-            RunCommand::Cancel { by } => Input::Cancel { by },
-            RunCommand::LetGo => {
-                if let Some(host) = &mut self.host {
-                    host.send(&HostRequest::Detach);
-                }
-                answer.send(Ok(())).ignored();
-                return Ok(Some(RunStep::LetGo));
+        let Some(input) = command.input() else {
+            if let Some(host) = &mut self.host {
+                host.send(&HostRequest::Detach);
             }
+            answer.send(Ok(())).ignored();
+            return Ok(Some(RunStep::LetGo));
         };
         planted!(GivesBeforeWriting => {
             if let (Input::Reply { interaction_id, text, .. }, Some(host)) = (&input, &mut self.host) {

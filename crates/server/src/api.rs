@@ -83,6 +83,9 @@ pub(crate) struct RunOptions {
     /// How long a question waits for an answer.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) session_timeout_sec: Option<f64>,
+    /// How long a process of the engine waits for the next prompt of a run at rest, before it is ended.
+    #[schemars(range(min = 0.001, max = 999_999_999.0))]
+    pub(crate) idle_sec: Option<f64>,
     /// Maximum number of questions answered automatically.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) auto_decision_limit: Option<u32>,
@@ -138,6 +141,7 @@ impl RunOptions {
             max_bytes: None,
             require_user_reply: self.interactive_require_user_reply,
             session_timeout_sec: self.session_timeout_sec,
+            idle_sec: self.idle_sec,
             auto_decision_limit: self.auto_decision_limit,
             default_decision_policy: self.default_decision_policy,
             max_attempt: self.max_attempt,
@@ -156,6 +160,14 @@ impl WorkspaceChoice {
     pub(crate) fn sharing(&self) -> Sharing {
         if self.share { Sharing::Allowed } else { Sharing::Alone }
     }
+}
+
+/// What follows an interrupt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct InterruptRun {
+    /// The next prompt, which is sent as soon as the turn is interrupted. Null: the run waits for it.
+    pub(crate) say: Option<String>,
 }
 
 /// The changes of a retry against the earlier run.

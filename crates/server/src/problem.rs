@@ -73,6 +73,8 @@ problem_codes! {
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header lists";
     /// The question is no longer open, or never was; the body contains the current state of the run.
     StaleInteraction = "STALE_INTERACTION", CONFLICT, NoUse, "see the current state of the run in this response";
+    /// The state of the run does not allow this; the body contains it.
+    WrongState = "WRONG_STATE", CONFLICT, NoUse, "see the current state of the run in this response";
     /// The environment variables of the server differ from those the run was created with; nothing was changed.
     OtherVariables = "OTHER_VARIABLES", CONFLICT, NoUse, "answer with `skillrun reply` from a shell that has the variables, or cancel the run and start it here";
     RunOver = "RUN_OVER", CONFLICT, NoUse, "start a new run with POST /v1/runs/{id}/retry";
@@ -282,6 +284,10 @@ impl Problem {
             RuntimeError::Log(error) => Self::of_log(error),
             RuntimeError::Record(error) => Self::of_record(error),
             RuntimeError::Refused { run, refusal: Refusal::Over } => coded(ProblemCode::RunOver).of_run(*run),
+            RuntimeError::Refused {
+                run,
+                refusal: Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible | Refusal::NotAtRest { .. },
+            } => coded(ProblemCode::WrongState).of_run(*run),
             RuntimeError::OtherVariables { run, .. } => coded(ProblemCode::OtherVariables).of_run(*run),
             RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(*run),
             RuntimeError::Refused {
@@ -291,6 +297,7 @@ impl Problem {
             | RuntimeError::OwnerSilent { run, .. } => by_class().of_run(*run),
             RuntimeError::Owner(owner) => match owner.kind {
                 owners::OwnerErrorKind::Over => coded(ProblemCode::RunOver),
+                owners::OwnerErrorKind::WrongState => coded(ProblemCode::WrongState),
                 owners::OwnerErrorKind::OtherVariables => coded(ProblemCode::OtherVariables),
                 // An owner of another version does not answer questions of this one.
                 owners::OwnerErrorKind::Version => coded(ProblemCode::OwnerSilent),
@@ -543,7 +550,7 @@ mod tests {
             ("OWNER_SILENT", AcceptError::Runtime(RuntimeError::OwnerSilent { run: run(), pid: 1 })),
             ("CANNOT_RUN", AcceptError::EngineNotSupported { skill: name(), engine: engine(), engines: Vec::new() }),
             ("CANNOT_RUN", AcceptError::ModeNotAllowed { skill: name(), mode }),
-            ("CANNOT_RUN", AcceptError::NotInteractive { engine: engine() }),
+            ("CANNOT_RUN", AcceptError::NotInteractive { engine: engine(), mode }),
             ("CANNOT_RUN", AcceptError::NoConsent { engine: engine(), permission }),
             ("CANNOT_RUN", AcceptError::File { path: path(), error: denied() }),
             ("CANNOT_RUN", AcceptError::NoFile { path: path() }),

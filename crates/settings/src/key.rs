@@ -53,6 +53,7 @@ settings! {
     HardTimeoutSec = "hard_timeout_sec": SECONDS => hard_timeout;
     StallTimeoutSec = "stall_timeout_sec": SECONDS => stall_timeout;
     SessionTimeoutSec = "session_timeout_sec": SECONDS => session_timeout;
+    IdleSec = "idle_sec": SECONDS => idle;
     InteractiveRequireUserReply = "interactive_require_user_reply": FLAG => interactive_require_user_reply;
     AutoDecisionLimit = "auto_decision_limit": COUNT => auto_decision_limit;
     RequireMarker = "require_marker": FLAG => require_marker;

@@ -30,7 +30,7 @@ use std::time::Duration;
 use skillrun_engine::{Descriptor, Engines, Permission};
 use skillrun_lifecycle::run::RunOptions;
 use skillrun_runs::DataFolder;
-use skillrun_runs::record::HomeChoice;
+use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice};
 use skillrun_runs::retention::Retention;
 use skillrun_runtime::SlotLimits;
 use skillrun_skill::{Layers, SkillError};
@@ -73,6 +73,8 @@ pub struct Settings {
     pub hard_timeout: Duration,
     pub stall_timeout: Duration,
     pub session_timeout: Duration,
+    /// How long a process waits for the next prompt.
+    pub idle: Duration,
     pub interactive_require_user_reply: bool,
     pub auto_decision_limit: u32,
     /// An auto run without a done marker fails.
@@ -161,6 +163,7 @@ impl Settings {
             hard_timeout: Duration::from_secs(3600),
             stall_timeout: Duration::from_secs(600),
             session_timeout: options.session_timeout,
+            idle: Duration::from_secs_f64(DEFAULT_IDLE_SEC),
             interactive_require_user_reply: options.require_user_reply,
             auto_decision_limit: options.auto_decision_limit,
             require_marker: false,

@@ -264,8 +264,8 @@ fn control(data: ControlData, level: Level) -> Option<FcmpData> {
             media_type: artifact.media_type,
         }),
         ControlData::RunCompleted(done) => FcmpData::ConversationCompleted(ConversationEnded {
-            warnings: done.warnings,
-            ..ended(RunStatus::Succeeded, done.reason_code)
+            warnings: done.warnings.clone(),
+            ..ended(done.status(), done.reason_code)
         }),
         ControlData::RunFailed(failed) => FcmpData::ConversationFailed(ConversationEnded {
             error: Some(failed.error),

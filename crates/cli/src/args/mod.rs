@@ -30,7 +30,9 @@ pub(crate) use looking::{
     Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
-pub(crate) use runs::{Cancel, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait};
+pub(crate) use runs::{
+    Cancel, Close, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait,
+};
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
 pub(crate) use test::{ModelChoice, Test};
@@ -121,6 +123,10 @@ pub(crate) enum Command {
     Reply(Reply),
     /// Cancel runs that are not over
     Cancel(Cancel),
+    /// Stop the open turn of a run, which then waits for the next prompt
+    Interrupt(Interrupt),
+    /// Close a conversation that waits for the next prompt
+    Close(Close),
     /// Wait until a run is over; the exit code says how it ended
     Wait(WaitFor),
     /// Start a new run with the same request, optionally with changes

@@ -86,6 +86,10 @@ pub(crate) struct RequestArgs {
     /// [default: from the skill, else the setting `session_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) session_timeout: Option<Duration>,
+    /// Seconds a process of the engine waits for the next prompt of a conversation before it is ended [default: from
+    /// the skill, else the setting `idle_sec`]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(crate) idle: Option<Duration>,
     /// Decide a question automatically after --session-timeout [default: from the skill, else on if the setting
     /// `interactive_require_user_reply` is false]
     #[arg(long)]
@@ -189,6 +193,34 @@ pub(crate) struct Cancel {
 }
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = INTERRUPT_HELP)]
+pub(crate) struct Interrupt {
+    /// Run: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    /// Next prompt, which is sent as soon as the turn is interrupted
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) say: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const INTERRUPT_HELP: &str = "\
+The run waits for the next prompt afterwards; `skillrun reply` sends it. If the
+engine ended the turn before the interrupt, the turn keeps its verdict, and the
+exit code is 2. A run in auto mode cannot be interrupted; cancel it instead.
+
+  skillrun interrupt last
+  skillrun interrupt last --say 'Use the other file.'";
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Close {
+    /// Conversation: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RETRY_HELP, mut_args(retry_help))]
 pub(crate) struct RetryArgs {
     /// Run to repeat: its id, a unique prefix of it, or "last"
@@ -215,7 +247,7 @@ fn retry_help(arg: Arg) -> Arg {
         "model" | "effort" | "script" => "that of the old run, if the engine is the same",
         "profile" | "continuation" => "as in the old run, if the engine is the same",
         "workspace" => "the --workspace of the old run, else a new folder inside the run",
-        "permission" | "timeout" | "stall" | "linger" | "session_timeout" | "no_reply_needed" | "decide"
+        "permission" | "timeout" | "stall" | "linger" | "session_timeout" | "idle" | "no_reply_needed" | "decide"
         | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota" | "retry_quota_max" => "as in the old run",
         id => {
             let help = match id {

@@ -137,7 +137,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
 /// How long the run took, or has taken so far. Nothing for a waiting run: no engine works.
 fn took(row: &Row, now: Timestamp) -> String {
     let end = match row.status.filter(|_| row.damage.is_none()) {
-        Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) => row.updated_at,
+        Some(RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled) => row.updated_at,
         Some(RunStatus::Running) => Some(now),
         Some(RunStatus::Queued | RunStatus::WaitingUser) | None => None,
     };
@@ -162,6 +162,6 @@ fn detail(row: &Row, now: Timestamp) -> Option<String> {
             let at = row.not_before.filter(|at| *at > now)?;
             Some(format!("not before {} ({})", moment(at), from_now(at, now)))
         }
-        RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => None,
+        RunStatus::Running | RunStatus::Succeeded | RunStatus::Closed | RunStatus::Canceled => None,
     }
 }

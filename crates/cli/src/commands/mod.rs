@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod gc;
 mod interactions;
+mod interrupt;
 mod logs;
 mod ls;
 mod normalize;
@@ -48,6 +49,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(&global, *args),
         Command::Reply(args) => reply::reply(&global, &args),
         Command::Cancel(args) => reply::cancel(&global, &args),
+        Command::Interrupt(args) => interrupt::interrupt(&global, &args),
+        Command::Close(args) => interrupt::close(&global, &args),
         Command::Wait(args) => wait::run(&global, &args),
         Command::Retry(args) => retry::run(&global, &args),
         Command::Recover(args) => own::recover(&global, &args),

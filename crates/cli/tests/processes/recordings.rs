@@ -85,6 +85,7 @@ fn modes_of(rule: Rule) -> &'static [&'static str] {
         | Rule::BadExit
         | Rule::EndMissing
         | Rule::ExitUnknown => &["auto", "interactive"],
+        Rule::Interrupted => &["interactive"],
         Rule::MarkerAuto | Rule::AnswerMissing | Rule::AgentNotDone | Rule::AutoValid | Rule::AutoInvalid => &["auto"],
         Rule::MarkerInteractive | Rule::SoftCompletion | Rule::MaxAttempt | Rule::SessionMissing | Rule::Waiting => {
             &["interactive"]

@@ -31,7 +31,7 @@ impl Host {
         loop {
             // Arrived requests are handled before the clock is checked.
             self.attend();
-            if self.process == ProcessState::Started || self.is_canceled_early() {
+            if self.process == ProcessState::Started || self.ended_early().is_some() {
                 return Held::Over;
             }
             if self.clock.now() >= until || Signals::came(&self.signals.end) {

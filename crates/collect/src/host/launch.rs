@@ -3,7 +3,7 @@
 use rustix::process::Pid;
 use skillrun_evidence::Recorder;
 use skillrun_evidence::host_record::HostError;
-use skillrun_model::{Code, EndedBy};
+use skillrun_model::Code;
 
 use super::deadlines::Deadlines;
 use super::input::Inputs;
@@ -44,8 +44,8 @@ impl Host {
             }
         };
         let part = AttemptEvidence::new(recorder, now);
-        if self.is_canceled_early() {
-            self.record.ended_by = Some(EndedBy::Canceled);
+        if let Some(ended_by) = self.ended_early() {
+            self.record.ended_by = Some(ended_by);
             return Launched::Refused(Some(Box::new(part)));
         }
         let secrets = Secrets::of(&self.plan);

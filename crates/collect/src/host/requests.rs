@@ -3,12 +3,15 @@
 use skillrun_model::{AttemptNumber, EndedBy};
 
 use super::deadlines::Moment;
+use super::ladder::Ladder;
 use super::owner_socket::Event;
 use super::record;
 use super::run::{Host, Running, progress};
 use crate::given;
 use crate::process::tree::Exit;
-use crate::protocol::{HostHello, HostRequest, InputAnswer, Notice, ProcessState, RecordedSizes, VERSION};
+use crate::protocol::{
+    HostHello, HostRequest, InputAnswer, InterruptedProcess, Notice, ProcessState, RecordedSizes, VERSION,
+};
 
 /// Interval at which a long operation checks for requests.
 const REQUEST_CHECK_INTERVAL: Moment = 1_000_000;
@@ -71,9 +74,43 @@ impl Host {
         }
     }
 
-    /// Whether an owner has canceled an attempt that has not begun.
-    pub(super) fn is_canceled_early(&self) -> bool {
-        self.early.iter().any(|request| matches!(request, HostRequest::Cancel { .. }))
+    /// How an owner has ended an attempt that has not begun.
+    pub(super) fn ended_early(&self) -> Option<EndedBy> {
+        self.early.iter().find_map(|request| match request {
+            HostRequest::Cancel { .. } => Some(EndedBy::Canceled),
+            HostRequest::Interrupt { .. } => Some(EndedBy::Interrupted),
+            HostRequest::Start
+            | HostRequest::Input { .. }
+            | HostRequest::CloseStdin
+            | HostRequest::NextAttempt { .. }
+            | HostRequest::TurnOver { .. }
+            | HostRequest::TurnGoesOn
+            | HostRequest::Wait { .. }
+            | HostRequest::GoOn
+            | HostRequest::Detach => None,
+        })
+    }
+
+    /// The act is recorded once for an attempt, before anything that the process writes because of it.
+    fn interrupt(&mut self, running: &mut Running, now: Moment, process: InterruptedProcess) {
+        let attempt = self.record.attempt_number;
+        if running.ladder.is_some() {
+            return;
+        }
+        let is_recorded = self.interrupted == Some(attempt);
+        self.interrupted = Some(attempt);
+        match process {
+            InterruptedProcess::Stays if is_recorded => {}
+            InterruptedProcess::Stays => running.streams.act(now, EndedBy::Interrupted),
+            InterruptedProcess::Ends if is_recorded => {
+                let rungs = self.plan.ladder.clone();
+                running.ladder = Some(Ladder::new(EndedBy::Interrupted, &rungs, now));
+            }
+            InterruptedProcess::Ends => {
+                let rungs = self.plan.ladder.clone();
+                self.end(running, now, EndedBy::Interrupted, &rungs);
+            }
+        }
     }
 
     /// Before the first input of an attempt.
@@ -142,6 +179,7 @@ impl Host {
                     None => self.end(running, now, EndedBy::Canceled, &rungs),
                 }
             }
+            HostRequest::Interrupt { process } => self.interrupt(running, now, process),
             HostRequest::TurnOver { linger } => running.deadlines.turn_over(now, linger),
             HostRequest::TurnGoesOn => running.deadlines.turn_continues(),
             HostRequest::Wait { deadline } => running.deadlines.wait(now, deadline),

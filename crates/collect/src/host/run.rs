@@ -54,6 +54,8 @@ pub(super) struct Host {
     pub(super) signals: Signals,
     /// The attempt whose input mark was made last.
     pub(super) marked: Option<AttemptNumber>,
+    /// The attempt that the user has interrupted.
+    pub(super) interrupted: Option<AttemptNumber>,
 }
 
 /// A process that was started, and everything about it.
@@ -113,7 +115,7 @@ impl Host {
             StartWhen::AtOnce => ProcessState::Started,
             StartWhen::Told { .. } => ProcessState::Held,
         };
-        let marked = None;
+        let (marked, interrupted) = (None, None);
         Self {
             plan,
             audit,
@@ -128,6 +130,7 @@ impl Host {
             process,
             signals,
             marked,
+            interrupted,
         }
     }
 

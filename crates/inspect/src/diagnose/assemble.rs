@@ -16,7 +16,7 @@ pub(super) fn diagnosis(material: &Material) -> Diagnosis {
     let timeline = timeline(&story.moments);
     let elapsed = match status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => material.now.millis_since(story.since),
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => {
+        RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled => {
             // As in the result: the record is made before the first event.
             story.since.to_micros().millis_since(story.created_at.to_micros())
         }
@@ -111,7 +111,7 @@ fn next_actions(material: &Material, is_full: bool) -> Vec<NextAction> {
         }
         RunStatus::Failed => story.failed.as_ref().map(|failed| failed.next_actions.clone()).unwrap_or_default(),
         RunStatus::Canceled => advice::after_cancel(run),
-        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded => Vec::new(),
+        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Closed => Vec::new(),
     };
     // That has just been done.
     actions.retain(|next| next.action != NextActionKind::Diagnose);

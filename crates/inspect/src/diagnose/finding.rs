@@ -108,7 +108,9 @@ fn of_owner(material: &Material) -> Vec<Finding> {
     };
     let is_active = match status {
         RunStatus::Queued | RunStatus::Running => true,
-        RunStatus::WaitingUser | RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => false,
+        RunStatus::WaitingUser | RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled => {
+            false
+        }
     };
     if is_left && is_active {
         let words = format!("it is {status}, and no process works on it; resume it with `skillrun recover`");

@@ -50,7 +50,7 @@ impl Diagnosis {
             RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
                 format!("{words}, for {time} (since {})", moment(self.since))
             }
-            RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => {
+            RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled => {
                 format!("{words}, after {time} (at {})", moment(self.since))
             }
         }

@@ -14,6 +14,7 @@ pub fn status(status: RunStatus) -> &'static str {
         RunStatus::Running => "is running",
         RunStatus::WaitingUser => "waits for an answer",
         RunStatus::Succeeded => "succeeded",
+        RunStatus::Closed => "was closed",
         RunStatus::Failed => "failed",
         RunStatus::Canceled => "was canceled",
     }
@@ -46,6 +47,7 @@ pub fn ended_by(ended_by: EndedBy) -> &'static str {
         EndedBy::Linger => "ended by the host after its answer was finished",
         EndedBy::WaitTimeout => "ended by the host, no answer came in time",
         EndedBy::Canceled => "ended by the host, the run was canceled",
+        EndedBy::Interrupted => "ended by the host, the turn was interrupted",
         EndedBy::Budget => "ended by the host, it exceeded its output limit",
         EndedBy::HostError => "ended by the host, which could not continue",
         EndedBy::HostLost => "its host was lost",
@@ -141,6 +143,7 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
 pub fn rule(rule: Rule) -> &'static str {
     match rule {
         Rule::Canceled => "the run was canceled before the attempt was settled",
+        Rule::Interrupted => "the user interrupted the turn before the engine ended it",
         Rule::Limit => "the engine said that it had reached a limit",
         Rule::Failure => "the engine said that its turn failed",
         Rule::MarkerOutputInvalid => {
@@ -169,9 +172,12 @@ pub fn rule(rule: Rule) -> &'static str {
 pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
     let is_canceled = match status {
         RunStatus::Canceled => true,
-        RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser | RunStatus::Succeeded | RunStatus::Failed => {
-            false
-        }
+        RunStatus::Queued
+        | RunStatus::Running
+        | RunStatus::WaitingUser
+        | RunStatus::Succeeded
+        | RunStatus::Closed
+        | RunStatus::Failed => false,
     };
     match (is_canceled, attempts) {
         (true, 0) => "the run was canceled before the engine was started",

@@ -101,6 +101,7 @@ fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Verify
             | EndedBy::Linger
             | EndedBy::WaitTimeout
             | EndedBy::Canceled
+            | EndedBy::Interrupted
             | EndedBy::Budget
             | EndedBy::HostError
             | EndedBy::NotStarted,

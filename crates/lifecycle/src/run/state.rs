@@ -48,6 +48,9 @@ pub struct State {
     /// The prompt that came with the interrupt of the last attempt.
     #[serde(default)]
     pub say: Option<String>,
+    /// The last attempt that was interrupted.
+    #[serde(default)]
+    pub interrupted: Option<AttemptNumber>,
     /// Who has closed it.
     #[serde(default)]
     pub closing: Option<String>,
@@ -103,6 +106,7 @@ impl Default for State {
             canceling: None,
             interrupting: None,
             say: None,
+            interrupted: None,
             closing: None,
             lost_sessions: 0,
             failing: None,
@@ -136,6 +140,11 @@ impl State {
         self.status == Some(RunStatus::WaitingUser)
             && !self.attempt_is_open
             && self.question.as_ref().is_some_and(|question| question.scope == Scope::Prompt)
+    }
+
+    /// The attempt has its turn record.
+    pub fn is_settled(&self, attempt: AttemptNumber) -> bool {
+        self.attempt > attempt || !self.attempt_is_open
     }
 
     /// The prompt that came with an interrupt, while it is not in the Log as a reply.
@@ -250,6 +259,9 @@ impl State {
         self.reply = None;
         self.question = None;
         self.interrupting = None;
+        if ended.verdict.rule == Rule::Interrupted {
+            self.interrupted = Some(self.attempt);
+        }
         let lost = ended.verdict.error.as_ref().is_some_and(|error| error.category == ErrorCategory::Session);
         if lost {
             // The next turn begins another session.

@@ -762,7 +762,7 @@ mod tests {
     #[test]
     fn a_status_in_engine_output_is_not_one_of_the_run() {
         let (phase, detail) = (Some(Phase::Working), None);
-        let change = RunStatusChange { status: Some(RunStatus::Succeeded), phase, detail: None };
+        let change = RunStatusChange::new(Some(RunStatus::Succeeded), phase, None);
         assert_eq!(status(SourceStream::Control).data, ControlData::RunStatus(change).into());
         let said = status(SourceStream::Stdout);
         assert_eq!(said.data, Data::Evidence(EvidenceData::RunStatus(EnginePhase { phase, detail })));

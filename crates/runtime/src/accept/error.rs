@@ -31,7 +31,7 @@ pub enum AcceptError {
     )]
     ModeNotAllowed { skill: String, mode: ExecutionMode },
     #[error("{engine} cannot continue a session, so it cannot run interactively; use --mode auto or another engine")]
-    NotInteractive { engine: String },
+    NotInteractive { engine: String, mode: ExecutionMode },
     #[error("{}", consent::sentence(engine, *permission))]
     NoConsent { engine: String, permission: Permission },
     #[error("{}: cannot be read ({error})", path.display())]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use skillrun_engine::Permission;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::OnQuota;
-use skillrun_runs::record::{HomeChoice, RetryPolicy, Snapshot};
+use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, Snapshot};
 
 use super::error::AcceptError;
 
@@ -21,6 +21,7 @@ pub struct Options {
     pub max_bytes: Option<u64>,
     pub require_user_reply: Option<bool>,
     pub session_timeout_sec: Option<f64>,
+    pub idle_sec: Option<f64>,
     pub auto_decision_limit: Option<u32>,
     pub default_decision_policy: Option<DecisionPolicy>,
     pub max_attempt: Option<u32>,
@@ -44,6 +45,7 @@ pub(super) struct Filled {
     pub(super) max_bytes: u64,
     pub(super) require_user_reply: bool,
     pub(super) session_timeout_sec: f64,
+    pub(super) idle_sec: f64,
     pub(super) auto_decision_limit: u32,
     pub(super) snapshot: Snapshot,
     pub(super) retry: RetryPolicy,
@@ -101,6 +103,7 @@ impl Filled {
                 settings.session_timeout_sec,
                 1200.0,
             )?,
+            idle_sec: seconds("idle_sec", asked.idle_sec, settings.idle_sec, DEFAULT_IDLE_SEC)?,
             auto_decision_limit: limit,
             snapshot: asked.snapshot.or(settings.snapshot).unwrap_or(Snapshot::Taken),
             retry: retry(asked, skill, settings)?,

@@ -12,6 +12,7 @@ use skillrun_evidence::OsText;
 use skillrun_log::{Epoch, EventLog};
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::Scope;
 use skillrun_model::verdict::RunError;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::login;
@@ -110,6 +111,8 @@ pub(crate) fn plan(
     };
     let launch = match (&run.state.reply, run.state.session_id.as_deref()) {
         (Some(_), Some(session)) => skillrun_engine::resume(descriptor, &request, session),
+        // The session is lost, or was never named: another one begins.
+        (Some(reply), None) if reply.scope == Scope::Prompt => skillrun_engine::start(descriptor, &request),
         (Some(_), None) => {
             let missing = "the engine never reported its session id, so the session cannot be continued".to_owned();
             return Err(error(ErrorCategory::Session, Code::SessionIdMissing, missing));

@@ -170,6 +170,8 @@ fn carry_out(runtime: &Arc<Runtime>, ask: OwnerRequest) -> OwnerReply {
     let done = match ask {
         OwnerRequest::Reply { run, reply } => runtime.reply(run, reply),
         OwnerRequest::Cancel { run, by } => runtime.cancel(run, &by),
+        OwnerRequest::Interrupt { run, by, say } => runtime.interrupt(run, &by, say),
+        OwnerRequest::Close { run, by } => runtime.close(run, &by),
         OwnerRequest::TakeUp { run } => runtime.take_up(run).map(drop),
         OwnerRequest::LetGo { run } => {
             runtime.let_go(run);

@@ -32,6 +32,16 @@ pub enum OwnerRequest {
         run: RunId,
         by: String,
     },
+    Interrupt {
+        run: RunId,
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        say: Option<String>,
+    },
+    Close {
+        run: RunId,
+        by: String,
+    },
     /// Resume a run that no process owns.
     TakeUp {
         run: RunId,
@@ -66,6 +76,8 @@ pub enum OwnerErrorKind {
     /// It was done before, with the same request id.
     Repeated,
     Over,
+    /// The state of the run does not allow it: no turn is open, or the run does not wait for the next prompt.
+    WrongState,
     NotFound,
     /// Another process owns the run.
     Held,
@@ -85,6 +97,7 @@ impl Classified for OwnerError {
             OwnerErrorKind::Stale
             | OwnerErrorKind::Repeated
             | OwnerErrorKind::Over
+            | OwnerErrorKind::WrongState
             | OwnerErrorKind::OtherVariables
             | OwnerErrorKind::Version
             | OwnerErrorKind::Other => ErrorClass::Conflict,
@@ -106,6 +119,7 @@ impl OwnerErrorKind {
                 Refusal::Stale { .. } => Self::Stale,
                 Refusal::Repeated { .. } => Self::Repeated,
                 Refusal::Over => Self::Over,
+                Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible | Refusal::NotAtRest { .. } => Self::WrongState,
                 Refusal::OutOfPlace => Self::Other,
             },
             RuntimeError::Log(LogError { kind: LogErrorKind::NotFound | LogErrorKind::Gone, .. })

@@ -54,6 +54,18 @@ impl Runtime {
         Ok(heard)
     }
 
+    /// Interrupts the open turn of any run. When this returns, the interrupt is on disk.
+    pub fn interrupt_anywhere(&self, run: RunId, by: &str, say: Option<&str>) -> Result<Delivery, RuntimeError> {
+        let say = || say.map(ToOwned::to_owned);
+        let elsewhere = || OwnerRequest::Interrupt { run, by: by.to_owned(), say: say() };
+        self.deliver_anywhere(|| self.interrupt(run, by, say()), elsewhere)
+    }
+
+    /// Closes any conversation that waits for the next prompt. When this returns, its end is on disk.
+    pub fn close_anywhere(&self, run: RunId, by: &str) -> Result<Delivery, RuntimeError> {
+        self.deliver_anywhere(|| self.close(run, by), || OwnerRequest::Close { run, by: by.to_owned() })
+    }
+
     fn deliver_anywhere(
         &self,
         here: impl Fn() -> Result<(), RuntimeError>,
@@ -78,6 +90,7 @@ impl Runtime {
                     OwnerErrorKind::Held => {}
                     OwnerErrorKind::Stale
                     | OwnerErrorKind::Over
+                    | OwnerErrorKind::WrongState
                     | OwnerErrorKind::NotFound
                     | OwnerErrorKind::OtherVariables
                     | OwnerErrorKind::Version

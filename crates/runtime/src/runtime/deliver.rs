@@ -25,11 +25,7 @@ const REPLY_MAX: usize = 512 * 1024;
 impl Runtime {
     /// Answers a question. When this returns, the answer is on disk.
     pub fn reply(&self, run: RunId, reply: Reply) -> Result<(), RuntimeError> {
-        // As a process receives it: control characters take six bytes each.
-        let spelled = serde_json::to_string(&reply.text).map_or(usize::MAX, |text| text.len());
-        if spelled > REPLY_MAX {
-            return Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX });
-        }
+        check_length(run, &reply.text)?;
         self.inner.deliver(run, &RunCommand::Reply(reply))
     }
 
@@ -37,6 +33,28 @@ impl Runtime {
     pub fn cancel(&self, run: RunId, by: &str) -> Result<(), RuntimeError> {
         self.inner.deliver(run, &RunCommand::Cancel { by: by.to_owned() })
     }
+}
+
+impl Runtime {
+    /// Stops the open turn of a run, which then waits for the next prompt. When this returns, the interrupt is on disk;
+    /// whether the turn had ended before shows its record. `say` is the prompt that follows.
+    pub fn interrupt(&self, run: RunId, by: &str, say: Option<String>) -> Result<(), RuntimeError> {
+        if let Some(say) = &say {
+            check_length(run, say)?;
+        }
+        self.inner.deliver(run, &RunCommand::Interrupt { by: by.to_owned(), say })
+    }
+
+    /// Ends a conversation that waits for the next prompt.
+    pub fn close(&self, run: RunId, by: &str) -> Result<(), RuntimeError> {
+        self.inner.deliver(run, &RunCommand::Close { by: by.to_owned() })
+    }
+}
+
+/// As a process receives it: control characters take six bytes each.
+fn check_length(run: RunId, text: &str) -> Result<(), RuntimeError> {
+    let spelled = serde_json::to_string(text).map_or(usize::MAX, |text| text.len());
+    if spelled > REPLY_MAX { Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX }) } else { Ok(()) }
 }
 
 impl Inner {
@@ -64,11 +82,7 @@ impl Inner {
 
     /// No process has it, so this process becomes its owner.
     fn deliver_unowned(self: &Arc<Self>, run: Run, command: &RunCommand) -> Result<(), RuntimeError> {
-        let input = match command.clone() {
-            RunCommand::Reply(reply) => reply.into(),
-            RunCommand::Cancel { by } => Input::Cancel { by },
-            RunCommand::LetGo => return Ok(()),
-        };
+        let Some(input) = command.clone().input() else { return Ok(()) };
         self.apply_unowned(run, input)
     }
 

@@ -26,7 +26,7 @@ const HOST_REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 const VIEWS_CHECKED_MAX: usize = 1000;
 
 fn over() -> Vec<RunStatus> {
-    vec![RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled]
+    vec![RunStatus::Succeeded, RunStatus::Closed, RunStatus::Failed, RunStatus::Canceled]
 }
 
 /// The result of taking up a run.

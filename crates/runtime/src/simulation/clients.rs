@@ -90,9 +90,15 @@ impl Clients {
         sent.response = match (refusal, sent.response) {
             // A request that was carried out once with the same key is done.
             (Refusal::Repeated { .. }, _) | (_, Response::Yes) => Response::Yes,
-            (Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. }, Response::Nothing | Response::No) => {
-                Response::No
-            }
+            (
+                Refusal::Over
+                | Refusal::OutOfPlace
+                | Refusal::NoOpenTurn { .. }
+                | Refusal::NotInterruptible
+                | Refusal::NotAtRest { .. }
+                | Refusal::Stale { .. },
+                Response::Nothing | Response::No,
+            ) => Response::No,
         };
     }
 
@@ -162,6 +168,8 @@ impl SimulatedWorld {
                 self.tally.mark(match refusal {
                     Refusal::Repeated { .. } => "an answer is repeated",
                     Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
+                    Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible => "an interrupt is refused",
+                    Refusal::NotAtRest { .. } => "a close is refused",
                 });
                 self.clients.refused(said, &refusal);
             }

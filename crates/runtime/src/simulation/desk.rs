@@ -24,7 +24,6 @@ use super::tape::Tape;
 use super::world::{SimulatedWorld, Spot, Turn, millis};
 use crate::clock::Clock;
 use crate::error::RuntimeError;
-use crate::mailbox::RunCommand;
 use crate::run::Run;
 use crate::worker::{Timer, Worker, WorkerExit};
 
@@ -273,11 +272,7 @@ impl Story {
     fn take_mail(&self) {
         let Some(said) = self.lock().owner.as_mut().and_then(|owner| owner.mail.pop_front()) else { return };
         let command = self.lock().clients.command(said);
-        let input = match command {
-            RunCommand::Reply(reply) => reply.into(),
-            RunCommand::Cancel { by } => Input::Cancel { by },
-            RunCommand::LetGo => return,
-        };
+        let Some(input) = command.input() else { return };
         self.lock().narrate(|| format!("the owner reads {said:?}"));
         if let Err(error) = self.apply_unowned(input, Some(said)) {
             let mut world = self.lock();

@@ -51,6 +51,11 @@ impl Record {
     pub(crate) const LOST: Self =
         Self { ended_by: Some(EndedBy::HostLost), exit: SimulatedExit::Unknown, continues: false, after_end: false };
 
+    /// An attempt whose process was never started, because its owner ended it before.
+    pub(crate) const fn never_begun(ended_by: EndedBy) -> Self {
+        Self { ended_by: Some(ended_by), exit: SimulatedExit::Unknown, continues: false, after_end: false }
+    }
+
     /// How its host ended the process, if it did.
     pub(crate) fn act(self) -> Option<EndedBy> {
         self.ended_by.filter(|by| !matches!(by, EndedBy::Exited | EndedBy::HostLost))
@@ -138,6 +143,7 @@ pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Reco
     };
     let is_lost = record.ended_by == Some(EndedBy::HostLost);
     match (end_of(lines), scene.mode) {
+        (_, ExecutionMode::Conversation) => RunStatus::WaitingUser,
         (Some(End::Misfit | End::Failure | End::Quota | End::Limit) | None, _) => RunStatus::Failed,
         (Some(End::Done), ExecutionMode::Interactive) => RunStatus::Succeeded,
         (Some(End::Done), ExecutionMode::Auto) if fine => RunStatus::Succeeded,

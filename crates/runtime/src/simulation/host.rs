@@ -230,12 +230,8 @@ impl Hosts {
         if host.phase == Phase::Held {
             match request {
                 HostRequest::Start => self.begin(now),
-                HostRequest::Cancel { .. } => self.leave(Record {
-                    ended_by: Some(EndedBy::Canceled),
-                    exit: SimulatedExit::Unknown,
-                    continues: false,
-                    after_end: false,
-                }),
+                HostRequest::Cancel { .. } => self.leave(Record::never_begun(EndedBy::Canceled)),
+                HostRequest::Interrupt { .. } => self.leave(Record::never_begun(EndedBy::Interrupted)),
                 HostRequest::Detach => host.alone_since = Some(now),
                 HostRequest::Input { .. }
                 | HostRequest::CloseStdin
@@ -261,6 +257,8 @@ impl Hosts {
                 }
             }
             HostRequest::Cancel { .. } => self.end(EndedBy::Canceled),
+            // The engine of the simulation cannot stop its turn and stay.
+            HostRequest::Interrupt { .. } => self.end(EndedBy::Interrupted),
             HostRequest::TurnOver { .. } => host.linger_until = Some(now + LINGER),
             HostRequest::TurnGoesOn => host.linger_until = None,
             HostRequest::Wait { deadline } => {

@@ -161,7 +161,7 @@ impl Laws {
                 Law::OneResolution.check(!self.is_canceling, || "canceled twice".to_owned())?;
                 (self.is_canceling, self.open_question) = (true, None);
             }
-            ControlData::RunCompleted(_) => self.ends(RunStatus::Succeeded)?,
+            ControlData::RunCompleted(completed) => self.ends(completed.status())?,
             ControlData::RunFailed(failed) => {
                 let code = failed.error.code;
                 let is_so = self.failing.is_none_or(|failing| failing == code);

@@ -284,6 +284,7 @@ impl HostLink for Link {
             HostRequest::Start
             | HostRequest::Input { .. }
             | HostRequest::NextAttempt { .. }
+            | HostRequest::Interrupt { .. }
             | HostRequest::Cancel { .. } => {
                 self.story.turn(Spot::Busy);
             }

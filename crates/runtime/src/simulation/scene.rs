@@ -121,6 +121,7 @@ impl Scene {
                 max_bytes: u64::MAX,
                 interactive_require_user_reply: self.require_user_reply,
                 session_timeout_sec: SESSION_TIMEOUT as f64 / 1000.0,
+                idle_sec: SESSION_TIMEOUT as f64 / 1000.0,
                 auto_decision_limit: self.auto_decision_limit,
                 default_decision_policy: self.policy,
                 max_attempt: self.max_attempt,

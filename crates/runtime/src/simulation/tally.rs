@@ -26,7 +26,7 @@ impl Tally {
             Some(RunStatus::Queued) => 1,
             Some(RunStatus::Running) => 2,
             Some(RunStatus::WaitingUser) => 3,
-            Some(RunStatus::Succeeded) => 4,
+            Some(RunStatus::Succeeded | RunStatus::Closed) => 4,
             Some(RunStatus::Failed) => 5,
             Some(RunStatus::Canceled) => 6,
         };

@@ -5,12 +5,16 @@ use std::time::Duration;
 use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::run::{HostState, Input, RunStep, SessionLeft};
 
+use skillrun_runs::record::seconds;
+
 use super::{Worker, next};
 use crate::error::RuntimeError;
 
 impl Worker<'_> {
     pub(super) fn wait_between(&mut self) -> Result<RunStep, RuntimeError> {
         let attempt = next(self.run.state.attempt);
+        let idle = seconds(self.run.record.request.idle_sec);
+        let idle_until = self.run.state.is_at_rest().then(|| self.run.clock().awake().saturating_add(idle));
         let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         if let Some(host) = &mut self.host {
             host.send(&HostRequest::Wait { deadline });
@@ -37,7 +41,17 @@ impl Worker<'_> {
                     return Ok(next);
                 }
             }
-            self.wait(None);
+            if idle_until.is_some_and(|until| self.run.clock().awake() >= until) {
+                // The user may come back in days; another process loads the session then.
+                if let Some(host) = self.host.as_mut().filter(|host| !host.is_ending()) {
+                    tracing::info!("the process has waited long enough for the next prompt, and is ended");
+                    host.end_now();
+                }
+                self.check_host_responsive();
+                self.wait(None);
+            } else {
+                self.wait(idle_until);
+            }
         }
     }
 

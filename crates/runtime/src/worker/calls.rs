@@ -56,11 +56,12 @@ impl Worker<'_> {
         let is_free = all_sent
             && state.status == Some(RunStatus::Running)
             && state.question.is_none()
-            && state.canceling.is_none();
+            && state.canceling.is_none()
+            && state.interrupting.is_none();
         let Some(call) = calls.waiting.pop_front_if(|_| is_free) else { return Ok(()) };
         let question = Box::new(self.question(&call));
         let effects = match self.run.record.request.mode {
-            ExecutionMode::Interactive => self.run.apply(Input::CallAsked(question))?,
+            ExecutionMode::Interactive | ExecutionMode::Conversation => self.run.apply(Input::CallAsked(question))?,
             ExecutionMode::Auto => {
                 let text = self.decided(&call).as_str().to_owned();
                 self.run.apply(Input::CallDecided { question, text })?

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skillrun_collect::owner::HostMessage;
-use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes};
+use skillrun_collect::protocol::{HostRequest, InputAnswer, InterruptedProcess, Notice, RecordedSizes};
 use skillrun_collect::{CollectError, HostResponse};
 use skillrun_evidence::live_feed::Extent;
 use skillrun_model::AttemptNumber;
@@ -20,6 +20,9 @@ const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// How long an agent that was asked to cancel its turn has, before its process is ended.
 const CANCEL_MOMENT: Duration = Duration::from_millis(500);
+
+/// How long an agent that was asked to stop its turn has, before its process is ended.
+const INTERRUPT_MOMENT: Duration = Duration::from_secs(5);
 
 /// How long a host whose process is to be ended may be silent, before it is checked whether it responds at all.
 const RESPONSE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -42,6 +45,8 @@ pub(super) struct Host {
     /// When the first of them is sent again.
     again_at: Duration,
     ending: Ending,
+    /// When the process of an interrupted turn is ended, if it has not stopped its turn by then.
+    interrupt_until: Option<Duration>,
     /// When the turn should be over, whichever side ends it; none while the user is asked.
     turn_until: Option<Duration>,
     /// When it is checked whether it responds; none while it has nothing to do that has a time limit.
@@ -81,6 +86,7 @@ impl Host {
             unsent,
             again_at,
             ending: Ending::No,
+            interrupt_until: None,
             turn_until: None,
             check_at: None,
             overdue_since: None,
@@ -119,12 +125,36 @@ impl Host {
             Ending::Asked(until) => Some(until),
             Ending::No | Ending::Requested => None,
         };
-        [again, ending, self.turn_until, self.check_at].into_iter().flatten().min()
+        [again, ending, self.interrupt_until, self.turn_until, self.check_at].into_iter().flatten().min()
     }
 
-    /// Another turn begins.
+    /// Another turn begins, or its time does not count for now.
     pub(super) fn begins_turn(&mut self) {
         self.turn_until = None;
+    }
+
+    /// The turn is over: nothing of it is left to be interrupted.
+    pub(super) fn ends_turn(&mut self) {
+        self.interrupt_until = None;
+    }
+
+    /// Records the interrupt; the process has a moment to stop its turn, and stays if it does.
+    pub(super) fn interrupt_soon(&mut self) {
+        self.interrupt_until = Some(self.clock.awake() + INTERRUPT_MOMENT);
+        self.send(&HostRequest::Interrupt { process: InterruptedProcess::Stays });
+    }
+
+    /// Records the interrupt, and ends the process and everything it started.
+    pub(super) fn interrupt_now(&mut self) {
+        self.interrupt_until = None;
+        self.ending = Ending::Requested;
+        self.expect_exit();
+        self.send(&HostRequest::Interrupt { process: InterruptedProcess::Ends });
+    }
+
+    /// It was asked to stop its turn, and has a moment for that.
+    pub(super) fn is_interrupting(&self) -> bool {
+        self.interrupt_until.is_some()
     }
 
     /// The time limit of the turn, counted from the last time that the user was asked. The host enforces it, if it can.
@@ -169,6 +199,9 @@ impl Host {
             && self.clock.awake() >= until
         {
             self.end_now();
+        }
+        if self.interrupt_until.is_some_and(|until| self.clock.awake() >= until) {
+            self.interrupt_now();
         }
     }
 

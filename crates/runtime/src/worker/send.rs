@@ -4,12 +4,14 @@ use serde_json::Value;
 use skillrun_collect::protocol::HostRequest;
 use skillrun_engine::acp;
 use skillrun_engine::input::{self, CallQuestion, UserMessage};
-use skillrun_lifecycle::run::GivenReply;
+use skillrun_lifecycle::run::{GivenReply, State};
 use skillrun_model::ProfileId;
 use skillrun_model::interaction::Scope;
+use skillrun_model::status::Continuation;
 
 use super::Worker;
 use super::calls::{Calls, asked_in, context};
+use super::host::Host;
 use crate::attempt::launch::reply_words;
 use crate::attempt::reading::Reading;
 
@@ -17,7 +19,7 @@ impl Worker<'_> {
     /// Sends an answer to the running process. The host refuses one that it has written before.
     pub(super) fn send_answer(&mut self, reply: &GivenReply) {
         let attempt = self.run.state.attempt;
-        if reply.scope == Scope::Turn && self.files.has_opening(&self.run, attempt) {
+        if matches!(reply.scope, Scope::Turn | Scope::Prompt) && self.files.has_opening(&self.run, attempt) {
             // The process was started with it.
             return;
         }
@@ -43,15 +45,7 @@ impl Worker<'_> {
         match (is_wanted, state.session_id.as_deref()) {
             (true, Some(session)) if is_agent => {
                 if !host.is_ending() {
-                    host.send_line(format!("acp.{}.cancel", state.attempt), acp::lines::cancel(session));
-                    // An agent may not end its turn before it has all answers.
-                    let open = state.question.as_ref().filter(|question| question.scope == Scope::Call);
-                    if let Some((id, line)) = open.and_then(|open| {
-                        let question = question(ProfileId::AcpJsonrpc, open.context.as_ref()?)?;
-                        Some((open.interaction_id.0, acp::answer::canceled(question.call_id, &question.asked?)))
-                    }) {
-                        host.send_line(id.to_string(), line);
-                    }
+                    ask_agent_to_stop(host, state, session);
                 }
                 host.end_soon();
             }
@@ -63,10 +57,29 @@ impl Worker<'_> {
         }
     }
 
+    /// Stops the turn: an agent is asked to, and keeps its process if it does so in time; any other process is ended.
+    pub(super) fn interrupt_turn(&mut self) {
+        let state = &self.run.state;
+        let record = &self.run.record;
+        let stays =
+            record.engine.profile == ProfileId::AcpJsonrpc && record.engine.continuation == Continuation::Sticky;
+        let Some(host) = self.host.as_mut().filter(|host| !host.is_ending()) else { return };
+        match state.session_id.as_deref() {
+            Some(session) if stays && !host.is_interrupting() => {
+                // First the act, so that it stands before everything that the agent writes because of it.
+                host.interrupt_soon();
+                ask_agent_to_stop(host, state, session);
+            }
+            // Asked again, it has no time left.
+            Some(_) | None => host.interrupt_now(),
+        }
+    }
+
     /// An agent that was asked to cancel its turn: its open questions are not answered any more, and when it has ended
     /// the turn it is not waited for any more.
     pub(super) fn finish_cancel(&mut self, reading: &Reading, calls: &mut Calls) {
-        let Some(host) = self.host.as_mut().filter(|host| host.has_a_moment()) else { return };
+        let has_a_moment = |host: &&mut Host| host.has_a_moment() || host.is_interrupting();
+        let Some(host) = self.host.as_mut().filter(has_a_moment) else { return };
         for call in calls.waiting.drain(..) {
             calls.dropped += 1;
             let context = context(&call);
@@ -74,9 +87,22 @@ impl Worker<'_> {
             let line = acp::answer::canceled(&call.call_id, &asked);
             host.send_line(format!("acp.{}.dropped.{}", reading.attempt, calls.dropped), line);
         }
-        if reading.end_so_far().is_some() {
+        if host.has_a_moment() && reading.end_so_far().is_some() {
             host.end_now();
         }
+    }
+}
+
+/// Asks an agent to stop its turn.
+fn ask_agent_to_stop(host: &mut Host, state: &State, session: &str) {
+    host.send_line(format!("acp.{}.cancel", state.attempt), acp::lines::cancel(session));
+    // An agent may not end its turn before it has all answers.
+    let open = state.question.as_ref().filter(|question| question.scope == Scope::Call);
+    if let Some((id, line)) = open.and_then(|open| {
+        let question = question(ProfileId::AcpJsonrpc, open.context.as_ref()?)?;
+        Some((open.interaction_id.0, acp::answer::canceled(question.call_id, &question.asked?)))
+    }) {
+        host.send_line(id.to_string(), line);
     }
 }
 

@@ -61,6 +61,7 @@ impl Worker<'_> {
             let extent = news.turned.unwrap_or(host.extent);
             reading.advance(&mut self.run, extent)?;
             if news.turned.is_some() {
+                host.ends_turn();
                 return self.settle(reading, ProcessLeft::Living);
             }
             if news.is_gone {
@@ -86,6 +87,7 @@ impl Worker<'_> {
                     RunStatus::Queued
                     | RunStatus::Running
                     | RunStatus::Succeeded
+                    | RunStatus::Closed
                     | RunStatus::Failed
                     | RunStatus::Canceled,
                 )
@@ -135,8 +137,11 @@ impl Worker<'_> {
     /// Notifies the host that the turn is over, or that it continues after all.
     fn signal_turn_end(&mut self, reading: &Reading, signal: TurnEndSignal) -> TurnEndSignal {
         let record = &self.run.record;
-        let goes_on =
-            record.engine.continuation == Continuation::Sticky && record.request.mode == ExecutionMode::Interactive;
+        let has_turns = match record.request.mode {
+            ExecutionMode::Auto => false,
+            ExecutionMode::Interactive | ExecutionMode::Conversation => true,
+        };
+        let goes_on = record.engine.continuation == Continuation::Sticky && has_turns;
         let asks = self.run.state.question.is_some();
         let Some(host) = &mut self.host else { return signal };
         if host.is_ending() {

@@ -50,7 +50,7 @@ impl Worker<'_> {
     fn received_nothing(&self, attempt: AttemptNumber) -> bool {
         let run = &self.run;
         let waits_for_it = run.record.engine.continuation == Continuation::Sticky
-            && run.state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Turn)
+            && run.state.reply.as_ref().is_some_and(|reply| matches!(reply.scope, Scope::Turn | Scope::Prompt))
             && !self.files.has_opening(run, attempt);
         waits_for_it && self.hosts.received_nothing(attempt)
     }

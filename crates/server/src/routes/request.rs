@@ -126,6 +126,7 @@ pub(crate) struct AcceptedOptions {
     interactive_require_user_reply: bool,
     /// How long a question waits for an answer.
     session_timeout_sec: f64,
+    idle_sec: f64,
     /// Maximum number of questions answered automatically.
     auto_decision_limit: u32,
     /// What to do when no user answers; null: as the skill says, else as the question says.
@@ -215,6 +216,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             max_bytes: request.max_bytes,
             interactive_require_user_reply: request.interactive_require_user_reply,
             session_timeout_sec: request.session_timeout_sec,
+            idle_sec: request.idle_sec,
             auto_decision_limit: request.auto_decision_limit,
             default_decision_policy: request.default_decision_policy,
             max_attempt: request.max_attempt,

@@ -1,5 +1,6 @@
 //! Routes for runs: create, list, show, cancel, retry.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use skillrun_catalog::Query;
-use skillrun_log::EventLog;
+use skillrun_lifecycle::run::State as RunState;
+use skillrun_log::{Cursor, EventLog, Limits, ReadEnd};
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::record::HomeChoice;
@@ -28,7 +30,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Route;
-use crate::api::{CreateRun, CreateRunForm, RetryRun, RunList, RunOptions, RunView};
+use crate::api::{CreateRun, CreateRunForm, InterruptRun, RetryRun, RunList, RunOptions, RunView};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Administers, Reads, Runs};
@@ -99,6 +101,42 @@ pub(super) fn routes() -> Vec<Route> {
                     ProblemCode::OwnerSilent,
                 ]),
             handler: post(cancel),
+        },
+        Route {
+            operation: Operation::post(
+                "/v1/runs/{run_id}/interrupt",
+                "interrupt_run",
+                "Stop the open turn; the run then waits for the next prompt",
+            )
+            .scope(Scope::Run)
+            .query::<WaitParams>()
+            .json_body::<InterruptRun>(json!({"say": "Use the other file."}))
+            .answers::<RunView>(StatusCode::OK, "The turn is interrupted")
+            .answers::<RunView>(StatusCode::ACCEPTED, "The turn is being interrupted")
+            .problems(&[
+                ProblemCode::RunNotFound,
+                ProblemCode::RunRemoved,
+                ProblemCode::WrongState,
+                ProblemCode::OwnerSilent,
+            ]),
+            handler: post(interrupt),
+        },
+        Route {
+            operation: Operation::post(
+                "/v1/runs/{run_id}/close",
+                "close_run",
+                "Close a conversation that waits for the next prompt",
+            )
+            .scope(Scope::Run)
+            .answers::<RunView>(StatusCode::OK, "The conversation is closed")
+            .problems(&[
+                ProblemCode::RunNotFound,
+                ProblemCode::RunRemoved,
+                ProblemCode::RunOver,
+                ProblemCode::WrongState,
+                ProblemCode::OwnerSilent,
+            ]),
+            handler: post(close),
         },
         Route {
             operation: creating(
@@ -415,6 +453,22 @@ pub(super) async fn waited_for(
     wait: Duration,
     until: Until,
 ) -> HttpResult<RunView> {
+    let is_so = |view: &RunView| match until {
+        Until::Rest => rests(view),
+        Until::End => view.row.status.is_some_and(RunStatus::is_terminal),
+    };
+    let looking = service.clone();
+    looked_until(service, run, wait, move || view(&looking, run), is_so).await
+}
+
+/// What `look` sees of a run, as soon as it is as wanted or the time is up.
+async fn looked_until<T: Send + 'static>(
+    service: &Arc<Service>,
+    run: RunId,
+    wait: Duration,
+    look: impl Fn() -> HttpResult<T> + Send + Sync + 'static,
+    is_so: impl Fn(&T) -> bool,
+) -> HttpResult<T> {
     let bell = Arc::new(Notify::new());
     let _subscription = if wait.is_zero() {
         None
@@ -423,13 +477,10 @@ pub(super) async fn waited_for(
         // Subscribed before the first look: later appends ring the bell.
         Some(blocking(move || log.subscribe(run, Arc::new(move || rung.notify_one()))).await?)
     };
-    let is_so = |view: &RunView| match until {
-        Until::Rest => rests(view),
-        Until::End => view.row.status.is_some_and(RunStatus::is_terminal),
-    };
+    let look = Arc::new(look);
     let look = || {
-        let looking = service.clone();
-        blocking(move || view(&looking, run))
+        let look = look.clone();
+        blocking(move || look())
     };
     look_until(&bell, Instant::now() + wait, service.feeds.stopping(), look, is_so).await
 }
@@ -483,6 +534,66 @@ async fn cancel(
     let view = waited_for(&service, run, wait, Until::End).await?;
     let is_over = view.row.status.is_some_and(RunStatus::is_terminal);
     Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(view)).into_response())
+}
+
+async fn interrupt(
+    Runs(who): Runs,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<WaitParams>,
+    request: Request,
+) -> HttpResult<Response> {
+    let wait = params.wait()?;
+    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
+    let body =
+        if has_body { JsonBody::<InterruptRun>::from_request(request, &()).await?.0 } else { InterruptRun::default() };
+    let interrupting = service.clone();
+    let interrupted = blocking(move || {
+        let attempt = state(&interrupting, run)?.attempt;
+        interrupting.runtime.interrupt_anywhere(run, &who.name.to_string(), body.say.as_deref())?;
+        Ok::<_, Problem>(attempt)
+    });
+    let attempt = match interrupted.await {
+        Ok(attempt) => attempt,
+        Err(problem) => return Err(problem.with_current(current(&service, run).await)),
+    };
+    let looking = service.clone();
+    let look = move || Ok((state(&looking, run)?, view(&looking, run)?));
+    let is_settled = |seen: &(RunState, RunView)| seen.0.is_settled(attempt);
+    let (state, view) = looked_until(&service, run, wait, look, is_settled).await?;
+    match (state.is_settled(attempt), state.interrupted == Some(attempt)) {
+        (false, _) => Ok((StatusCode::ACCEPTED, Json(view)).into_response()),
+        (true, true) => Ok((StatusCode::OK, Json(view)).into_response()),
+        (true, false) => {
+            let detail = "the turn had ended before the interrupt, and keeps its verdict";
+            let current = serde_json::to_value(view).unwrap_or_default();
+            Err(Problem::new(ProblemCode::WrongState, detail.to_owned()).of_run(run).with_current(current))
+        }
+    }
+}
+
+/// The state of a run, from its Log. Blocking.
+fn state(service: &Service, run: RunId) -> HttpResult<RunState> {
+    let mut state = RunState::default();
+    let end = service.log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        state.evolve(&line.event()?);
+        Ok::<_, Problem>(ControlFlow::Continue(()))
+    })?;
+    match end {
+        ReadEnd::At(_) => Ok(state),
+        // A writer has cut a torn end just now.
+        ReadEnd::Reset(_) => self::state(service, run),
+    }
+}
+
+async fn close(Runs(who): Runs, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<RunView>> {
+    let closing = service.clone();
+    let closed = blocking(move || closing.runtime.close_anywhere(run, &who.name.to_string())).await;
+    if let Err(error) = closed {
+        let current = current(&service, run).await;
+        return Err(Problem::from(error).with_current(current));
+    }
+    blocking(move || view(&service, run)).await.map(Json)
 }
 
 async fn remove(_: Administers, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<StatusCode> {

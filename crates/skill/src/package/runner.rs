@@ -113,7 +113,8 @@ impl Default for Runner {
 impl Runner {
     /// The mode of a run that names none.
     pub fn default_mode(&self) -> ExecutionMode {
-        if self.allows(ExecutionMode::Auto) { ExecutionMode::Auto } else { ExecutionMode::Interactive }
+        let preferred = [ExecutionMode::Auto, ExecutionMode::Interactive];
+        preferred.into_iter().find(|mode| self.allows(*mode)).unwrap_or(ExecutionMode::Conversation)
     }
 
     pub fn allows(&self, mode: ExecutionMode) -> bool {

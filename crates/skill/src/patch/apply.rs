@@ -44,16 +44,17 @@ pub(crate) fn has_block(text: &str) -> bool {
 }
 
 /// The layers of the mode as one text, and where in it each of them stands.
-pub(super) fn filled(layers: &Layers, patch: &Patch<'_>) -> (String, [(Layer, Range<usize>); 3]) {
+pub(super) fn filled(layers: &Layers, patch: &Patch<'_>) -> (String, Vec<(Layer, Range<usize>)>) {
     let mut joined = String::new();
-    let places = Layer::of(patch.mode).map(|layer| {
+    let place = |layer: Layer| {
         if !joined.is_empty() {
             joined.push('\n');
         }
         let start = joined.len();
         joined.push_str(&filled_layer(layers.text(layer), patch));
         (layer, start..joined.len())
-    });
+    };
+    let places = Layer::of(patch.mode).iter().copied().map(place).collect();
     (joined, places)
 }
 

@@ -35,12 +35,13 @@ impl Layer {
     pub const ALL: &'static [Self] = &[Self::Artifacts, Self::Auto, Self::Interactive, Self::Completion];
 
     /// The layers of a mode, in the order in which they are added.
-    pub fn of(mode: ExecutionMode) -> [Self; 3] {
-        let of_mode = match mode {
-            ExecutionMode::Auto => Self::Auto,
-            ExecutionMode::Interactive => Self::Interactive,
-        };
-        [Self::Artifacts, of_mode, Self::Completion]
+    pub fn of(mode: ExecutionMode) -> &'static [Self] {
+        match mode {
+            ExecutionMode::Auto => &[Self::Artifacts, Self::Auto, Self::Completion],
+            ExecutionMode::Interactive => &[Self::Artifacts, Self::Interactive, Self::Completion],
+            // A turn of a conversation ends with its answer; nothing has to be marked or asked in a special form.
+            ExecutionMode::Conversation => &[Self::Artifacts],
+        }
     }
 
     pub fn file_name(self) -> &'static str {

@@ -98,7 +98,7 @@ fn code_of(record: &HostRecord) -> u8 {
             TIMED_OUT
         }
         EndedBy::WaitTimeout => TIMED_OUT,
-        EndedBy::Canceled => CANCELED,
+        EndedBy::Canceled | EndedBy::Interrupted => CANCELED,
         EndedBy::Budget => {
             print_line("error: the command wrote more than --max-bytes and was terminated");
             OWN_ERROR

@@ -455,7 +455,7 @@ pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &
 
 fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> String {
     let ink = match result.status {
-        RunStatus::Succeeded => Ink::Good,
+        RunStatus::Succeeded | RunStatus::Closed => Ink::Good,
         RunStatus::Failed => Ink::Bad,
         RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => Ink::Warning,
     };

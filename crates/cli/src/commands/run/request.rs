@@ -61,6 +61,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         max_bytes: None,
         require_user_reply: if args.no_reply_needed { Some(false) } else { None },
         session_timeout_sec: seconds(args.session_timeout),
+        idle_sec: seconds(args.idle),
         auto_decision_limit: None,
         default_decision_policy: args.decide,
         max_attempt: args.max_attempt,

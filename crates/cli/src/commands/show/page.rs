@@ -45,7 +45,7 @@ fn head(known: &Known, output: &Output) -> String {
     );
     let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}\n") };
     let code = match result.status {
-        RunStatus::Succeeded => result.completion.map(|completion| completion.reason_code),
+        RunStatus::Succeeded | RunStatus::Closed => result.completion.map(|completion| completion.reason_code),
         RunStatus::Failed => result.error.as_ref().map(|error| error.code),
         // The end of the last turn is not the reason.
         RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => None,
@@ -105,7 +105,7 @@ fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
     let working = match known.state.status? {
         RunStatus::Queued | RunStatus::Running => true,
         RunStatus::WaitingUser => false,
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => return None,
+        RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled => return None,
     };
     match known.owner {
         Some(pid) => Some(row("owner", format!("process {pid}"))),
