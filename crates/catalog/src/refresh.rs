@@ -10,6 +10,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 use skillrun_lifecycle::run::made_until;
 use skillrun_model::RunId;
+use skillrun_model::interaction::Scope;
 
 use super::fold::{Fold, Folded, Gone, read_on};
 use super::folders::{Mark, Runs, Seen};
@@ -232,7 +233,8 @@ impl<'db> Rows<'db> {
             row.skill,
             row.engine,
             row.created_at.map(|moment| moment.to_string()),
-            row.question.as_ref().map(|question| asks_until(question.deadline)),
+            // A run that waits for the next prompt asks nothing, and is not in the list of questions.
+            row.question.as_ref().filter(|it| it.scope != Scope::Prompt).map(|it| asks_until(it.deadline)),
             row.damage.is_some(),
             row.retried_as.map(|run| run.to_string()),
             folded.fold.state.retry.map(|retry| made_until(retry).to_string()),

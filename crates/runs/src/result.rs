@@ -217,6 +217,11 @@ impl ResultFold {
         }
     }
 
+    /// The answer of the last settled turn, if that turn completed and no later one has begun.
+    pub fn turn_text(&self) -> Option<&str> {
+        self.turn.as_ref()?.text.as_deref()
+    }
+
     /// None while the run is not over.
     pub fn finish(self, run_id: RunId) -> Option<RunResult> {
         let end = self.end?;

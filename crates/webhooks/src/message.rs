@@ -39,8 +39,13 @@ impl MessageType {
         }
     }
 
-    pub fn status(self) -> RunStatus {
+    pub(super) fn is_end(self) -> bool {
+        self.status(None).is_terminal()
+    }
+
+    fn status(self, reason_code: Option<Code>) -> RunStatus {
         match self {
+            Self::RunCompleted if reason_code == Some(Code::Closed) => RunStatus::Closed,
             Self::RunCompleted => RunStatus::Succeeded,
             Self::RunFailed => RunStatus::Failed,
             Self::RunCanceled => RunStatus::Canceled,
@@ -174,7 +179,7 @@ impl Facts {
             | ControlData::AttemptEnded(_)
             | ControlData::TurnUsage(_) => return None,
         };
-        let status = message_type.status();
+        let status = message_type.status(reason_code);
         if status.is_terminal() {
             (self.is_over, self.question) = (true, None);
         }

@@ -144,7 +144,7 @@ impl Record {
             if self.messages.iter().any(|known| known.id == id) {
                 continue;
             }
-            if self.messages.len() >= MAX_MESSAGES && !message_type.status().is_terminal() {
+            if self.messages.len() >= MAX_MESSAGES && !message_type.is_end() {
                 self.left_out += 1;
                 continue;
             }

@@ -1,5 +1,7 @@
 //! Queries.
 
+use skillrun_model::interaction::Scope;
+
 use super::*;
 
 /// Five runs: the seventh waits, and so does the ninth.
@@ -102,6 +104,20 @@ fn questions_are_whole_and_in_the_order_of_their_deadlines() {
     let row = catalog.get(run_id(7)).expect("asked").expect("a row");
     let question = row.question.expect("a question");
     assert_eq!((question.prompt.chars().count(), question.truncated), (200, true));
+}
+
+#[test]
+fn a_run_at_rest_is_not_in_the_list_of_questions() {
+    let world = World::new();
+    for (number, scope) in [(1, Scope::Prompt), (2, Scope::Turn), (3, Scope::Call)] {
+        let asked = Data::Control(ControlData::InteractionRequested(Pending { scope, ..pending(1, "?") }));
+        world.append(run_id(number), &[started(None, "scripted"), asked]);
+    }
+    let (mut catalog, _) = world.open();
+    catalog.refresh(&world.log).expect("refreshed");
+    let listed: Vec<RunId> = catalog.waiting(None, None).expect("waiting").iter().map(|one| one.run_id).collect();
+    assert_eq!(listed, [run_id(2), run_id(3)]);
+    assert!(catalog.get(run_id(1)).expect("asked").expect("a row").question.is_some(), "a reply needs its number");
 }
 
 #[test]

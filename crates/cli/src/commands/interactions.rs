@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::json;
 use skillrun_catalog::Waiting;
 use skillrun_inspect::interactions::{AskedQuestion, History};
+use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending};
 use skillrun_model::{RunId, Timestamp};
 
@@ -79,6 +80,21 @@ fn open_text(open: &Open, ids: &ShortIds, now: Timestamp, output: &Output) -> St
 
 pub(super) fn reply_command(run: &str) -> String {
     format!("skillrun reply {run} TEXT")
+}
+
+/// How the last turn of a run at rest ended, and what can be done now; none while the run is not at rest.
+pub(crate) fn rest_rows(state: &State, run: &str) -> Option<Vec<(&'static str, String)>> {
+    let verdict = state.verdict.as_ref().filter(|_| state.is_at_rest())?;
+    let turn = match &verdict.error {
+        Some(error) => format!("{} · {} · {}", verdict.turn, error.code, plain(&error.message)),
+        None => verdict.turn.to_string(),
+    };
+    Some(vec![("turn", turn), ("next", reply_command(run)), ("close", format!("skillrun close {run}"))])
+}
+
+/// The same as lines.
+pub(crate) fn rest_text(state: &State, run: &str) -> Option<String> {
+    Some(rest_rows(state, run)?.iter().map(|(label, text)| format!("{label:<8}{text}\n")).collect())
 }
 
 /// The question and what can be chosen.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use skillrun_catalog::Catalog;
 use skillrun_catalog::{Query, Row};
+use skillrun_model::interaction::Scope;
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runs::owner_sockets::crashed;
 
@@ -145,18 +146,32 @@ fn took(row: &Row, now: Timestamp) -> String {
     lasting(end.millis_since(begin).unwrap_or(0))
 }
 
+/// The code has a general text; the run has its own.
+fn failure_words(row: &Row) -> Option<String> {
+    let code = row.error_code?;
+    let words = row.error_message.as_deref().filter(|words| !words.is_empty()).unwrap_or(code.summary());
+    Some(format!("{code} · {words}"))
+}
+
 fn detail(row: &Row, now: Timestamp) -> Option<String> {
     if let Some(damage) = &row.damage {
         return Some(format!("its Log is {damage}"));
     }
     match row.status? {
-        RunStatus::WaitingUser => row.question.as_ref().map(|question| format!("asks: {}", question.prompt)),
+        RunStatus::WaitingUser => {
+            let question = row.question.as_ref()?;
+            match question.scope {
+                Scope::Turn | Scope::Call => Some(format!("asks: {}", question.prompt)),
+                // The row has the error of the last turn, if that had one.
+                Scope::Prompt => Some(failure_words(row).map_or_else(
+                    || "waits for the next prompt".to_owned(),
+                    |words| format!("waits for the next prompt; the last turn failed: {words}"),
+                )),
+            }
+        }
         RunStatus::Failed => {
-            let code = row.error_code.or(row.reason_code)?;
             let retried = row.retried_as.map(|run| format!("; retried as {run}")).unwrap_or_default();
-            // The code has a general text; the run has its own.
-            let words = row.error_message.as_deref().filter(|words| !words.is_empty()).unwrap_or(code.summary());
-            Some(format!("{code} · {words}{retried}"))
+            failure_words(row).or_else(|| row.reason_code.map(|code| code.to_string())).map(|words| words + &retried)
         }
         RunStatus::Queued => {
             let at = row.not_before.filter(|at| *at > now)?;

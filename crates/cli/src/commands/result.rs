@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use skillrun_lifecycle::run::State;
+use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::ArtifactIndexed;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::artifacts::open_unchanged;
 use skillrun_runs::result::{self, RunResult};
 
-use super::interactions::{deadline_words, question_text, reply_command};
+use super::interactions::{deadline_words, question_text, reply_command, rest_text};
 use crate::args::{Global, OutputForm, ResultOf};
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
@@ -83,6 +84,10 @@ pub(super) fn not_over(place: &CommandContext, run: RunId, form: OutputForm) -> 
         print_json(&json!({ "run_id": run, "status": status, "question": question }))?;
     }
     match (question, form) {
+        (Some(question), OutputForm::Text) if question.scope == Scope::Prompt => {
+            let rest = rest_text(&state, &run.to_string()).unwrap_or_default();
+            print(&format!("The run is not over; it waits for the next prompt.\n{rest}"))?;
+        }
         (Some(question), OutputForm::Text) => {
             let question_text = question_text(question);
             let deadline = deadline_words(question, now());

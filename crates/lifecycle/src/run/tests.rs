@@ -796,3 +796,34 @@ fn a_conversation_is_closed_only_at_rest() {
     let mut world = with(Continuation::Resumable, true);
     assert_eq!(world.play(&Happening::Close), Err(Refusal::NotAtRest { status: Some(RunStatus::WaitingUser) }));
 }
+
+#[test]
+fn a_session_lost_twice_in_a_row_ends_the_run() {
+    let lost = |world: &mut World| {
+        let facts = FactsFold::default().finish(EndPolicy::Event, AnswerFrom::Only(Stream::Stdout));
+        let mut settled = world.gate(RunStatus::WaitingUser);
+        settled.verdict.turn = TurnState::Failed;
+        settled.verdict.error = Some(RunError::new(ErrorCategory::Session, Code::SessionNotFound, "no such session"));
+        let ending = ProcessEnding::new(ProcessExit::Code(1), Some(EndedBy::Exited));
+        let (artifacts, process) = (Vec::new(), ProcessLeft::Gone);
+        let attempt = SettledAttempt { facts: &facts, settled: &settled, ending, artifacts, process };
+        world.happens(Input::Settled(attempt)).expect("settled")
+    };
+    let next = [1, 2].map(|id| [Happening::Reply { id, request: None }, Happening::HostReady]);
+    let mut world = conversation(Continuation::Resumable);
+    lost(&mut world);
+    assert!(world.state.is_at_rest(), "the next prompt begins another session");
+    assert_eq!(world.state.session_id, None);
+    world.all(&next[0]);
+    lost(&mut world);
+    assert_eq!(world.failure(), Code::SessionLost);
+    world.check();
+    // A turn that completes in between makes the next loss the first again.
+    let mut world = conversation(Continuation::Resumable);
+    lost(&mut world);
+    world.all(&next[0]);
+    world.all(&[Happening::Settle(RunStatus::WaitingUser)]);
+    world.all(&next[1]);
+    lost(&mut world);
+    assert!(world.state.is_at_rest());
+}

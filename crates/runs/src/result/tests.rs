@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use skillrun_model::codes::{ErrorCategory, NextActionKind};
+use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{
     AttemptStarted, Exit, InteractionReplied, MessageFinal, ResolutionMode, RunCanceled, RunCompleted, RunFailed,
     RunStarted, Versions,
@@ -495,4 +496,29 @@ proptest! {
         let later = serde_json::to_string(&log.read_again().fold().finish(run_id())).expect("JSON");
         prop_assert_eq!(live, later);
     }
+}
+
+#[test]
+fn a_closed_conversation_counts_its_turns() {
+    let prompt = || {
+        let next = Pending::open_text(InteractionId(1), AttemptNumber(1), "?");
+        Some(Pending { scope: Scope::Prompt, ..next })
+    };
+    let rested = |turn, answer| Verdict { pending: prompt(), ..verdict(turn, RunStatus::WaitingUser, answer, &[]) };
+    let mut log = Log::begun();
+    log.message("m1", "first", (0, 5));
+    log.ended(rested(TurnState::Completed, Some("m1")));
+    log.replied();
+    log.attempt();
+    log.ended(rested(TurnState::Failed, None));
+    assert_eq!(log.fold().turn_text(), None, "the last turn has no answer");
+    log.replied();
+    log.attempt();
+    log.message("m2", "third", (5, 9));
+    log.ended(rested(TurnState::Completed, Some("m2")));
+    assert_eq!(log.fold().turn_text(), Some("third"));
+    log.control(ControlData::RunCompleted(RunCompleted::new(Code::Closed)));
+    let result = log.result();
+    assert_eq!((result.status, result.text.as_deref()), (RunStatus::Closed, Some("third")));
+    assert_eq!(result.turns, BTreeMap::from([(TurnState::Completed, 2), (TurnState::Failed, 1)]));
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogLine, Page, Seq, Tail, Tailed};
 use skillrun_model::fcmp::{FcmpEvent, Meta};
+use skillrun_model::interaction::Scope;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationReader};
@@ -95,11 +96,13 @@ fn read(place: &CommandContext, run: RunId, printer: &mut Printer, follow: Follo
 /// Notes why no more output appears.
 fn at_rest(place: &CommandContext, run: RunId, state: &State) {
     match (state.status, &state.question) {
-        (Some(RunStatus::WaitingUser), Some(_)) => {
-            note(&format!(
-                "the run waits for an answer: {}",
-                crate::commands::interactions::reply_command(&run.to_string())
-            ));
+        (Some(RunStatus::WaitingUser), Some(question)) => {
+            let what = match question.scope {
+                Scope::Prompt => "the next prompt",
+                Scope::Turn | Scope::Call => "an answer",
+            };
+            let command = crate::commands::interactions::reply_command(&run.to_string());
+            note(&format!("the run waits for {what}: {command}"));
         }
         (Some(RunStatus::Queued | RunStatus::Running), _) => warn_if_unowned(place, run),
         (_, _) => {}

@@ -1,6 +1,7 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,17 +11,18 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{EventLog, FileLog, Seq};
+use skillrun_log::{Cursor, EventLog, FileLog, Limits, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
-use skillrun_runs::result::RunResult;
+use skillrun_runs::result::{ResultFold, RunResult};
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
 use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use super::ask::{self, Meant, Typed};
 use crate::args::{OutputForm, Wait};
+use crate::commands::interactions::rest_text;
 use crate::exit::RunOutcome;
 use crate::failure::Failure;
 use crate::live::{self, LiveLine, LiveRun};
@@ -159,7 +161,7 @@ pub(crate) fn follow(
                 (run, known, listens) = (retry.run_id, 0, following.listens);
             }
             FollowExit::Waiting(question) => {
-                print_waiting(settings, run, &question, style)?;
+                print_waiting(settings, run, &question, style, owner.runtime.log())?;
                 return Ok(RunOutcome::Waiting);
             }
             FollowExit::Left => return Ok(RunOutcome::Interrupted),
@@ -417,7 +419,26 @@ fn signals(to: &Sender<FollowEvent>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Style) -> Result<(), Failure> {
+fn print_waiting(
+    settings: &Settings,
+    run: RunId,
+    question: &Pending,
+    style: Style,
+    log: &FileLog,
+) -> Result<(), Failure> {
+    let (mut state, mut result) = (State::default(), ResultFold::default());
+    log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
+        let event = line.event()?;
+        state.evolve(&event);
+        result.event(&event);
+        Ok::<_, Failure>(ControlFlow::Continue(()))
+    })?;
+    if let (Some(rest), OutputForm::Text) = (rest_text(&state, &run.to_string()), style.form) {
+        let answer = result.turn_text().filter(|_| style.conversation == Conversation::Left);
+        let answer: String = answer.unwrap_or_default().lines().map(|line| output::plain(line) + "\n").collect();
+        let gap = if answer.is_empty() { "" } else { "\n" };
+        return output::print(&format!("{answer}{gap}{rest}folder  {}\n", settings.data.run(run).root().display()));
+    }
     match style.form {
         OutputForm::Json => output::print_json(&serde_json::json!({
             "run_id": run,

@@ -9,7 +9,7 @@ use skillrun_runs::RunRecord;
 use skillrun_runs::record::{Sharing, Workspace};
 
 use super::Known;
-use crate::commands::interactions::{deadline_words, question_text, reply_command};
+use crate::commands::interactions::{deadline_words, question_text, reply_command, rest_rows};
 use crate::commands::result::{LAST_MESSAGE, pretty};
 use crate::output::{Ink, LastColumn, Output, plain};
 use crate::place::CommandContext;
@@ -201,6 +201,10 @@ fn exit(exit: &Exit) -> String {
 
 fn question(known: &Known, output: &Output) -> Option<String> {
     let question = known.state.question.as_ref().filter(|_| !known.state.is_over())?;
+    if let Some(rows) = rest_rows(&known.state, &known.run.to_string()) {
+        let row = |(label, text): (&str, String)| [(Ink::Bold, label.to_owned()), (Ink::Plain, text)];
+        return Some(output.table(&rows.into_iter().map(row).collect::<Vec<_>>(), LastColumn::Whole));
+    }
     let head = output.paint(Ink::Bold, &format!("question {}", question.interaction_id.0));
     let deadline = output.paint(Ink::Dim, &deadline_words(question, now()));
     let answer = reply_command(&known.run.to_string());
