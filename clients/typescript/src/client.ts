@@ -109,6 +109,16 @@ export class SkillrunClient {
     return this.json(`${of(run)}/cancel`, { method: "POST", query: { wait }, signal });
   }
 
+  /** Stops the open turn; `say` is the next prompt, else the run waits for it. */
+  interruptRun(run: string, { say, wait, signal }: WaitOptions & { say?: string | undefined } = {}): Promise<Run> {
+    return this.json(`${of(run)}/interrupt`, { method: "POST", query: { wait }, body: { say: say ?? null }, signal });
+  }
+
+  /** Closes a conversation that waits for the next prompt. */
+  closeRun(run: string, options: RequestOptions = {}): Promise<Run> {
+    return this.json(`${of(run)}/close`, { method: "POST", ...options });
+  }
+
   /** Removes a run that is over, with its Log and its evidence. */
   async deleteRun(run: string, options: RequestOptions = {}): Promise<void> {
     await this.send(of(run), { method: "DELETE", ...options });

@@ -1,6 +1,6 @@
 // The inbox as it is kept: asked for at the beginning and whenever the live list says that something changed.
 import type { WaitingRun } from "@skillrun/client";
-import { live } from "../service/live.svelte.ts";
+import { asks, live } from "../service/live.svelte.ts";
 import { sentence, service } from "../service/service.ts";
 import { asked } from "./answer.svelte.ts";
 import { drafts } from "./drafts.ts";
@@ -35,7 +35,7 @@ export class Inbox {
   /** Which questions wait, as the live list says it: when this changes, it is time to look. */
   readonly signature = $derived(
     live.runs
-      .filter((run) => run.status === "waiting_user")
+      .filter(asks)
       .map((run) => keyOf(run.run_id, run.question?.interaction_id ?? 0))
       .join(" "),
   );

@@ -19,7 +19,7 @@ export interface Current {
   readonly status: RunStatus | undefined;
 }
 
-const STATUSES: readonly RunStatus[] = ["queued", "running", "waiting_user", "succeeded", "failed", "canceled"];
+const STATUSES: readonly RunStatus[] = ["queued", "running", "waiting_user", "succeeded", "closed", "failed", "canceled"];
 
 /** The run inside a refusal, read with care: it is only described, not typed. */
 export function currentOf(value: unknown): Current {
@@ -44,6 +44,7 @@ export function lateness(asked: Asked | undefined, current: Current): Late {
   if (asked?.timed_out_at) return { is: "timed_out" };
   switch (current.status) {
     case "succeeded":
+    case "closed":
     case "failed":
     case "canceled":
       return { is: "over", status: current.status };

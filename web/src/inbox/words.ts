@@ -20,6 +20,8 @@ export const words = defineWords({
   dismiss: { en: "Dismiss", zh: "知道了" },
   more: { en: "Show {n} more", zh: "再显示 {n} 个" },
 
+  nextPrompt: { en: "Next prompt", zh: "下一条提示" },
+  prompt: { en: "Prompt", zh: "提示" },
   kind_choose_one: { en: "Choose one", zh: "请选择" },
   kind_confirm: { en: "Confirm", zh: "请确认" },
   kind_fill_fields: { en: "Fill in", zh: "请填写" },

@@ -55,6 +55,7 @@ export class Looks {
 function isEnd(status: Dated["status"]): boolean {
   switch (status) {
     case "succeeded":
+    case "closed":
     case "failed":
     case "canceled":
       return true;

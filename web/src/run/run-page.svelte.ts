@@ -48,7 +48,7 @@ export class RunPage {
   /** Where the timeline and the terminal stand, in milliseconds since 1970. */
   moment = $state<number | undefined>();
 
-  readonly isOver = $derived(["succeeded", "failed", "canceled"].includes(this.run?.status ?? ""));
+  readonly isOver = $derived(["succeeded", "closed", "failed", "canceled"].includes(this.run?.status ?? ""));
 
   private readonly stop = new AbortController();
   private readonly looks = new Looks(() => this.lookOnce());

@@ -1,7 +1,7 @@
 // The list of runs: the runs from the stream and from the loaded pages, each run once, filtered.
 import type { ListRunsQuery, RunStatus, RunSummary } from "@skillrun/client";
 
-export const STATUSES = ["waiting_user", "running", "queued", "succeeded", "failed", "canceled"] as const satisfies readonly RunStatus[];
+export const STATUSES = ["waiting_user", "running", "queued", "succeeded", "closed", "failed", "canceled"] as const satisfies readonly RunStatus[];
 
 export interface Filter {
   /** None: all of them. */

@@ -11,6 +11,11 @@ export type Connection = "connecting" | "connected" | "away" | "refused";
 /** The interval at which a hidden page asks how many questions wait. */
 const UNSEEN_MS = 30_000;
 
+/** Whether a run waits for the answer to a question. One that waits for the next prompt asks nothing. */
+export function asks(run: Pick<RunSummary, "status" | "question">): boolean {
+  return run.status === "waiting_user" && run.question?.scope !== "prompt";
+}
+
 class Live {
   table = $state.raw<RunTable>(empty());
   connection = $state<Connection>("connecting");
@@ -22,7 +27,7 @@ class Live {
 
   /** Newest first. */
   readonly runs = $derived([...this.table.runs.values()]);
-  readonly waiting = $derived(this.unseen ?? this.runs.filter((run) => run.status === "waiting_user").length);
+  readonly waiting = $derived(this.unseen ?? this.runs.filter(asks).length);
 
   private cursor: string | undefined;
   private following: AbortController | undefined;

@@ -25,9 +25,9 @@ export function obvious(engines: readonly Engine[]): string {
   return installed.length === 1 ? (installed[0]?.name ?? "") : "";
 }
 
-/** The modes of the skill, without interactive if the engine cannot continue after a question. */
+/** The modes of the skill, without those with several turns if the engine cannot continue a session. */
 export function modesFor(modes: readonly Mode[], engine: Engine | undefined): readonly Mode[] {
-  return engine && !canAsk(engine) ? modes.filter((mode) => mode !== "interactive") : modes;
+  return engine && !canAsk(engine) ? modes.filter((mode) => mode === "auto") : modes;
 }
 
 /** Skills in whose name or description all the words are. */

@@ -13,6 +13,7 @@ export type Passage = Diagnosis["attempts"][number]["evidence"][number];
 
 export const ruleWords = defineWords({
   "1": { en: "the run was canceled before the attempt was settled", zh: "在裁定这次尝试之前，有人取消了运行" },
+  "1b": { en: "the user interrupted the turn before the engine ended it", zh: "引擎结束本轮之前，用户中断了它" },
   "2": { en: "the engine said that it had reached a limit", zh: "引擎表示已达到限制" },
   "2b": { en: "the engine said that its turn failed", zh: "引擎表示本轮失败" },
   "3": { en: "the agent said that it was done, and its output is missing or does not fit the schema", zh: "智能体说已完成，但输出缺失或不符合模式" },
@@ -56,6 +57,7 @@ export const endedByWords = defineWords({
   linger: { en: "ended by the host after its answer was finished", zh: "回答完成后被宿主结束" },
   wait_timeout: { en: "ended by the host, no answer came in time", zh: "没有人及时回答，被宿主结束" },
   canceled: { en: "ended by the host, the run was canceled", zh: "有人取消，被宿主结束" },
+  interrupted: { en: "ended by the host, the turn was interrupted", zh: "用户中断本轮，被宿主结束" },
   budget: { en: "ended by the host, it exceeded its output limit", zh: "写出的内容超量，被宿主结束" },
   host_error: { en: "ended by the host, which could not continue", zh: "宿主无法继续而将其结束" },
   host_lost: { en: "its host was lost", zh: "宿主丢失" },

@@ -3,6 +3,8 @@ import type { Code } from "@skillrun/client";
 import { type Word, defineWords } from "./words.ts";
 
 export const codeWords = defineWords({
+  INTERRUPTED: { en: "The user interrupted the turn.", zh: "用户中断了本轮。" },
+  CLOSED: { en: "The user closed the conversation.", zh: "用户关闭了对话。" },
   CANCELED: { en: "The run was canceled before it ended.", zh: "有人在运行结束前取消了它。" },
   LIMIT_REACHED: { en: "The engine stopped because of a limit (tokens, turns) or because the model refused.", zh: "引擎因达到限制（Token、轮次）或模型拒绝而停止。" },
   ENGINE_FAILED: { en: "The engine reported that its turn failed, or its process ended with an error.", zh: "引擎报告本轮失败，或其进程以错误结束。" },

@@ -7,6 +7,7 @@ export const statusWords = defineWords({
   running: { en: "running", zh: "运行中" },
   waiting_user: { en: "waits for an answer", zh: "等待回答" },
   succeeded: { en: "succeeded", zh: "成功" },
+  closed: { en: "closed", zh: "已关闭" },
   failed: { en: "failed", zh: "失败" },
   canceled: { en: "canceled", zh: "已取消" },
 } satisfies Record<RunStatus, Word>);
@@ -21,6 +22,7 @@ export const statusTone = {
   running: { tone: "busy", sign: "◐" },
   waiting_user: { tone: "warn", sign: "?" },
   succeeded: { tone: "good", sign: "✓" },
+  closed: { tone: "calm", sign: "■" },
   failed: { tone: "bad", sign: "✕" },
   canceled: { tone: "calm", sign: "⊘" },
 } as const satisfies Record<RunStatus, { tone: Tone; sign: string }>;
@@ -35,4 +37,5 @@ export const levelWords = defineWords({
 export const modeWords = defineWords({
   auto: { en: "without questions", zh: "自动模式" },
   interactive: { en: "with questions", zh: "交互模式" },
+  conversation: { en: "conversation", zh: "对话模式" },
 } satisfies Record<NonNullable<Run["mode"]>, Word>);

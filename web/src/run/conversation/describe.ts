@@ -88,6 +88,8 @@ export function endWord(state: RowOf<"end">["state"]): Word {
   switch (state) {
     case "succeeded":
       return words.endSucceeded;
+    case "closed":
+      return words.endClosed;
     case "failed":
       return words.endFailed;
     case "canceled":

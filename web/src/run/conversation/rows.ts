@@ -146,6 +146,8 @@ class Fold {
         this.call(event);
         return;
       case "user.input.required":
+        // The next prompt is not asked for in the conversation; its form stands below it.
+        if (event.data.scope === "prompt") return;
         this.push(event, `q${event.data.interaction_id}`, { kind: "question", question: event.data });
         return;
       case "user.input.replied": {

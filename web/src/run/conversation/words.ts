@@ -58,6 +58,7 @@ export const words = defineWords({
   times: { en: "{n} times", zh: "{n} 次" },
   endSucceeded: { en: "The run succeeded.", zh: "运行成功。" },
   endFailed: { en: "The run failed.", zh: "运行失败。" },
+  endClosed: { en: "The conversation was closed.", zh: "对话已关闭。" },
   endCanceled: { en: "The run was canceled.", zh: "运行已取消。" },
   endOther: { en: "The run is over.", zh: "运行已结束。" },
 });

@@ -25,6 +25,8 @@ export function endOf(ended: NonNullable<Attempt["ended"]>): End {
       return "timedOut";
     case "canceled":
       return "canceled";
+    case "interrupted":
+      return "interrupted";
     case "host_lost":
       return "lost";
     case "host_error":

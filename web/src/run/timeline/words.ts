@@ -117,6 +117,8 @@ export const phaseWords = defineWords({
   working: { en: "working", zh: "工作中" },
   subagent: { en: "subagent working", zh: "子智能体工作中" },
   canceling: { en: "being canceled", zh: "取消中" },
+  interrupting: { en: "being interrupted", zh: "中断中" },
+  closing: { en: "being closed", zh: "关闭中" },
   process_ended: { en: "the waiting process ended", zh: "等待的进程已结束" },
 } satisfies Record<Phase, Word>);
 

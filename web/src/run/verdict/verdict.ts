@@ -20,6 +20,22 @@ export type Doing =
   | { readonly does: "show_run"; readonly run: string }
   | { readonly does: "nothing" };
 
+/** What the user can do about the turns of a run: stop the open one, or close a conversation that waits for a prompt. */
+export function turnAction(run: Pick<Run, "status" | "mode" | "interaction">): "interrupt" | "close" | undefined {
+  if (run.mode === "auto") return undefined;
+  if (run.status === "running") return "interrupt";
+  if (run.status !== "waiting_user") return undefined;
+  switch (run.interaction?.scope) {
+    case "call":
+      return "interrupt";
+    case "prompt":
+      return "close";
+    case "turn":
+    case undefined:
+      return undefined;
+  }
+}
+
 /** What the page asks about before it tries again. */
 export type Asking = Extract<Doing, { does: "choose_engine" | "choose_model" | "number" }>;
 
