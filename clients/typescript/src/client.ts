@@ -111,7 +111,7 @@ export class SkillrunClient {
 
   /** Stops the open turn; `say` is the next prompt, else the run waits for it. */
   interruptRun(run: string, { say, wait, signal }: WaitOptions & { say?: string | undefined } = {}): Promise<Run> {
-    return this.json(`${of(run)}/interrupt`, { method: "POST", query: { wait }, body: { say: say ?? null }, signal });
+    return this.json(`${of(run)}/interrupt`, { method: "POST", query: { wait }, json: { say: say ?? null }, signal });
   }
 
   /** Closes a conversation that waits for the next prompt. */
