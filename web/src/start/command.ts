@@ -22,6 +22,7 @@ export function command(request: CreateRun, files: ReadonlyMap<string, string>):
     ...flag("--timeout", options.hard_timeout_sec),
     ...flag("--stall", options.stall_timeout_sec),
     ...flag("--session-timeout", options.session_timeout_sec),
+    ...flag("--idle", options.idle_sec),
     ...(options.interactive_require_user_reply === false ? ["--no-reply-needed"] : []),
     ...flag("--decide", options.default_decision_policy),
     ...flag("--max-attempt", options.max_attempt),

@@ -4,7 +4,7 @@ import type { Control, Field } from "./schema.ts";
 
 export const OPTION_NAMES = [
   "permission", "effort", "hard_timeout_sec", "stall_timeout_sec", "interactive_require_user_reply", "session_timeout_sec",
-  "default_decision_policy", "auto_decision_limit", "max_attempt", "require_marker", "snapshot", "priority",
+  "idle_sec", "default_decision_policy", "auto_decision_limit", "max_attempt", "require_marker", "snapshot", "priority",
 ] as const satisfies readonly (keyof RunOptions)[];
 export type OptionName = (typeof OPTION_NAMES)[number];
 
@@ -21,6 +21,7 @@ const CONTROLS: Readonly<Record<OptionName, Control>> = {
   stall_timeout_sec: seconds,
   interactive_require_user_reply: { is: "choice", choices: [true, false] },
   session_timeout_sec: seconds,
+  idle_sec: seconds,
   default_decision_policy: { is: "choice", choices: ["engine_judgement", "safe_default", "abort"] },
   auto_decision_limit: { is: "number", isWhole: true, minimum: 0, maximum: MOST },
   max_attempt: { is: "number", isWhole: true, minimum: 1, maximum: MOST },

@@ -27,6 +27,7 @@ export const words = defineWords({
   modeDefault: { en: "from the skill", zh: "按技能偏好" },
   mode_auto: { en: "auto: works without questions", zh: "自动：不提问，自行完成" },
   mode_interactive: { en: "interactive: may ask questions", zh: "交互：可以向您提问" },
+  mode_conversation: { en: "conversation: continues until you close it", zh: "对话：直到您关闭为止" },
   model: { en: "Model", zh: "模型" },
   modelHint: { en: "The engine’s own name for the model; leave it empty for the default.", zh: "按引擎自己的名称填写；留空则使用默认模型。" },
 
@@ -88,6 +89,7 @@ export const optionWords = defineWords({
   stall_timeout_sec: { en: "Timeout without output (seconds)", zh: "无输出多久后终止（秒）" },
   interactive_require_user_reply: { en: "If no user answers", zh: "无人回答时" },
   session_timeout_sec: { en: "Answer timeout (seconds)", zh: "问题等待时间（秒）" },
+  idle_sec: { en: "Timeout of a process between two turns (seconds)", zh: "两轮之间进程的等待时间（秒）" },
   default_decision_policy: { en: "Policy for the automatic decision", zh: "届时如何决定" },
   auto_decision_limit: { en: "Maximum automatic decisions", zh: "自动决定的次数上限" },
   max_attempt: { en: "Maximum attempts", zh: "尝试次数上限" },

@@ -320,6 +320,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close a conversation that waits for the next prompt
+         * @description Needs the scope `run`.
+         */
+        post: operations["close_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/diagnosis": {
         parameters: {
             query?: never;
@@ -494,6 +514,26 @@ export interface paths {
         get: operations["list_interactions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/interrupt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop the open turn; the run then waits for the next prompt
+         * @description Needs the scope `run`.
+         */
+        post: operations["interrupt_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -811,6 +851,8 @@ export interface components {
             hard_timeout_sec: number;
             /** @description The engine's home folder. */
             home: components["schemas"]["HomeChoice"];
+            /** Format: double */
+            idle_sec: number;
             /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply: boolean;
             /**
@@ -1125,7 +1167,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1406,7 +1448,7 @@ export interface components {
             url: string;
         };
         /** @description Why the process of an attempt ended, as its host recorded it. */
-        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "budget";
+        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "interrupted" | "budget";
         /** @description An engine and what is found of it on this machine, as data. */
         Engine: {
             consent: components["schemas"]["EngineConsent"];
@@ -1474,8 +1516,8 @@ export interface components {
          * @enum {string}
          */
         EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage";
-        /** @description Whether the agent may ask the user questions. */
-        ExecutionMode: "auto" | "interactive";
+        /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
+        ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
         Exit: {
             /** Format: int32 */
@@ -1654,16 +1696,22 @@ export interface components {
             text: string;
         };
         /**
-         * @description `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn.
+         * @description `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn; `prompt` is not
+         *     a question: the run rests until the user sends the next prompt, which starts the next attempt.
          * @enum {string}
          */
-        InteractionScope: "turn" | "call";
+        InteractionScope: "turn" | "call" | "prompt";
         /** @description The deadline of a question has passed. */
         InteractionTimeout: {
             deadline: components["schemas"]["Timestamp"] | null;
             /** @description No policy decides the question: the run fails with this code as soon as its attempt is over. */
             fails_with?: components["schemas"]["Code"] | null;
             interaction_id: components["schemas"]["InteractionId"];
+        };
+        /** @description What follows an interrupt. */
+        InterruptRun: {
+            /** @description The next prompt, which is sent as soon as the turn is interrupted. Null: the run waits for it. */
+            say?: string | null;
         };
         /** @description The outcome of a try. */
         LastTry: {
@@ -1928,7 +1976,7 @@ export interface components {
          * @description What a `run.status` made from engine output reports; a closed list, and not a state of the run.
          * @enum {string}
          */
-        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "process_ended";
+        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended";
         /** @description A new run with the same request, which waits for the engine's quota. */
         PlannedRetry: {
             not_before: components["schemas"]["Timestamp"];
@@ -1975,7 +2023,7 @@ export interface components {
             type: string;
         };
         /** @description Every problem the service can report. */
-        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "ARTIFACT_CHANGED" | "STALE_INTERACTION" | "OTHER_VARIABLES" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID" | "TOO_MANY_REQUESTS";
+        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "ARTIFACT_CHANGED" | "STALE_INTERACTION" | "WRONG_STATE" | "OTHER_VARIABLES" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID" | "TOO_MANY_REQUESTS";
         /**
          * @description A stream format and the rules to read it.
          * @enum {string}
@@ -2381,7 +2429,7 @@ export interface components {
          * @description The rule that decided how a turn ended: the first one that fitted.
          * @enum {string}
          */
-        Rule: "1" | "2" | "2b" | "3" | "3b" | "3c" | "4" | "5" | "5b" | "6" | "7" | "7b" | "8" | "8b" | "9" | "10" | "11" | "12" | "13" | "14";
+        Rule: "1" | "1b" | "2" | "2b" | "3" | "3b" | "3c" | "4" | "5" | "5b" | "6" | "7" | "7b" | "8" | "8b" | "9" | "10" | "11" | "12" | "13" | "14";
         /** @description A run. */
         Run: {
             /** @description The number of the last attempt that began, which is also the number of attempts. */
@@ -2456,7 +2504,7 @@ export interface components {
             by: string | null;
             reason_code: components["schemas"]["Code"];
         };
-        /** @description The run has succeeded. The last event. */
+        /** @description The run has succeeded, or the user has closed the conversation. The last event. */
         RunCompleted: {
             reason_code: components["schemas"]["Code"];
             /** @description Path of `result.json` in the run's folder; absent when a recording was read, which leaves no result. */
@@ -2533,6 +2581,11 @@ export interface components {
             hard_timeout_sec?: number | null;
             /** @description `user` needs the scope `admin`. */
             home?: components["schemas"]["HomeChoice"] | null;
+            /**
+             * Format: double
+             * @description How long a process of the engine waits for the next prompt of a run at rest, before it is ended.
+             */
+            idle_sec?: number | null;
             /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply?: boolean | null;
             /**
@@ -2645,6 +2698,19 @@ export interface components {
             /** @description The answer as text, where it ended cleanly. */
             text: string | null;
             timing: components["schemas"]["RunTiming"];
+            /** @description Of a conversation that was closed: the number of turns that ended in each state. */
+            turns?: {
+                /** Format: uint32 */
+                completed?: number;
+                /** Format: uint32 */
+                failed?: number;
+                /** Format: uint32 */
+                interrupted?: number;
+                /** Format: uint32 */
+                partial_failed?: number;
+                /** Format: uint32 */
+                timed_out?: number;
+            };
             /** @description Tokens of all turns, as far as the engine reported them. */
             usage: components["schemas"]["TurnUsage"] | null;
             /** @description Codes of irregularities. */
@@ -2670,15 +2736,14 @@ export interface components {
             skill: string | null;
             versions: components["schemas"]["Versions"];
         };
-        /**
-         * @description Status of a run. The last three are terminal and final.
-         * @enum {string}
-         */
-        RunStatus: "queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled";
+        /** @description Status of a run. The last four are terminal and final. */
+        RunStatus: ("queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled") | "closed";
         /** @description The run has changed its status, or the engine reports what it is doing. */
         RunStatusChange: {
             detail?: string | null;
             phase?: components["schemas"]["Phase"] | null;
+            /** @description With phase `interrupting`: the next prompt, which is sent as soon as the turn is interrupted. */
+            say?: string | null;
             /** @description The new status of the run; absent when an engine only reports what it is doing. */
             status?: components["schemas"]["RunStatus"] | null;
         };
@@ -4721,6 +4786,110 @@ export interface operations {
             };
         };
     };
+    close_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversation is closed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WRONG_STATE, RUN_OVER */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING, OWNER_SILENT */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_diagnosis: {
         parameters: {
             query?: never;
@@ -5618,6 +5787,158 @@ export interface operations {
             };
             /** @description A problem: STOPPING */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    interrupt_run: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "say": "Use the other file."
+                 *     }
+                 */
+                "application/json": components["schemas"]["InterruptRun"];
+            };
+        };
+        responses: {
+            /** @description The turn is interrupted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The turn is being interrupted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WRONG_STATE */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING, OWNER_SILENT */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6906,7 +7227,7 @@ export interface operations {
                 /** @description One of `GET /v1/engines`, whose opening text is shown. Default: the text of engines that have none of their own. */
                 engine?: string;
                 /** @description Default: the mode the skill prefers. */
-                mode?: "auto" | "interactive";
+                mode?: "auto" | "interactive" | "conversation";
             };
             header?: never;
             path: {

@@ -3,7 +3,7 @@ import type { Diagnosis, EventsAt, NextAction, NextActionKind, Run } from "@skil
 import { expect, test } from "vitest";
 import { actionWords, ruleWords } from "../../words/codes-gate.ts";
 import { say } from "../../words/words.ts";
-import { decisionsOf, doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, readAs, saysMore, sentenceOf, wholeNumber } from "./verdict.ts";
+import { decisionsOf, doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, readAs, saysMore, sentenceOf, turnAction, wholeNumber } from "./verdict.ts";
 import { words } from "./words.ts";
 
 const action = (kind: NextActionKind, command = "skillrun retry r"): NextAction => ({ action: kind, command });
@@ -103,4 +103,16 @@ test("figures of the parser and automatic decisions are said in both languages",
   expect(say("en", words.autoDecisions, decisionsOf("en", 1, last, now))).toMatch(/^1 question was decided automatically/);
   expect(say("en", words.autoDecisions, decisionsOf("en", 2, last, now))).toMatch(/^2 questions were decided automatically/);
   expect(say("zh", words.autoDecisions, decisionsOf("zh", 2, last, now))).toContain("2");
+});
+
+test.each([
+  [{ status: "running", mode: "interactive", interaction: null }, "interrupt"],
+  [{ status: "running", mode: "conversation", interaction: null }, "interrupt"],
+  [{ status: "running", mode: "auto", interaction: null }, undefined],
+  [{ status: "waiting_user", mode: "interactive", interaction: { scope: "call" } }, "interrupt"],
+  [{ status: "waiting_user", mode: "interactive", interaction: { scope: "turn" } }, undefined],
+  [{ status: "waiting_user", mode: "conversation", interaction: { scope: "prompt" } }, "close"],
+  [{ status: "closed", mode: "conversation", interaction: null }, undefined],
+] as const)("a turn of %j can be acted on: %s", (run, action) => {
+  expect(turnAction(run as Parameters<typeof turnAction>[0])).toBe(action);
 });

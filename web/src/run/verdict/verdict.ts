@@ -106,6 +106,7 @@ export function saysMore(rule: Decided["rule"]): boolean {
     case "10":
       return true;
     case "1":
+    case "1b":
     case "2":
     case "2b":
     case "3":
