@@ -16,7 +16,7 @@ const COMPUTED: Readonly<Record<string, readonly string[]>> = {
   "parts/markdown/words.ts": ["question", "output"],
   "words/codes-gate.ts": ["end", "marker", "answer"],
   "run/words.ts": ["timeline", "evidence", "links", "files"],
-  "run/verdict/words.ts": ["auto", "interactive"],
+  "run/verdict/words.ts": ["auto", "interactive", "conversation"],
   "run/evidence/event-words.ts": ["conversation", "timeline", "links"],
   "run/evidence/words.ts": ["stdout", "stderr", "stdin", "pty", "rendered", "bytes", "hex", "terminal"],
   "run/files/words.ts": ["created", "modified", "deleted", "unchanged", "off", "no_attempt", "removed", "not_yet", "unknown", "binary", "too_large", "budget", "unreadable", "masked"],
