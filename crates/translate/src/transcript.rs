@@ -8,8 +8,9 @@ use std::fmt::Write;
 
 use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
-use skillrun_model::interaction::Pending;
+use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::Level;
+use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, RunStatus};
 
 pub use calls::CallLayout;
@@ -124,6 +125,8 @@ impl Transcript {
                     }
                 }
             }
+            // The run rests; nothing is asked.
+            FcmpData::UserInputRequired(pending) if pending.scope == Scope::Prompt => Ok(()),
             FcmpData::UserInputRequired(pending) => {
                 let is_told = pending.prompt.trim() == self.last_message.trim();
                 question(&mut text, pending, is_told, self.style.asks)
@@ -147,6 +150,9 @@ impl Transcript {
             }
             FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw, lines),
             FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw, lines),
+            FcmpData::ConversationStatus(change) if change.phase == Some(Phase::Interrupting) => {
+                writeln!(text, "! the user interrupts the turn")
+            }
             FcmpData::ConversationStatus(change) => match change.status {
                 Some(RunStatus::WaitingUser) if self.style.asks == Asks::Here => {
                     writeln!(text, "… waiting for the user")
