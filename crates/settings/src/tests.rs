@@ -28,6 +28,7 @@ home = "user"
 hard_timeout_sec = 60
 stall_timeout_sec = 1.5
 session_timeout_sec = 10
+idle_sec = 20
 interactive_require_user_reply = false
 require_marker = true
 auto_decision_limit = 0

@@ -119,12 +119,14 @@ fn every_example_can_be_sent() {
         match id {
             // The code of a link is good once, so the document has none.
             "begin_session" => assert_eq!(answer.status, 401),
+            // The run is over, so that no turn is open.
+            "interrupt_run" => assert_eq!(answer.status, 409),
             _ => assert!((200..300).contains(&answer.status), "{id}: {} {}", answer.status, answer.text()),
         }
         sent.push(id);
     }
     sent.sort_unstable();
-    assert_eq!(sent, ["begin_session", "create_download", "create_run", "reply", "retry_run"]);
+    assert_eq!(sent, ["begin_session", "create_download", "create_run", "interrupt_run", "reply", "retry_run"]);
     assert_eq!(
         server.wait(&runs.waiting)["status"],
         "succeeded",

@@ -13,6 +13,8 @@ const CHANGING: [(&str, &str); 8] = [
     ("post", "/v1/runs"),
     ("delete", "/v1/runs/{run_id}"),
     ("post", "/v1/runs/{run_id}/cancel"),
+    ("post", "/v1/runs/{run_id}/close"),
+    ("post", "/v1/runs/{run_id}/interrupt"),
     ("post", "/v1/runs/{run_id}/retry"),
     ("post", "/v1/runs/{run_id}/interaction/reply"),
     ("post", "/v1/skills"),
