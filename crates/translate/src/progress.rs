@@ -38,11 +38,9 @@ pub enum Activity {
 /// A request to the model failed, and the engine repeats it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineRetry {
-    /// The HTTP status, if the engine names it.
+    /// The HTTP status, if the engine named it since it last made progress: qwen names it on stderr alone.
     pub status: Option<u64>,
     pub message: String,
-    /// Retries since the engine last made progress.
-    pub count: u32,
 }
 
 impl Progress {
@@ -111,9 +109,9 @@ impl Progress {
         if diagnostic.code != Code::EngineRetry {
             return Activity::Problem(message);
         }
-        let before = if let Some(Activity::Retry(retry)) = &self.activity { retry.count } else { 0 };
-        let status = classify::status_in(&diagnostic.message);
-        Activity::Retry(EngineRetry { status, message, count: before.saturating_add(1) })
+        let before = if let Some(Activity::Retry(retry)) = &self.activity { retry.status } else { None };
+        let status = classify::status_in(&diagnostic.message).or(before);
+        Activity::Retry(EngineRetry { status, message })
     }
 }
 
@@ -175,13 +173,16 @@ mod tests {
     fn a_retry_is_the_activity_until_the_engine_makes_progress() {
         let failed = "Attempt 1 failed with status 503. Retrying with backoff...";
         let noise = || EvidenceData::RawStderr(RawText::new("noise"));
-        let progress = told(vec![delta("hello"), retry(failed), noise(), retry(failed)]);
-        let expected = EngineRetry { status: Some(503), message: failed.to_owned(), count: 2 };
+        let progress = told(vec![delta("hello"), retry(failed), noise(), retry("again")]);
+        let expected = EngineRetry { status: Some(503), message: "again".to_owned() };
         assert_eq!(progress.activity, Some(Activity::Retry(expected)));
         assert_eq!((progress.engine.as_str(), progress.began), ("gemini", Some(second(10))));
         assert_eq!(progress.output_at, Some(second(14)));
         let progress = told(vec![retry(failed), delta("\n  hello\nyou")]);
         assert_eq!(progress.activity, Some(Activity::Message("hello".to_owned())));
+        let progress = told(vec![retry(failed), delta("hello"), retry("again")]);
+        let expected = EngineRetry { status: None, message: "again".to_owned() };
+        assert_eq!(progress.activity, Some(Activity::Retry(expected)));
     }
 
     #[test]

@@ -64,13 +64,9 @@ fn activity(activity: &Activity) -> String {
 const MESSAGE_COLUMNS: usize = 40;
 
 fn retrying(retry: &EngineRetry) -> String {
-    let why = match retry.status {
-        Some(status) => status.to_string(),
-        None => cut(&plain(&retry.message), MESSAGE_COLUMNS),
-    };
-    match retry.count {
-        0 | 1 => format!("retrying: {why}"),
-        count => format!("retrying: {why} ({count} times)"),
+    match retry.status {
+        Some(status) => format!("retrying: {status}"),
+        None => format!("retrying: {}", cut(&plain(&retry.message), MESSAGE_COLUMNS)),
     }
 }
 
@@ -143,15 +139,14 @@ mod tests {
         of_run(&running(), &progress, second(172), width)
     }
 
-    fn retry(status: Option<u64>, message: &str, count: u32) -> Option<Activity> {
-        Some(Activity::Retry(EngineRetry { status, message: message.to_owned(), count }))
+    fn retry(status: Option<u64>, message: &str) -> Option<Activity> {
+        Some(Activity::Retry(EngineRetry { status, message: message.to_owned() }))
     }
 
     #[test]
     fn a_line_names_the_time_the_retry_and_the_silence() {
-        assert_eq!(told(Some(127), retry(Some(503), "", 1)), "gemini 1:12 · retrying: 503 · last output 45 s ago");
-        assert_eq!(told(Some(171), retry(Some(503), "", 3)), "gemini 1:12 · retrying: 503 (3 times)");
-        assert_eq!(told(Some(171), retry(None, "fetch failed", 1)), "gemini 1:12 · retrying: fetch failed");
+        assert_eq!(told(Some(127), retry(Some(503), "")), "gemini 1:12 · retrying: 503 · last output 45 s ago");
+        assert_eq!(told(Some(171), retry(None, "fetch failed")), "gemini 1:12 · retrying: fetch failed");
         assert_eq!(told(None, None), "gemini 1:12 · no output yet");
         assert_eq!(told(Some(110), None), "gemini 1:12 · last output 1 min ago");
         let tool = Some(Activity::Tool("sh".to_owned()));
@@ -167,7 +162,7 @@ mod tests {
             Some(Activity::Message(hostile.clone())),
             Some(Activity::Tool(hostile.clone())),
             Some(Activity::Problem(hostile.clone())),
-            retry(None, &hostile, 1),
+            retry(None, &hostile),
         ] {
             let line = told(Some(172), activity);
             assert!(!line.chars().any(crate::visible::is_hidden), "{line:?}");
@@ -207,9 +202,9 @@ mod tests {
             progress: Progress { began: began.map(second), activity, ..Progress::default() },
         };
         let running =
-            [case("new", None, None), case("young", Some(60), None), case("old", Some(10), retry(Some(429), "", 2))];
+            [case("new", None, None), case("young", Some(60), None), case("old", Some(10), retry(Some(429), ""))];
         let line = of_cases(3, 10, &running, second(100), 79);
-        assert_eq!(line, "[3/10] old on qwen 1:30, retrying: 429 (2 times) · young on qwen 0:40 · new on…");
+        assert_eq!(line, "[3/10] old on qwen 1:30, retrying: 429 · young on qwen 0:40 · new on qwen");
         assert_eq!(of_cases(3, 10, &[], second(100), 79), "");
     }
 

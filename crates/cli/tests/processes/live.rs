@@ -32,7 +32,7 @@ impl OnTerminal {
             "TERM=xterm".to_owned(),
             "NO_COLOR=1".to_owned(),
         ];
-        let mut all = vec!["capture", "--wiring", "one_pty", "--no-snapshot", "--out", name];
+        let mut all = vec!["capture", "--wiring", "one_pty", "--no-snapshot", "--timeout", "60", "--out", name];
         variables.iter().for_each(|variable| all.extend(["--env", variable]));
         all.extend(["--", "sh", "-c", "stty cols 80; exec \"$0\" \"$@\"", skillrun()]);
         all.extend(words);

@@ -29,9 +29,10 @@ fn claude_reports_a_429_in_an_assistant_message() {
 fn qwen_429_is_tried_again_for_ten_minutes() {
     let tape = Tape::of("qwen-quota");
     assert!(tape.stdout().contains(r#""delayMs":60000"#), "it reported that it waits a minute");
-    // It was still at it when its time was up; a retry is neither an end nor a question.
+    // It was still at it when its time was up; a retry is neither an end nor a question. It is reported on both streams,
+    // and the status stands on stderr alone.
     let told = tape.fails("timeout");
-    assert_eq!((told.reason(), told.messages().len(), told.diagnostics("ENGINE_RETRY")), ("TIMEOUT", 0, 1));
+    assert_eq!((told.reason(), told.messages().len(), told.diagnostics("ENGINE_RETRY")), ("TIMEOUT", 0, 2));
 }
 
 #[test]
