@@ -103,8 +103,8 @@ pub const CONVERSATION_LOG_MAX: u64 = 8 * 1024 * 1024;
 /// variables.json       which variables it was made with, see `variables`; no values
 /// events.jsonl  lock   the Log and its companions, see crate `log`
 /// skill/               the skill as it was when the run was accepted; the engine never sees this copy
-/// inputs/              files that came with the request and with replies
-/// home/                HOME of the engine, unless it has the user's
+/// inputs/              files that came with the request and with replies; prompts, while the run is not over
+/// home/                HOME of the engine, unless it has the user's; removed at the end if it is empty
 /// workspace/           where the engine works, or a link to the folder the user named
 /// .audit/              evidence, see crate `evidence`
 /// result.json          how it ended

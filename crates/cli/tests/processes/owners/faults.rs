@@ -172,6 +172,23 @@ fn a_read_only_data_folder_can_be_looked_at_and_nothing_else() {
     assert!(text("ls.json").contains(&run), "{}", text("ls.json"));
 }
 
+/// The patched copy of a skill is not synced, so a power failure may leave it without its content.
+#[test]
+fn after_a_power_failure_the_patched_skill_is_made_again() {
+    let lab = Lab::new();
+    let run = waiting(&lab);
+    let folder = lab.run_folder(&run);
+    let copy = folder.join("workspace/.agents/skills/asks/SKILL.md");
+    let whole = fs::read_to_string(&copy).expect("a copy");
+    fs::write(&copy, "").expect("written");
+    let lock = fs::read_to_string(folder.join("lock")).expect("a note");
+    let mut note: Value = serde_json::from_str(&lock).expect("JSON");
+    note["boot"] = "another".into();
+    fs::write(folder.join("lock"), format!("{:<127}\n", note.to_string())).expect("written");
+    lab.printed(&["reply", &run, "blue", "--json"]);
+    assert_eq!(fs::read_to_string(&copy).expect("a copy"), whole);
+}
+
 #[test]
 fn a_corrupt_catalog_is_made_again() {
     let lab = Lab::new();

@@ -9,6 +9,7 @@ use serde_json::json;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::{AcceptError, NewRun, SlotLimits};
+use skillrun_skill::Skill;
 
 const WRITES: &str = "- - write: {path: artifacts/report.md, content: from the run}\n  \
                       - write: {path: src/new.txt, content: new}\n  \
@@ -74,10 +75,35 @@ fn a_run_has_a_folder_of_its_own() {
     assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
     let workspace = lab.data().run(run).workspace();
     assert_eq!(fs::read_to_string(workspace.join("src/new.txt")).expect("there"), "new");
-    assert!(workspace.join(".agents/skills/probe/SKILL.md").is_file(), "the copy stays, for later inspection");
+    assert!(workspace.join(".agents/skills/probe/SKILL.md").is_file(), "the patched file stays, for later inspection");
     let created = ["README.md", "artifacts/report.md", "src", "src/new.txt"].map(|path| format!("created {path}"));
     assert_eq!(changes(&lab, run), created, "and nothing of skillrun");
     assert_eq!(artifacts(&lab, run), ["artifacts/report.md"]);
+}
+
+/// A small run left 35 files, most of them twice.
+#[test]
+fn an_ended_run_has_no_file_twice() {
+    let changes_one = "- - write: {path: .agents/skills/probe/assets/output.json, content: changed}\n  \
+                       - output: {answer: blue}\n    done: true\n";
+    for (script, left_of_copy) in [
+        ("- - output: {answer: blue}\n    done: true\n", &["SKILL.md"][..]),
+        (changes_one, &["SKILL.md", "assets/", "assets/output.json"][..]),
+    ] {
+        let lab = RuntimeLab::new();
+        let skill = lab.skill("probe", json!({}));
+        fs::write(skill.root.join("assets/scripted.yaml"), script).expect("written");
+        let (runtime, run) = lab.begin(NewRun { script: None, ..NewRun::new(skill, "scripted") });
+        assert_eq!(lab.finish(&runtime, run).status, Some(RunStatus::Succeeded));
+        let folder = lab.data().run(run);
+        assert_eq!(listing(&folder.workspace().join(".agents/skills/probe")), left_of_copy);
+        assert_eq!(listing(&folder.skill()).len(), 5, "{:?}", listing(&folder.skill()));
+        for gone in [folder.inputs(), folder.workspace().join("artifacts")] {
+            assert!(!gone.exists(), "{}", gone.display());
+        }
+        let again = lab.begin(NewRun::new(Skill::load(&folder.skill()).expect("a skill"), "scripted"));
+        assert_eq!(lab.finish(&again.0, again.1).status, Some(RunStatus::Succeeded), "the copy is a whole skill");
+    }
 }
 
 #[test]
