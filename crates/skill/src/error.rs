@@ -23,6 +23,8 @@ pub enum SkillErrorKind {
     Io(#[from] std::io::Error),
     #[error("is not a folder")]
     NoFolder,
+    #[error("there is no such folder")]
+    MissingFolder,
     #[error("is not a skill: it has no SKILL.md")]
     NoSkillFile,
     #[error("there is no such file")]
@@ -74,5 +76,12 @@ impl Classified for SkillError {
 impl SkillError {
     pub(crate) fn new(path: impl Into<PathBuf>, kind: impl Into<SkillErrorKind>) -> Self {
         Self { path: path.into(), kind: kind.into() }
+    }
+
+    /// For a path where a folder is needed: nothing is there, or something else.
+    pub(crate) fn no_folder(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let is_missing = path.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        Self::new(path, if is_missing { SkillErrorKind::MissingFolder } else { SkillErrorKind::NoFolder })
     }
 }

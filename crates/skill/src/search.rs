@@ -74,7 +74,8 @@ pub enum FindError {
 impl Classified for FindError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::NotFound { .. } | Self::Unusable(SkillError { kind: SkillErrorKind::NoFolder, .. }) => {
+            Self::NotFound { .. }
+            | Self::Unusable(SkillError { kind: SkillErrorKind::NoFolder | SkillErrorKind::MissingFolder, .. }) => {
                 ErrorClass::NotFound
             }
             Self::Unusable(error) => error.class(),

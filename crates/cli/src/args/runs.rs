@@ -33,7 +33,8 @@ Exit codes: 0 succeeded, 1 failed, 2 wrong usage, 3 timed out, 4 not found,
 6 waiting for an answer, 7 output missing or invalid, 8 canceled,
 130 interrupted.
 Ctrl-C cancels the run and waits for its end; a second Ctrl-C stops waiting, and
-a background process completes the cancel.
+a background process completes the cancel. At a question, Ctrl-D leaves it open
+for `skillrun reply`, and Ctrl-C has to be pressed twice to cancel the run.
 
   skillrun run summarize --engine codex --input text=hello
   skillrun run ./my-skill --input input.json --file report=q3.pdf

@@ -4,7 +4,8 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`live`], [`older_data`], [`trials`], [`waiting`]: commands.
+//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`live`], [`older_data`], [`terminal_questions`],
+//!   [`trials`], [`waiting`]: commands.
 
 /// The program itself.
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -21,6 +22,7 @@ mod outputs;
 mod owners;
 mod recordings;
 mod runs;
+mod terminal_questions;
 mod traps;
 mod trials;
 mod waiting;

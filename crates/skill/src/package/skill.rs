@@ -46,7 +46,7 @@ impl Skill {
         // "." has no name of its own, and a link has another than what it points to.
         let root = std::path::absolute(root).map_err(|e| SkillError::new(root, e))?;
         if !root.is_dir() {
-            return Err(SkillError::new(root, SkillErrorKind::NoFolder));
+            return Err(SkillError::no_folder(root));
         }
         let text = read_skill_file(&root)?;
         let mut findings = Vec::new();

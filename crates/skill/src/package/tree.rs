@@ -34,7 +34,7 @@ pub(crate) enum EntryKind {
 /// Everything below the root, sorted by path, folders before what is in them.
 pub(crate) fn walk(root: &Path) -> Result<Vec<Entry>, SkillError> {
     if !root.is_dir() {
-        return Err(SkillError::new(root, SkillErrorKind::NoFolder));
+        return Err(SkillError::no_folder(root));
     }
     let mut entries = Vec::new();
     let mut bytes = 0u64;

@@ -13,7 +13,7 @@ use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, Seq};
 use skillrun_model::interaction::Pending;
-use skillrun_model::{IgnoredError, RunId, RunStatus};
+use skillrun_model::{IgnoredError, InteractionId, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
 use skillrun_runs::result::{ResultFold, RunResult};
 use skillrun_runtime::Reply;
@@ -64,7 +64,9 @@ impl Style {
 enum FollowEvent {
     News,
     Typed(Typed),
+    /// Ctrl-C.
     Interrupt,
+    Terminate,
     HangUp,
 }
 
@@ -86,6 +88,8 @@ struct Following<'a> {
     /// The question that was asked at the terminal.
     asked: Option<Pending>,
     listens: Keyboard,
+    /// The question at which Ctrl-C was pressed once; at a question, only the second one cancels.
+    warned: Option<InteractionId>,
     interrupts: u32,
     reported_trouble: Option<String>,
     outcome: Option<RunOutcome>,
@@ -142,6 +146,7 @@ pub(crate) fn follow(
             live: LiveRun::default(),
             asked: None,
             listens,
+            warned: None,
             interrupts: 0,
             reported_trouble: None,
             outcome: None,
@@ -216,7 +221,8 @@ impl Following<'_> {
                     }
                 }
                 FollowEvent::HangUp => return self.leave(),
-                FollowEvent::Interrupt => {
+                FollowEvent::Interrupt if self.warns() => {}
+                FollowEvent::Interrupt | FollowEvent::Terminate => {
                     self.interrupts += 1;
                     if self.interrupts > 1 {
                         return self.leave();
@@ -320,6 +326,23 @@ impl Following<'_> {
         None
     }
 
+    /// At a question, the first Ctrl-C only says which key does what: a user who does not want to answer now would
+    /// otherwise lose the run. True if it was said.
+    fn warns(&mut self) -> bool {
+        let Some(question) = self.asked.clone().filter(|_| self.listens == Keyboard::Listening) else { return false };
+        let open = self.state.question.as_ref().filter(|_| RunOutcome::waits(&self.state));
+        let is_open = open.is_some_and(|open| open.interaction_id == question.interaction_id);
+        let is_first = self.warned != Some(question.interaction_id);
+        if !is_open || !is_first || self.interrupts > 0 {
+            return false;
+        }
+        self.warned = Some(question.interaction_id);
+        // The terminal has printed ^C behind the prompt.
+        print_line("\nCtrl-D leaves the question open; press Ctrl-C again to cancel the run");
+        ask::prompt(&question);
+        true
+    }
+
     fn typed(&mut self, typed: Typed) -> Result<Option<FollowExit>, Failure> {
         let Some(question) = self.asked.clone() else { return Ok(None) };
         let line = match typed {
@@ -335,6 +358,11 @@ impl Following<'_> {
         let text = match ask::meaning(&question, &line) {
             Meant::Answer(text) => text,
             Meant::Nothing => {
+                ask::prompt(&question);
+                return Ok(None);
+            }
+            Meant::NoSuchOption(number) => {
+                ask::refuse(&question, &number);
                 ask::prompt(&question);
                 return Ok(None);
             }
@@ -399,17 +427,19 @@ fn print_line(text: &str) {
 /// Sends the signals of this process to a channel.
 fn signals(to: &Sender<FollowEvent>) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
-    for (signals, came) in [(&[SIGINT, SIGTERM][..], true), (&[SIGHUP][..], false)] {
+    let events: [(i32, fn() -> FollowEvent); 3] = [
+        (SIGINT, || FollowEvent::Interrupt),
+        (SIGTERM, || FollowEvent::Terminate),
+        (SIGHUP, || FollowEvent::HangUp),
+    ];
+    for (signal, event) in events {
         let (mut reader, writer) = UnixStream::pair().map_err(failed)?;
-        for signal in signals {
-            signal_hook::low_level::pipe::register(*signal, writer.try_clone().map_err(failed)?).map_err(failed)?;
-        }
+        signal_hook::low_level::pipe::register(signal, writer).map_err(failed)?;
         let to = to.clone();
         let listen = move || {
             use std::io::Read;
             while reader.read(&mut [0; 16]).is_ok_and(|count| count > 0) {
-                let said = if came { FollowEvent::Interrupt } else { FollowEvent::HangUp };
-                if to.send(said).is_err() {
+                if to.send(event()).is_err() {
                     return;
                 }
             }
