@@ -1,10 +1,11 @@
-//! Prefixes of ids that are long enough to name a run. Ids begin with the time, so runs that were created together share
-//! a long prefix; all runs have to be compared to know how many characters are needed.
+//! Prefixes of ids that are long enough to name a run, now and later. Ids begin with the time in milliseconds: a prefix
+//! with all of it is not shared by later runs, and a shorter one is shared by all runs of up to a minute. Runs that were
+//! created in the same millisecond need more characters; all runs have to be compared to know how many.
 
 use skillrun_model::RunId;
 
-/// Shorter ones would become ambiguous with the next run.
-const LEAST: usize = 8;
+/// The 48 bits of the time, and a hyphen. Shorter ones would become ambiguous with the next run.
+const LEAST: usize = 13;
 
 /// Knows all runs.
 #[derive(Debug)]
@@ -58,14 +59,30 @@ mod tests {
         let runs: Vec<RunId> = ids.iter().map(|id| id.parse().expect("an id")).collect();
         let short = ShortIds::new(&runs);
         let expected = [
-            "019a0000",
+            "019a0000-0000",
             "019b0000-0000",
             "019b0000-0001",
-            "019b0000-1",
+            "019b0000-1000",
             "019c0000-0000-7000-8",
             "019c0000-0000-7000-9",
         ];
         assert_eq!(runs.iter().map(|run| short.of(*run)).collect::<Vec<_>>(), expected);
-        assert_eq!(ShortIds::new(&[]).of(runs[0]), "019a0000");
+        assert_eq!(ShortIds::new(&[]).of(runs[0]), "019a0000-0000");
+    }
+
+    /// Regression: an id was printed with eight characters, which every run of the next minute has too.
+    #[test]
+    fn a_printed_id_stays_unique_when_later_runs_come() {
+        let at = |millis: u64| RunId::new(millis, [u8::try_from(millis % 251).unwrap_or_default(); 10]);
+        let mut runs = Vec::new();
+        let mut printed = Vec::new();
+        for millis in (0..40).map(|run| 1_800_000_000_000 + run * run) {
+            runs.push(at(millis));
+            printed.push(ShortIds::new(&runs).of(at(millis)));
+        }
+        for (run, printed) in runs.iter().zip(&printed) {
+            let found: Vec<&RunId> = runs.iter().filter(|other| other.to_string().starts_with(printed)).collect();
+            assert_eq!(found, [run], "{printed}");
+        }
     }
 }

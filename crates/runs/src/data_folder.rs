@@ -107,6 +107,7 @@ pub const CONVERSATION_LOG_MAX: u64 = 8 * 1024 * 1024;
 /// home/                HOME of the engine, unless it has the user's; removed at the end if it is empty
 /// workspace/           where the engine works, or a link to the folder the user named
 /// .audit/              evidence, see crate `evidence`
+/// reserve              disk space for the last events, until the run is over
 /// result.json          how it ended
 /// fcmp.jsonl  parser_diagnostics.jsonl     views, added to whenever the run waits, and at the end
 /// ```
@@ -167,6 +168,11 @@ impl RunFolder {
     /// Whether its Log is small enough for `fcmp.jsonl`.
     pub fn stores_conversation(&self) -> bool {
         fs::metadata(self.events()).map_or(true, |log| log.len() <= CONVERSATION_LOG_MAX)
+    }
+
+    /// Disk space for the last events.
+    pub fn reserve(&self) -> PathBuf {
+        self.root.join("reserve")
     }
 
     pub fn diagnostics(&self) -> PathBuf {

@@ -5,8 +5,8 @@
 //! runs/removed.jsonl     runs that are gone, written by the Log
 //! ```
 //!
-//! - `plan`: decides; pure. `measure`: the disk space of a run. `carry_out`: removes, and cleans up. `left_tests`:
-//!   folders that tests left.
+//! - `plan`: decides; pure. `measure`: the disk space of a run. `parts`: what is large in it. `carry_out`: removes, and
+//!   cleans up. `left_tests`: folders that tests left.
 //!
 //! Laws: a run that is not over is never touched. A failed run is kept at least as long as every other one: it is
 //! removed only when no run that ended otherwise, at the same time or before, is kept. Links are removed and never
@@ -15,6 +15,7 @@
 mod carry_out;
 mod left_tests;
 mod measure;
+mod parts;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use skillrun_model::{RunId, Timestamp};
 pub use carry_out::{RemovalReport, Skipped, WhySkipped, carry_out, remove_run};
 pub(crate) use measure::ending;
 pub use measure::{DiskUsage, Measured, Total, Unmeasured, du, measure, measure_all};
+pub use parts::{LargePart, RunPart, large_parts, largest_entry};
 pub use plan::plan;
 
 /// Beside evidence that was removed.

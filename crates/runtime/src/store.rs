@@ -18,7 +18,6 @@ use crate::run::{Tools, check_variables};
 use crate::workspace;
 
 /// Disk space reserved for the last events of a run, in case the disk is full by then.
-const RESERVE: &str = "reserve";
 const RESERVE_BYTES: u64 = 64 * 1024;
 
 /// Receives the events of a Log.
@@ -116,7 +115,7 @@ impl RunStore for Tools {
     }
 
     fn keep_reserve(&self, run: RunId) {
-        let file = fs::File::create_new(self.data.run(run).root().join(RESERVE));
+        let file = fs::File::create_new(self.data.run(run).reserve());
         let kept = file.map(|file| fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES));
         if let Ok(Err(_)) = kept {
             // Without it a full disk is only detected later.
@@ -125,7 +124,7 @@ impl RunStore for Tools {
     }
 
     fn free_reserve(&self, run: RunId) {
-        fs::remove_file(self.data.run(run).root().join(RESERVE)).ignored();
+        fs::remove_file(self.data.run(run).reserve()).ignored();
     }
 
     fn check_variables(&self, run: RunId) -> Result<(), RuntimeError> {

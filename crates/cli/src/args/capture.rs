@@ -39,7 +39,7 @@ pub(crate) struct Capture {
     /// Terminate the command after this many seconds without output
     #[arg(long, value_name = "S", default_value = "600", value_parser = seconds)]
     pub(crate) stall: Duration,
-    /// Seconds to wait for output of processes that the command leaves running
+    /// Seconds without output to wait for child processes that the command leaves running
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
     pub(crate) linger: Duration,
     /// Seconds to wait after SIGINT, and again after SIGTERM, before SIGKILL is sent
@@ -67,6 +67,9 @@ const CAPTURE_HELP: &str = "\
 The command receives PATH, LANG, LC_*, TZ, TERM, the proxy and certificate
 variables, and those named by --env and --secret; it does not receive HOME, for
 instance. Ctrl-C terminates the command; a second Ctrl-C stops waiting for that.
+When the command exits, skillrun waits for its child processes while they keep
+its output open, until --linger seconds pass without output; then it terminates
+all of them. `command & exit` therefore does not end the recording at once.
 The exit code is that of the command, 128 plus the signal number if a signal
 ended it, 124 after a timeout, 125 for an error in skillrun itself, 126 if the
 command is not executable, and 127 if it was not found.

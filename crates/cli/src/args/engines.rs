@@ -40,6 +40,17 @@ pub(crate) enum EnginesCommand {
     },
     /// Install an engine with npm, for use by skillrun only
     Install(EnginesInstall),
+    /// Install the newest tested version of installed engines, and remove older ones
+    #[command(after_help = UPGRADE_HELP)]
+    Upgrade(EnginesUpgrade),
+    /// Remove an engine that `install` installed, with all its versions
+    #[command(after_help = UNINSTALL_HELP)]
+    Uninstall {
+        /// Name of the engine, or `all` for every engine that is installed
+        name: String,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Check that an engine works, using a scripted model on this machine
     #[command(after_help = VERIFY_HELP)]
     Verify(EnginesVerify),
@@ -62,6 +73,25 @@ pub(crate) struct EnginesInstall {
     #[command(flatten)]
     pub(crate) json: Json,
 }
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EnginesUpgrade {
+    /// Name of the engine [default: every engine that is installed]
+    pub(crate) name: Option<String>,
+    /// Seconds after which the installation of a package fails, 1 to 86400
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = install_seconds)]
+    pub(crate) timeout: u64,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const UPGRADE_HELP: &str = "\
+Only engines that `skillrun engines install` installed are upgraded. An older
+version that a run uses stays, and a version above the tested one stays too.";
+
+const UNINSTALL_HELP: &str = "\
+A program that was installed in another way is not touched. An engine that a run
+uses is refused. Node is removed with the last engine that needs it.";
 
 /// A day.
 const INSTALL_SECONDS_MAX: u64 = 86_400;

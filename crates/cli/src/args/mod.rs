@@ -25,7 +25,9 @@ pub(crate) use access::{Token, TokenCommand};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
 pub(crate) use consent::{CONSENT_HELP, Consent};
-pub(crate) use engines::{Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesVerify};
+pub(crate) use engines::{
+    Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesUpgrade, EnginesVerify,
+};
 pub(crate) use looking::{
     Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Rm, Since, Verify, WaitFor,
 };
@@ -155,7 +157,7 @@ pub(crate) enum Command {
     Skills(Skills),
     /// Test a skill on several engines and compare the results
     Test(Test),
-    /// List, install and verify engines
+    /// List, install, upgrade, uninstall and verify engines
     Engines(Engines),
     /// Give, list and revoke consent for engines that do not enforce permissions
     #[command(after_help = CONSENT_HELP)]
@@ -173,7 +175,7 @@ pub(crate) enum Command {
     Rm(Rm),
     /// Remove runs and evidence that exceed the retention settings
     Gc(Gc),
-    /// Show the disk usage of runs
+    /// Show the disk usage of runs, and what is large in them
     Du(Json),
     /// Check the settings, the data folder, the machine and the engines
     Doctor(Json),

@@ -1,6 +1,7 @@
 //! `skillrun config`: shows settings and where they come from, and changes the file.
 
 use serde_json::{Value, json};
+use skillrun_auth::{Server, ServerNote};
 
 use crate::args::{Config, ConfigCommand, Global, OutputForm};
 use crate::failure::Failure;
@@ -101,7 +102,9 @@ fn get(global: &Global, key: &str, form: OutputForm) -> Result<(), Failure> {
 
 fn set(global: &Global, key: &str, values: &[String], form: OutputForm) -> Result<(), Failure> {
     let address = address(key)?;
-    let before = Settings::load(global).map(|settings| settings.consent).unwrap_or_default();
+    let settings = Settings::load(global).ok();
+    let server = settings.as_ref().and_then(server_process);
+    let before = settings.map(|settings| settings.consent).unwrap_or_default();
     let edit = edit::set(global, ProcessContext::read()?, &address, values)?;
     edit.check_engines(&address)?;
     let path = edit.write()?;
@@ -119,21 +122,50 @@ fn set(global: &Global, key: &str, values: &[String], form: OutputForm) -> Resul
         SettingSource::Default | SettingSource::File => None,
     };
     match form {
-        OutputForm::Json => print_json(&json!({ "key": address.to_string(), "file": path, "overruled_by": stronger })),
+        OutputForm::Json => print_json(&json!({
+            "key": address.to_string(),
+            "file": path,
+            "overruled_by": stronger,
+            "restart_server": server,
+        })),
         OutputForm::Text => {
             let but = stronger.map(|name| format!("; {name} overrides it now")).unwrap_or_default();
-            print(&format!("{address} is set in {}{but}\n", plain(&path)))
+            print(&format!("{address} is set in {}{but}\n", plain(&path)))?;
+            note_restart(server);
+            Ok(())
         }
+    }
+}
+
+/// The server of the data folder, if one runs. It has read all its settings at its start.
+pub(super) fn server_process(settings: &Settings) -> Option<u32> {
+    match ServerNote::read(settings.data.root()) {
+        Ok(Server::Running(note)) => Some(note.pid),
+        Ok(Server::None | Server::Gone(_)) | Err(_) => None,
+    }
+}
+
+/// Says that a changed setting is not in use yet.
+pub(super) fn note_restart(server: Option<u32>) {
+    if let Some(pid) = server {
+        note(&format!(
+            "the running server (process {pid}) has read its settings already; restart it to apply the change"
+        ));
     }
 }
 
 fn unset(global: &Global, key: &str, form: OutputForm) -> Result<(), Failure> {
     let address = address(key)?;
+    let server = Settings::load(global).ok().as_ref().and_then(server_process);
     let path = edit::unset(global, ProcessContext::read()?, &address)?.write()?;
     let path = path.to_string_lossy();
     match form {
-        OutputForm::Json => print_json(&json!({ "key": address.to_string(), "file": path })),
-        OutputForm::Text => print(&format!("{address} is no longer set in {}\n", plain(&path))),
+        OutputForm::Json => print_json(&json!({ "key": address.to_string(), "file": path, "restart_server": server })),
+        OutputForm::Text => {
+            print(&format!("{address} is no longer set in {}\n", plain(&path)))?;
+            note_restart(server);
+            Ok(())
+        }
     }
 }
 

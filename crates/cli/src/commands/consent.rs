@@ -9,6 +9,7 @@ use skillrun_model::Timestamp;
 use skillrun_runtime::consent::{self, needed_for};
 use skillrun_runtime::{Clock, SystemClock};
 
+use super::config::{note_restart, server_process};
 use crate::args::{Consent, Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
@@ -131,6 +132,7 @@ fn revoke(global: &Global, settings: &Settings, engines: &Engines, args: &Consen
             edit::set(global, ProcessContext::read()?, &address, &left)?
         };
         edit.write()?;
+        note_restart(server_process(settings));
     }
     match args.json.form() {
         OutputForm::Json => print_json(&told),

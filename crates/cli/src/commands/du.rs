@@ -1,7 +1,10 @@
-//! `skillrun du`: the disk usage of runs.
+//! `skillrun du`: the disk usage of runs, and what is large in them.
 
 use serde_json::{Map, Value, json};
-use skillrun_runs::retention::{DiskUsage, RetentionStatus, RunUse, Total, du};
+use skillrun_model::RunId;
+use skillrun_runs::retention::{
+    DiskUsage, LargePart, RetentionStatus, RunPart, RunUse, Total, du, large_parts, largest_entry,
+};
 
 use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
@@ -12,6 +15,8 @@ use crate::words::{counted, size};
 
 /// Number of the largest runs that are listed.
 const LARGEST: usize = 5;
+/// Number of the largest parts of a run in JSON.
+const PARTS: usize = 5;
 
 pub(crate) fn run(global: &Global, form: OutputForm) -> Result<(), Failure> {
     let place = CommandContext::open(global)?;
@@ -55,6 +60,7 @@ fn usage_json(place: &CommandContext, usage: &DiskUsage) -> Value {
             "standing": run.standing,
             "bytes": run.evidence_bytes + run.other_bytes,
             "evidence_bytes": run.evidence_bytes,
+            "parts": parts(place, run.run).iter().take(PARTS).map(part_json).collect::<Vec<_>>(),
         })
     };
     json!({
@@ -67,6 +73,38 @@ fn usage_json(place: &CommandContext, usage: &DiskUsage) -> Value {
             .map(|unmeasured| json!({ "run_id": unmeasured.run, "why": unmeasured.why }))
             .collect::<Vec<_>>(),
     })
+}
+
+/// Files and folders of a run, the largest first. A run that is being removed has none.
+fn parts(place: &CommandContext, run: RunId) -> Vec<LargePart> {
+    large_parts(&place.folder(run)).unwrap_or_default()
+}
+
+fn part_json(part: &LargePart) -> Value {
+    json!({ "what": part.part, "path": part.path.to_string_lossy(), "bytes": part.bytes })
+}
+
+fn part_text(part: &LargePart) -> String {
+    let what = match part.part {
+        RunPart::Workspace => "in the workspace",
+        RunPart::Home => "in the home folder of the engine",
+        RunPart::Evidence => "of evidence",
+        RunPart::Log => "of events",
+        RunPart::Skill => "in the copy of the skill",
+        RunPart::Inputs => "in the inputs",
+        RunPart::Reserve => "reserved for the end of the run",
+        RunPart::Other => "in other files",
+    };
+    format!("{} {what}: {}", size(part.bytes), plain(&part.path.to_string_lossy()))
+}
+
+/// The largest thing in the data folder that is not a run.
+fn rest_text(place: &CommandContext) -> String {
+    let data = &place.settings.data;
+    let runs = data.runs();
+    let largest = largest_entry(data.root(), |name| runs.file_name() == Some(name)).ok().flatten();
+    largest
+        .map_or_else(String::new, |(path, bytes)| format!("{} of it {}", size(bytes), plain(&path.to_string_lossy())))
 }
 
 fn word(standing: RetentionStatus) -> &'static str {
@@ -90,13 +128,13 @@ fn usage_text(place: &CommandContext, usage: &DiskUsage, output: &Output) -> Str
             (Ink::Dim, of(total.evidence_bytes)),
         ]);
     }
-    let line = |ink, name: &str, bytes| {
-        [(ink, name.to_owned()), (ink, size(bytes)), (Ink::Plain, String::new()), (Ink::Plain, String::new())]
+    let line = |ink, name: &str, bytes, remark| {
+        [(ink, name.to_owned()), (ink, size(bytes)), (Ink::Plain, String::new()), (Ink::Dim, remark)]
     };
-    rows.push(line(Ink::Plain, "everything else", usage.rest_bytes));
-    rows.push(line(Ink::Bold, "total", total(usage)));
+    rows.push(line(Ink::Plain, "everything else", usage.rest_bytes, rest_text(place)));
+    rows.push(line(Ink::Bold, "total", total(usage), String::new()));
     let mut text = output.table(&rows, LastColumn::Wrapped);
-    if usage.largest.len() > 1 {
+    if !usage.largest.is_empty() {
         let ids = ShortIds::new(&place.ids());
         let row = |run: &RunUse| {
             [
@@ -106,7 +144,13 @@ fn usage_text(place: &CommandContext, usage: &DiskUsage, output: &Output) -> Str
             ]
         };
         let rows: Vec<_> = usage.largest.iter().take(LARGEST).map(row).collect();
-        text += &format!("\nLargest runs:\n{}", output.table(&rows, LastColumn::Wrapped));
+        text += "\nLargest runs:\n";
+        let table = output.table(&rows, LastColumn::Whole);
+        for (line, run) in table.lines().zip(&usage.largest) {
+            text += &format!("{line}\n");
+            let large = parts(place, run.run).into_iter().next().map(|part| part_text(&part));
+            text.extend(large.map(|large| format!("  {}\n", output.paint(Ink::Dim, &large))));
+        }
     }
     text + &format!("\n{}\n", output.paint(Ink::Dim, &plain(&place.settings.data.root().to_string_lossy())))
 }

@@ -85,3 +85,29 @@ fn a_link_opens_the_running_server_once() {
     let told = String::from_utf8_lossy(&none.stderr).into_owned();
     assert_eq!(told, "error: no server is running for this data folder; start one with `skillrun serve`\n");
 }
+
+/// Regression: a setting was changed, and the server that had read it at its start continued with the old value.
+#[test]
+fn a_changed_setting_names_the_server_that_must_restart() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (data, config) = (dir.path().join("data"), dir.path().join("config.toml"));
+    std::fs::create_dir(&data).expect("a folder");
+    let config = config.to_str().expect("a path");
+    let said = |words: &[&str]| {
+        let output = skillrun(&data, &[words, &["--config", config]].concat());
+        (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let set = ["config", "set", "slots.total", "3"];
+    assert_eq!(said(&set), (format!("slots.total is set in {config}\n"), String::new()));
+    note(&data).write(&data).expect("a note");
+    let restart = format!(
+        "note: the running server (process {}) has read its settings already; restart it to apply the change\n",
+        std::process::id()
+    );
+    assert_eq!(said(&set), (format!("slots.total is set in {config}\n"), restart.clone()));
+    let json: Value = serde_json::from_str(&said(&[&set[..], &["--json"]].concat()).0).expect("JSON");
+    assert_eq!(json["restart_server"], std::process::id());
+    assert_eq!(said(&["config", "unset", "slots.total"]).1, restart);
+    said(&["config", "set", "consent", "claude"]);
+    assert_eq!(said(&["consent", "--revoke", "claude"]).1, restart);
+}

@@ -4,8 +4,8 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`engine_trials`], [`examples`], [`follow`], [`live`], [`older_data`], [`terminal_questions`],
-//!   [`trials`], [`waiting`]: commands.
+//! - [`access`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`], [`older_data`],
+//!   [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal for them.
 
 /// The program itself.
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -13,11 +13,13 @@ const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 mod access;
 mod bounds;
 mod capture;
+mod engine_installs;
 mod engine_trials;
 mod examples;
 mod follow;
 mod live;
 mod older_data;
+mod on_terminal;
 mod outputs;
 mod owners;
 mod recordings;

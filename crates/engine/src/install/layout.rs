@@ -30,6 +30,16 @@ impl Programs<'_> {
         self.of(name).join(format!(".{version}.{process}.new"))
     }
 
+    /// HOME and cache of npm while it builds a version.
+    pub fn npm_home(&self, name: &str, version: &str, process: u32) -> PathBuf {
+        self.of(name).join(format!(".{version}.{process}.npm.new"))
+    }
+
+    /// Where a version is moved to before it is removed, so that no new process finds it.
+    pub fn hidden(&self, name: &str, version: &str, process: u32) -> PathBuf {
+        self.of(name).join(format!(".{version}.{process}.old.new"))
+    }
+
     pub fn log(&self, name: &str, version: &str) -> PathBuf {
         self.of(name).join(format!("{version}.log"))
     }
@@ -44,11 +54,19 @@ impl Programs<'_> {
     }
 }
 
-/// The version to start: the highest of those that were tested, otherwise the highest. A release comes after its
-/// prereleases with the same numbers.
+/// A release comes after its prereleases with the same numbers.
+fn order(text: &str) -> Option<(EngineVersion, bool)> {
+    Some((EngineVersion::parse(text)?, !is_prerelease(text)))
+}
+
+/// Whether a version comes before another. False if one of them is not a version.
+pub fn is_older(version: &str, other: &str) -> bool {
+    order(version).zip(order(other)).is_some_and(|(version, other)| version < other)
+}
+
+/// The version to start: the highest of those that were tested, otherwise the highest.
 pub fn chosen(versions: &[String], is_tested: impl Fn(&str) -> bool) -> Option<&str> {
-    let key = |text: &str| Some((EngineVersion::parse(text)?, !is_prerelease(text)));
-    let known = || versions.iter().filter_map(|text| Some((key(text)?, text.as_str())));
+    let known = || versions.iter().filter_map(|text| Some((order(text)?, text.as_str())));
     let best = known().filter(|(_, text)| is_tested(text)).max();
     best.or_else(|| known().max()).map(|(_, text)| text)
 }
@@ -79,6 +97,12 @@ mod tests {
         let versions = ["0.166.0-alpha.2", "0.166.0", "0.165.0"].map(str::to_owned);
         assert_eq!(chosen(&versions, |_| true), Some("0.166.0"));
         assert_eq!(chosen(&versions, |_| false), Some("0.166.0"));
+    }
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(is_older("0.9.0", "0.166.0") && is_older("0.166.0-alpha.2", "0.166.0"));
+        assert!(!is_older("0.166.0", "0.166.0") && !is_older("0.166.0", "0.9.0") && !is_older("x", "0.9.0"));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //!            <engine>/<version>/installed.json     written last: with it the folder is complete
 //!            node/<major>/node_modules/node/bin/node
 //!            <engine>/.<version>.<pid>.new/        being made
+//!            <engine>/.<version>.<pid>.npm.new/    HOME and cache of npm meanwhile
+//!            <engine>/.<version>.<pid>.old.new/    being removed
 //!            lock                                  held by the process that installs
 //! ```
 //!
@@ -16,7 +18,7 @@ mod lock;
 mod mark;
 mod plan;
 
-pub use layout::{MARK, Programs, chosen, highest};
+pub use layout::{MARK, Programs, chosen, highest, is_older};
 pub use lock::Lock;
 pub use mark::{Mark, package_version};
 pub use plan::{InstallStep, NODE, is_package, is_version, plan};

@@ -55,18 +55,18 @@ pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Prog
 }
 
 impl InstallStep {
-    /// The arguments of `npm`. Everything that npm stores is kept in the folder, so that nothing of the user's is
-    /// changed but npm's own cache.
-    pub fn words(&self, prefix: &Path) -> Vec<std::ffi::OsString> {
+    /// The arguments of `npm`. Everything that npm stores is kept in the folder and in a cache that is removed
+    /// afterwards, so that nothing of the user's is changed.
+    pub fn words(&self, prefix: &Path, cache: &Path) -> Vec<std::ffi::OsString> {
         let command = if self.lock.is_some() { "ci" } else { "install" };
         let quiet = [command, "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact"];
         // Whatever the user's npmrc says: into this folder, and with the native programs, which are optional.
-        let ours = ["--global=false", "--include=optional"];
+        let ours = ["--global=false", "--include=optional", "--logs-max=0"];
         // Installed code runs when a run starts it, and not before.
         let scripts = self.runs_no_scripts().then_some("--ignore-scripts");
-        let all = quiet.into_iter().chain(ours).chain(scripts).chain(["--prefix"]);
+        let all = quiet.into_iter().chain(ours).chain(scripts);
         let mut words: Vec<std::ffi::OsString> = all.map(Into::into).collect();
-        words.push(prefix.into());
+        words.extend(["--cache".into(), cache.into(), "--prefix".into(), prefix.into()]);
         if self.lock.is_none() {
             words.push("--".into());
             words.push(format!("{}@{}", self.package, self.version).into());
@@ -144,7 +144,7 @@ mod tests {
         let steps = plan("x", &install(None), Some("2.0.0"), programs);
         let [engine] = steps.as_slice() else { panic!("{steps:?}") };
         assert_eq!((engine.version.as_str(), &engine.node), ("2.0.0", &None));
-        let words = engine.words(Path::new("/p/x/.new"));
+        let words = engine.words(Path::new("/p/x/.new"), Path::new("/c"));
         assert!(words.contains(&"--ignore-scripts".into()), "scripts of packages run nowhere");
         assert_eq!(words.last().and_then(|word| word.to_str()), Some("@a/x@2.0.0"));
         for word in ["--global=false", "--include=optional"] {
@@ -161,12 +161,19 @@ mod tests {
         let has_lock = |step: &InstallStep| step.lock.is_some();
         assert!(has_lock(&steps[1]));
         if has_lock(&steps[0]) {
-            assert!(steps.iter().all(|step| step.words(Path::new("/x")).contains(&"--ignore-scripts".into())));
+            assert!(
+                steps
+                    .iter()
+                    .all(|step| step.words(Path::new("/x"), Path::new("/c")).contains(&"--ignore-scripts".into()))
+            );
         }
-        let words = steps[1].words(Path::new("/x"));
+        let words = steps[1].words(Path::new("/x"), Path::new("/c"));
         assert_eq!((words[0].to_str(), words.last().and_then(|word| word.to_str())), (Some("ci"), Some("/x")));
         let other = plan("codex", &tested, Some("0.167.0"), Programs { root: Path::new("/p") });
-        assert_eq!((has_lock(&other[1]), other[1].words(Path::new("/x"))[0].to_str()), (false, Some("install")));
+        assert_eq!(
+            (has_lock(&other[1]), other[1].words(Path::new("/x"), Path::new("/c"))[0].to_str()),
+            (false, Some("install"))
+        );
     }
 
     #[test]

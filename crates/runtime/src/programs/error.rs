@@ -1,8 +1,10 @@
-//! Why an engine was not installed.
+//! Why an engine was not installed or removed.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use super::uninstall::ProgramUser;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -18,10 +20,12 @@ pub enum InstallError {
     NoProgram { what: String, program: PathBuf },
     #[error("npm installed {what}, but it does not report its version ({why}); a part of it may be missing")]
     Mute { what: String, why: String },
-    #[error("another process is installing an engine and has not finished within {} s", .0.as_secs())]
+    #[error("another process is installing or removing an engine and has not finished within {} s", .0.as_secs())]
     Busy(Duration),
-    #[error("stopped; nothing was installed")]
+    #[error("stopped; nothing was changed")]
     Stopped,
+    #[error("{what} is in use by {user}; wait until its run is over, or cancel the run")]
+    InUse { what: String, user: ProgramUser },
     #[error("{}: cannot be {what} ({source})", path.display())]
     File { path: PathBuf, what: &'static str, source: io::Error },
 }

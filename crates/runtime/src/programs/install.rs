@@ -1,12 +1,10 @@
 //! Installs an engine and the Node it needs.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use skillrun_base::file_lock::{self, LockState};
-use skillrun_base::wait;
 use skillrun_base::whole_file;
 use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRule};
 use skillrun_engine::install::{InstallStep, MARK, Mark, NODE, Programs, package_version, plan};
@@ -14,13 +12,16 @@ use skillrun_engine::version::parse_version;
 use skillrun_engine::{Descriptor, Disk, EngineProgram, Probe};
 
 use super::error::InstallError;
+use super::lock::lock;
 use super::npm;
 use crate::clock::Clock;
 use crate::engines::asked;
 use skillrun_model::IgnoredError;
 
-/// How often the lock is retried.
-const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// Variables that lead to files of the user. npm and what it installs get a HOME that is removed afterwards.
+const USER_FOLDERS: [&str; 5] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
+/// Names npm's settings of the user, in capitals or not.
+const NPM_SETTINGS: &str = "npm_config_userconfig";
 
 /// An install to carry out.
 pub struct Install<'a> {
@@ -73,10 +74,21 @@ pub enum InstallOutcome {
 }
 
 impl Install<'_> {
-    /// The environment of npm, and of every program that it installs.
-    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+    /// The environment of npm, and of every program that it installs. npm still reads the registry and the proxy from
+    /// the user's settings.
+    pub(super) fn environment(&self, home: &Path) -> Vec<(OsString, OsString)> {
         let is_secret = |name: &OsString| self.secrets.iter().any(|secret| name == secret.as_str());
-        self.environment.iter().filter(|(name, _)| !is_secret(name)).cloned().collect()
+        let is_folder = |name: &OsString| USER_FOLDERS.iter().any(|folder| name == folder);
+        let kept = self.environment.iter().filter(|(name, _)| !is_secret(name) && !is_folder(name));
+        let mut environment: Vec<_> = kept.cloned().collect();
+        let users = self.environment.iter().find(|(name, value)| name == "HOME" && !value.is_empty());
+        if let Some((_, users)) = users
+            && !environment.iter().any(|(name, _)| name.eq_ignore_ascii_case(NPM_SETTINGS))
+        {
+            environment.push((NPM_SETTINGS.into(), Path::new(users).join(".npmrc").into()));
+        }
+        environment.push(("HOME".into(), home.into()));
+        environment
     }
 
     fn places(&self) -> Programs<'_> {
@@ -91,7 +103,7 @@ impl Install<'_> {
         }
         let npm = npm::find(self.environment).ok_or(InstallError::NoNpm)?;
         fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "created"))?;
-        let _lock = self.lock(tell)?;
+        let _lock = lock(self.places(), self.timeout, self.is_stopped, &mut || tell(InstallProgress::Waits))?;
         // The process that had the lock may have installed the same.
         for step in &steps {
             if !self.is_there(step) {
@@ -104,27 +116,6 @@ impl Install<'_> {
     fn is_there(&self, step: &InstallStep) -> bool {
         let folder = self.places().version(&step.name, &step.version);
         folder.join(MARK).is_file() && Disk.is_executable(&folder.join(&step.program))
-    }
-
-    fn lock(&self, tell: &mut dyn FnMut(InstallProgress<'_>)) -> Result<File, InstallError> {
-        let path = self.places().lock();
-        let file = File::create(&path).map_err(InstallError::file(&path, "locked"))?;
-        let mut is_told = false;
-        let attempt = || match file_lock::try_lock(&file).map_err(InstallError::file(&path, "locked"))? {
-            LockState::Held if (self.is_stopped)() => Err(InstallError::Stopped),
-            LockState::Held => {
-                if !is_told {
-                    tell(InstallProgress::Waits);
-                    is_told = true;
-                }
-                Ok(LockState::Held)
-            }
-            LockState::Acquired => Ok(LockState::Acquired),
-        };
-        match wait::retry(self.timeout, TRY_AGAIN, attempt, |tried| matches!(tried, Ok(LockState::Held)))? {
-            LockState::Acquired => Ok(file),
-            LockState::Held => Err(InstallError::Busy(self.timeout)),
-        }
     }
 
     /// One package: installed beside, checked, and moved to its place.
@@ -140,11 +131,16 @@ impl Install<'_> {
         // No other process installs now, so whatever is there was left behind.
         npm::remove_left(&of);
         let beside = places.beside(&step.name, &step.version, std::process::id());
-        fs::create_dir_all(&beside).map_err(InstallError::file(&beside, "created"))?;
+        let home = places.npm_home(&step.name, &step.version, std::process::id());
+        for folder in [&beside, &home] {
+            fs::create_dir_all(folder).map_err(InstallError::file(folder, "created"))?;
+        }
         tell(InstallProgress::Begins { what: &what });
         let begun = Instant::now();
         let log = places.log(&step.name, &step.version);
-        let made = npm::run(self, step, npm, &beside, &log, tell).and_then(|()| self.finish(step, &what, &beside));
+        let files = npm::Files { into: &beside, home: &home, log: &log };
+        let made = npm::run(self, step, npm, files, tell).and_then(|()| self.finish(step, &what, &beside, &home));
+        fs::remove_dir_all(&home).ignored();
         if let Err(error) = made {
             fs::remove_dir_all(&beside).ignored();
             return Err(error);
@@ -156,7 +152,7 @@ impl Install<'_> {
 
     /// Asks the program that a run would start for its version. A wrapper may exist although the program behind it is
     /// missing.
-    fn ask(&self, step: &InstallStep, beside: &Path) -> Result<(), String> {
+    fn ask(&self, step: &InstallStep, beside: &Path, home: &Path) -> Result<(), String> {
         let nodes = VersionRule { argv: vec!["--version".to_owned()], after: None, tested: None };
         let (installed, rule) = match (&self.engine.executable, step.name == NODE) {
             (_, true) => (&InstalledProgram::default(), Some(&nodes)),
@@ -169,7 +165,7 @@ impl Install<'_> {
         let interpreter = node.filter(|_| found.is_script(&Disk));
         let found = EngineProgram { interpreter, ..found };
         let command: Vec<&Path> = found.command().collect();
-        let said = asked(&command, &rule.argv, &self.environment(), beside)?;
+        let said = asked(&command, &rule.argv, &self.environment(home), beside)?;
         match parse_version(&said, rule) {
             Some(_) => Ok(()),
             None => Err(said.lines().find(|line| !line.trim().is_empty()).map_or_else(
@@ -179,7 +175,7 @@ impl Install<'_> {
         }
     }
 
-    fn finish(&self, step: &InstallStep, what: &str, beside: &Path) -> Result<(), InstallError> {
+    fn finish(&self, step: &InstallStep, what: &str, beside: &Path, home: &Path) -> Result<(), InstallError> {
         let manifest = fs::read(beside.join(step.manifest())).ok();
         let got = manifest.and_then(|text| package_version(&text)).unwrap_or_else(|| "something else".to_owned());
         if !step.accepts(&got) {
@@ -188,7 +184,7 @@ impl Install<'_> {
         if !Disk.is_executable(&beside.join(&step.program)) {
             return Err(InstallError::NoProgram { what: what.to_owned(), program: step.program.clone() });
         }
-        self.ask(step, beside).map_err(|why| InstallError::Mute { what: what.to_owned(), why })?;
+        self.ask(step, beside, home).map_err(|why| InstallError::Mute { what: what.to_owned(), why })?;
         let node = step.node.as_ref().map(|(major, _)| *major);
         let pinned = step.lock.is_some();
         let mark = Mark { package: step.package.clone(), version: got, node, at: self.clock.now(), pinned };

@@ -31,13 +31,23 @@ pub(super) fn find(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     programs.find(|program| program.is_absolute() && skillrun_engine::Disk.is_executable(program))
 }
 
+/// The files of one call of npm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Files<'a> {
+    /// The folder that npm installs into.
+    pub(super) into: &'a Path,
+    /// HOME of npm, with its cache; removed by the caller.
+    pub(super) home: &'a Path,
+    /// What npm prints.
+    pub(super) log: &'a Path,
+}
+
 /// Installs one package into a folder.
 pub(super) fn run(
     request: &Install<'_>,
     step: &InstallStep,
     npm: &Path,
-    into: &Path,
-    log: &Path,
+    Files { into, home, log }: Files<'_>,
     tell: &mut dyn FnMut(InstallProgress<'_>),
 ) -> Result<(), InstallError> {
     let what = format!("{}@{}", step.package, step.version);
@@ -50,7 +60,7 @@ pub(super) fn run(
     let output = File::create(log).map_err(InstallError::file(log, "written"))?;
     let errors = output.try_clone().map_err(InstallError::file(log, "written"))?;
     let mut command = Command::new(npm);
-    command.args(step.words(into)).env_clear().envs(request.environment());
+    command.args(step.words(into, &home.join("cache"))).env_clear().envs(request.environment(home));
     if let Some((_, folder)) = &step.node {
         // For npm and the scripts of the package; no other process sees it.
         command.env("PATH", first_in_path(folder, request.environment));

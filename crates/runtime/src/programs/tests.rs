@@ -8,14 +8,14 @@ use skillrun_engine::descriptor::{self, Executable, InstalledProgram, VersionRul
 use skillrun_engine::{Descriptor, Engines};
 use skillrun_model::EngineName;
 
-use super::{Install, InstallError, InstallOutcome, InstallProgress};
+use super::{Install, InstallError, InstallOutcome, InstallProgress, Uninstall, Uninstalled};
 use crate::clock::SystemClock;
 
 /// Does what npm does for `install --prefix P -- NAME@VERSION`, and for `ci --prefix P` with a lock of Node, and
 /// records its arguments and the Node it would have run with.
 const NPM: &str = r#"
 did=$1; told=$*
-while [ "$1" != --prefix ]; do shift; done
+while [ "$1" != --prefix ]; do [ "$1" = --cache ] && cache=$2; shift; done
 prefix=$2; wanted=$4; name=${wanted%@*}; version=${wanted##*@}
 if [ "$did" = ci ]; then
     grep -q '"integrity": "sha512-' "$prefix/package-lock.json" || exit 9
@@ -27,6 +27,8 @@ echo "$told" > "$prefix/told"
 version=${NPM_PICKS:-$version}
 echo "$PATH" > "$prefix/path"
 echo "$A_KEY $A_WORD" > "$prefix/seen"
+echo "$npm_config_userconfig" > "$prefix/settings"
+mkdir -p "$HOME/.npm/_logs" "$cache/_cacache"
 echo "asked for $wanted"
 case "$NPM_DOES" in
     fail) echo "npm ERR! no" >&2; exit 7;;
@@ -257,4 +259,130 @@ fn without_npm_it_is_said_what_to_do() {
     let error = lab.install().0.expect_err("no npm").to_string();
     assert_eq!(error, "there is no npm in PATH; install Node, which includes it, and try again");
     assert!(!lab.programs().exists());
+}
+
+/// Everything below a folder.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries
+        .flat_map(|path| if path.is_dir() { [vec![path.clone()], below(&path)].concat() } else { vec![path] })
+        .collect()
+}
+
+/// Regression: npm left its cache and its logs in the HOME of the user, and engines that were asked for their version
+/// left their state there.
+#[test]
+fn an_install_leaves_nothing_in_the_home_of_the_user() {
+    let says = r#"#!/bin/sh
+mkdir -p "$HOME/.x" "${XDG_CACHE_HOME:-$HOME/.cache}/x"
+case "$1" in
+    --version) echo "x 1.2.3";;
+    *) script=$1; shift; exec /bin/sh "$script" "$@";;
+esac"#;
+    let mut lab = Lab::new(Some(22));
+    lab.environment.retain(|(name, _)| name != "SAYS");
+    let home = lab.folder.path().join("home");
+    fs::create_dir(&home).expect("a folder");
+    let lab = lab.with("SAYS", says).with("HOME", &home.to_string_lossy());
+    let lab = lab.with("XDG_CACHE_HOME", &home.join("cache").to_string_lossy());
+    assert_eq!(lab.install().0.expect("installed"), InstallOutcome::Installed);
+    assert_eq!(below(&home), Vec::<PathBuf>::new());
+    assert_eq!((lab.left("x"), lab.left("node")), (vec!["1.2.3".to_owned()], vec!["22".to_owned()]));
+    // The registry is still the one that the user has configured.
+    let settings = fs::read_to_string(lab.programs().join("x/1.2.3/settings")).expect("noted");
+    assert_eq!(settings.trim(), home.join(".npmrc").to_string_lossy());
+    let lab = lab.with("NPM_CONFIG_USERCONFIG", "/mine").with("NPM_DOES", "fail");
+    fs::remove_dir_all(lab.programs().join("x")).expect("removed");
+    lab.install().0.expect_err("failed");
+    assert_eq!((below(&home), lab.left("x")), (Vec::new(), vec!["1.2.3.log".to_owned()]));
+}
+
+fn uninstall(
+    lab: &Lab,
+    act: impl FnOnce(&Uninstall<'_>) -> Result<Uninstalled, InstallError>,
+) -> Result<Uninstalled, InstallError> {
+    let programs = lab.programs();
+    act(&Uninstall { programs: &programs, timeout: Duration::from_secs(60), is_stopped: &|| false })
+}
+
+#[test]
+fn an_uninstall_removes_the_engine_and_its_node() {
+    let mut lab = Lab::new(Some(22));
+    lab.install().0.expect("installed");
+    // Another engine with the same Node.
+    lab.engine.name = EngineName::new("y");
+    lab.install().0.expect("installed");
+    let removed = uninstall(&lab, |uninstall| uninstall.all("x")).expect("removed");
+    let expected = Uninstalled { versions: vec!["1.2.3".to_owned()], ..Uninstalled::default() };
+    assert_eq!(removed, expected, "the other engine needs Node");
+    assert!(!lab.programs().join("x").exists() && lab.programs().join("node/22").exists());
+    // An install that does not say which Node it needs may need any.
+    let mark = lab.programs().join("y/1.2.3/installed.json");
+    let (known, other) = (fs::read(&mark).expect("a mark"), lab.programs().join("z/1.0.0"));
+    fs::create_dir_all(&other).expect("a folder");
+    fs::write(other.join("installed.json"), "{").expect("written");
+    assert_eq!(uninstall(&lab, |uninstall| uninstall.all("y")).expect("removed").node, Vec::<String>::new());
+    fs::write(other.join("installed.json"), known).expect("written");
+    let removed = uninstall(&lab, |uninstall| uninstall.all("z")).expect("removed");
+    assert_eq!(removed.node, ["22"]);
+    assert!(!lab.programs().join("node").exists());
+}
+
+/// A process that runs the installed script with the private Node, as a run does.
+fn start(lab: &Lab, version: &str) -> std::process::Child {
+    let folder = lab.programs().join("x").join(version);
+    fs::create_dir_all(folder.join("node_modules/.bin")).expect("a folder");
+    fs::write(folder.join("node_modules/.bin/long"), "echo begun\nread line\n").expect("written");
+    let mut child = std::process::Command::new("/bin/sh")
+        .arg(folder.join("node_modules/.bin/long"))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut line = String::new();
+    let mut output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    std::io::BufRead::read_line(&mut output, &mut line).expect("a line");
+    assert_eq!(line, "begun\n");
+    child
+}
+
+#[test]
+fn an_engine_in_use_is_not_uninstalled() {
+    let lab = Lab::new(None);
+    lab.install().0.expect("installed");
+    let other = lab.programs().join("x/1.0.0");
+    fs::create_dir_all(&other).expect("a folder");
+    fs::copy(lab.programs().join("x/1.2.3/installed.json"), other.join("installed.json")).expect("a mark");
+    let mut child = start(&lab, "1.2.3");
+    let error = uninstall(&lab, |uninstall| uninstall.all("x")).expect_err("refused");
+    let expected =
+        format!("x 1.2.3 is in use by process {}; wait until its run is over, or cancel the run", child.id());
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(lab.left("x"), ["1.0.0", "1.2.3"], "all or nothing");
+    let removed = uninstall(&lab, |uninstall| uninstall.some("x", |_| true)).expect("removed");
+    assert_eq!((removed.versions, removed.used.len()), (vec!["1.0.0".to_owned()], 1));
+    assert_eq!(lab.left("x"), ["1.2.3"]);
+    drop(child.stdin.take());
+    child.wait().expect("an end");
+    assert_eq!(uninstall(&lab, |uninstall| uninstall.all("x")).expect("removed").versions, ["1.2.3"]);
+    assert!(!lab.programs().join("x").exists());
+}
+
+/// The program file itself, under its new name, and through a link.
+#[test]
+fn a_native_program_in_use_is_found_through_links() {
+    let lab = Lab::new(None);
+    let real = lab.folder.path().join("real");
+    fs::create_dir(&real).expect("a folder");
+    std::os::unix::fs::symlink(&real, lab.programs()).expect("a link");
+    lab.install().0.expect("installed");
+    let program = real.join("x/1.2.3/cat");
+    fs::copy("/bin/cat", &program).expect("a program");
+    let mut child = std::process::Command::new(&program);
+    let mut child = child.stdin(std::process::Stdio::piped()).spawn().expect("started");
+    let refused = uninstall(&lab, |uninstall| uninstall.all("x"));
+    drop(child.stdin.take());
+    child.wait().expect("an end");
+    assert!(matches!(refused, Err(InstallError::InUse { .. })), "{refused:?}");
+    assert_eq!(lab.left("x"), ["1.2.3"]);
 }

@@ -1,14 +1,16 @@
 //! `skillrun engines install`.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use skillrun_engine::Descriptor;
+use skillrun_engine::descriptor::Install as InstallRule;
 use skillrun_engine::install::is_version;
+use skillrun_engine::{Descriptor, Engines};
 use skillrun_model::ErrorClass;
 use skillrun_runtime::SystemClock;
 use skillrun_runtime::programs::{Install, InstallError, InstallOutcome, InstallProgress};
@@ -19,7 +21,7 @@ use crate::output::{plain, print, print_json};
 use crate::settings::Settings;
 
 /// Every engine that can be installed.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 
 pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
@@ -34,11 +36,10 @@ pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure>
         (ALL, None) => engines.iter().filter(|engine| engine.install.is_some()).collect(),
         (name, _) => vec![engines.get(name)?],
     };
-    let is_stopped = stop_on_signals()?;
-    let secrets: Vec<String> = engines.iter().flat_map(|engine| engine.environment.secret.iter().cloned()).collect();
+    let installing = Installing::new(&settings, &engines, Duration::from_secs(args.timeout))?;
     let mut installed = Vec::new();
     for engine in chosen {
-        installed.push(one(&settings, engine, args, &secrets, &is_stopped)?);
+        installed.push(one(&installing, engine, args)?);
     }
     match args.json.form() {
         OutputForm::Json => print_json(&json!({ "engines": installed })),
@@ -46,37 +47,70 @@ pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure>
     }
 }
 
-fn one(
-    settings: &Settings,
-    engine: &Descriptor,
-    args: &EnginesInstall,
-    secrets: &[String],
-    is_stopped: &dyn Fn() -> bool,
-) -> Result<Value, Failure> {
+/// What all installs of one command share.
+pub(super) struct Installing<'a> {
+    settings: &'a Settings,
+    secrets: Vec<String>,
+    timeout: Duration,
+    pub(super) is_stopped: Box<dyn Fn() -> bool>,
+}
+
+impl<'a> Installing<'a> {
+    pub(super) fn new(settings: &'a Settings, engines: &Engines, timeout: Duration) -> Result<Self, Failure> {
+        let secrets = engines.iter().flat_map(|engine| engine.environment.secret.iter().cloned()).collect();
+        Ok(Self { settings, secrets, timeout, is_stopped: Box::new(stop_on_signals()?) })
+    }
+
+    pub(super) fn install(&self, engine: &Descriptor, version: Option<&str>) -> Result<InstallOutcome, Failure> {
+        let install = Install {
+            engine,
+            rule: install_rule(engine)?,
+            version,
+            programs: programs(self.settings)?,
+            environment: &self.settings.surroundings.environment,
+            secrets: &self.secrets,
+            timeout: self.timeout,
+            clock: &SystemClock,
+            is_stopped: &self.is_stopped,
+        };
+        install.run(&mut print_progress).map_err(failure)
+    }
+}
+
+pub(super) fn failure(error: InstallError) -> Failure {
+    let class = match &error {
+        InstallError::InUse { .. } => ErrorClass::Conflict,
+        InstallError::NoNpm
+        | InstallError::Failed { .. }
+        | InstallError::TooSlow { .. }
+        | InstallError::OtherVersion { .. }
+        | InstallError::NoProgram { .. }
+        | InstallError::Mute { .. }
+        | InstallError::Busy(_)
+        | InstallError::Stopped
+        | InstallError::File { .. } => ErrorClass::Internal,
+    };
+    Failure::of_class(class, error)
+}
+
+pub(super) fn install_rule(engine: &Descriptor) -> Result<&InstallRule, Failure> {
+    engine.install.as_ref().ok_or_else(|| {
+        Failure::Input(format!(
+            "{} cannot be installed by skillrun; its description file has no [install] table",
+            engine.name
+        ))
+    })
+}
+
+pub(super) fn programs(settings: &Settings) -> Result<&Path, Failure> {
+    let missing = || Failure::Input("there is no home folder to install into; set SKILLRUN_PROGRAMS".to_owned());
+    settings.programs.as_deref().ok_or_else(missing)
+}
+
+fn one(installing: &Installing<'_>, engine: &Descriptor, args: &EnginesInstall) -> Result<Value, Failure> {
     let name = engine.name.as_str();
-    let Some(rule) = &engine.install else {
-        return Err(Failure::Input(format!(
-            "{name} cannot be installed by skillrun; its description file has no [install] table"
-        )));
-    };
-    let Some(programs) = &settings.programs else {
-        return Err(Failure::Input("there is no home folder to install into; set SKILLRUN_PROGRAMS".to_owned()));
-    };
-    let install = Install {
-        engine,
-        rule,
-        version: args.version.as_deref(),
-        programs,
-        environment: &settings.surroundings.environment,
-        secrets,
-        timeout: Duration::from_secs(args.timeout),
-        clock: &SystemClock,
-        is_stopped,
-    };
-    let version = args.version.as_deref().unwrap_or(&rule.version);
-    let outcome = install
-        .run(&mut print_progress)
-        .map_err(|error: InstallError| Failure::of_class(ErrorClass::Internal, error))?;
+    let version = args.version.as_deref().unwrap_or(&install_rule(engine)?.version);
+    let outcome = installing.install(engine, args.version.as_deref())?;
     let (words, was_there) = match outcome {
         InstallOutcome::Installed => ("is installed", false),
         InstallOutcome::WasThere => ("was already installed", true),
@@ -101,7 +135,7 @@ fn print_progress(progress: InstallProgress<'_>) {
 }
 
 /// The first signal terminates npm and removes what it has created, the second exits at once.
-fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
+pub(super) fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
     let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

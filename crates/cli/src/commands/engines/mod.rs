@@ -5,6 +5,8 @@ mod lab;
 mod list;
 mod record;
 mod show;
+mod uninstall;
+mod upgrade;
 mod verify;
 
 use std::process::ExitCode;
@@ -23,6 +25,8 @@ pub(crate) fn run(global: &Global, args: Engines) -> Result<ExitCode, Failure> {
         EnginesCommand::List(how) => list::run(global, how).map(done),
         EnginesCommand::Show { name, list: how } => show::run(global, &name, how).map(done),
         EnginesCommand::Install(args) => install::run(global, &args).map(done),
+        EnginesCommand::Upgrade(args) => upgrade::run(global, &args).map(done),
+        EnginesCommand::Uninstall { name, json } => uninstall::run(global, &name, json.form()).map(done),
         EnginesCommand::Verify(args) => verify::run(global, &args),
         EnginesCommand::Record(args) => record::run(global, &args).map(done),
         EnginesCommand::Reference => print(REFERENCE).map(done),

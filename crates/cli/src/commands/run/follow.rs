@@ -427,11 +427,8 @@ fn print_line(text: &str) {
 /// Sends the signals of this process to a channel.
 fn signals(to: &Sender<FollowEvent>) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
-    let events: [(i32, fn() -> FollowEvent); 3] = [
-        (SIGINT, || FollowEvent::Interrupt),
-        (SIGTERM, || FollowEvent::Terminate),
-        (SIGHUP, || FollowEvent::HangUp),
-    ];
+    let events: [(i32, fn() -> FollowEvent); 3] =
+        [(SIGINT, || FollowEvent::Interrupt), (SIGTERM, || FollowEvent::Terminate), (SIGHUP, || FollowEvent::HangUp)];
     for (signal, event) in events {
         let (mut reader, writer) = UnixStream::pair().map_err(failed)?;
         signal_hook::low_level::pipe::register(signal, writer).map_err(failed)?;

@@ -88,10 +88,9 @@ pub(crate) fn values(words: &[String], option: &str, settings: &Settings) -> Res
         } else {
             let path = settings.surroundings.absolute_path(Path::new(word));
             let failed = |error: io::Error| {
-                let why = match error.kind() {
-                    io::ErrorKind::NotFound => "no such file".to_owned(),
-                    _ => format!("the file cannot be read ({})", reason(&error)),
-                };
+                let is_missing = error.kind() == io::ErrorKind::NotFound;
+                let unreadable = || format!("the file cannot be read ({})", reason(&error));
+                let why = if is_missing { "no such file".to_owned() } else { unreadable() };
                 Failure::Input(format!("{option} {word}: {why}; give NAME=VALUE, or the path of a JSON file"))
             };
             document(&mut fs::File::open(&path).map_err(failed)?, word)?
