@@ -203,6 +203,12 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// What completion scripts call
+    #[command(hide = true, disable_help_flag = true)]
+    Complete {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// The owner process in the background
     #[command(hide = true)]
     Own(Own),
@@ -228,7 +234,9 @@ const COMPLETIONS_HELP: &str = "\
 Write the script to a place where the shell looks for it:
   bash  ~/.local/share/bash-completion/completions/skillrun
   zsh   _skillrun, in a folder of fpath
-  fish  ~/.config/fish/completions/skillrun.fish";
+  fish  ~/.config/fish/completions/skillrun.fish
+In these three shells, engines, skills, runs, settings, codes and tokens are
+completed too.";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Published {

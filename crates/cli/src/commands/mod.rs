@@ -1,6 +1,7 @@
 //! One file or folder per command.
 
 mod capture;
+mod complete;
 mod completions;
 mod config;
 mod consent;
@@ -81,6 +82,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Schema { document } => schema::run(document).map(done),
         Command::Explain { code, json } => explain::run(code.as_deref(), json.form()).map(done),
         Command::Completions { shell } => completions::run(shell).map(done),
+        Command::Complete { words } => Ok(complete::run(&words)),
         Command::SimulateScripted { words } => Ok(skillrun_simulate::scripted::main(words)),
         Command::SimulateModel { words } => Ok(skillrun_simulate::model::main(words)),
     }

@@ -4,7 +4,8 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`], [`older_data`],
+//! - [`access`], [`completions`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
+//!   [`older_data`], [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal for them.
 //!   [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal for them.
 
 /// The program itself.
@@ -13,6 +14,7 @@ const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 mod access;
 mod bounds;
 mod capture;
+mod completion;
 mod engine_installs;
 mod engine_trials;
 mod examples;
