@@ -51,6 +51,8 @@ pub struct StartRequest<'a> {
     pub skill_dir: Option<&'a Path>,
     pub output_schema: Option<&'a Path>,
     pub script: Option<&'a Path>,
+    /// `run.json` of the run.
+    pub run_record: Option<&'a Path>,
     /// Instead of the descriptor's.
     pub profile: Option<ProfileId>,
     /// Instead of the descriptor's.
@@ -267,6 +269,7 @@ impl<'a> Rendering<'a> {
             Placeholder::SkillDir => path(request.skill_dir),
             Placeholder::OutputSchema => path(request.output_schema),
             Placeholder::Script => path(request.script),
+            Placeholder::RunRecord => path(request.run_record),
             Placeholder::Profile => text(Some(profile.as_str())),
             Placeholder::Sticky => match continuation {
                 Continuation::Sticky => text(Some(continuation.as_str())),

@@ -35,6 +35,8 @@ word_enum! {
         SkillDir = "skill_dir",
         OutputSchema = "output_schema",
         Script = "script",
+        /// The record of the run, `run.json`.
+        RunRecord = "run_record",
         Profile = "profile",
         /// `sticky` for a process that is kept for later turns, else without a value.
         Sticky = "sticky",

@@ -222,7 +222,8 @@ fn scripted_is_this_program_and_speaks_any_format() {
     assert_eq!(scripted.executable, Executable::Own);
     let request = StartRequest { mode: ExecutionMode::Interactive, ..request(&[]) };
     let written = |profile: &str, more: &str| {
-        format!("simulate-scripted --script /run/script.yaml --profile {profile} --state /run/own/.scripted {more}")
+        let places = "--state /run/own/.scripted --run /run/run.json";
+        format!("simulate-scripted --script /run/script.yaml --profile {profile} {places} {more}")
     };
     assert_eq!(started("scripted", &request), written("codex_ndjson", "--prompt=-"));
     let claude = StartRequest { profile: Some(ProfileId::ClaudeStreamJson), ..request };

@@ -1,8 +1,10 @@
-//! The commands of `examples/README.md` work, word for word.
+//! The commands of `examples/README.md` and the first one of the README work, word for word, and what the engine
+//! `scripted` answers in them follows from the input.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::paths;
 
 /// The commands of the first block of commands, each as one line of words.
@@ -25,15 +27,73 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+fn run(data: &Path, words: &[String]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+    command.args(words).arg("--json").current_dir(paths::workspace()).env("SKILLRUN_DATA", data);
+    command.env("SKILLRUN_CONFIG", "/dev/null").stdin(std::process::Stdio::null()).output().expect("run")
+}
+
+/// What a run of these words printed.
+fn told(data: &Path, words: &[String]) -> Value {
+    let output = run(data, words);
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{words:?}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Found by a user: the answer to "one two three" was `{"words": 9, "longest": "quick"}`.
+#[test]
+fn the_first_command_of_the_readme_counts_its_own_words() {
+    let data = tempfile::tempdir().expect("a folder");
+    let page = std::fs::read_to_string(paths::workspace().join("README.md")).expect("the page");
+    let (_, section) = page.split_once("\n## Run a skill\n").expect("a section about runs");
+    let first = commands(section).remove(0);
+    assert!(first.iter().any(|word| word == "text=one two three"), "{first:?}");
+    assert_eq!(told(data.path(), &first[1..])["output"], json!({"words": 3, "longest": "three"}));
+}
+
+#[test]
+fn answers_of_the_examples_follow_from_the_input() {
+    let data = tempfile::tempdir().expect("a folder");
+    let table = data.path().join("rivers.csv");
+    std::fs::write(&table, "river,km\nRhine,1230\nAare,288\n").expect("a file");
+    let table = format!("table={}", table.display());
+    for (words, output) in [
+        ("count-words --input text=a", json!({"words": 1, "longest": "a"})),
+        ("count-words --input text=", json!({"words": 0, "longest": ""})),
+        (
+            "name-a-release --mode interactive --input version=v2 --input theme=rivers",
+            json!({"name": "Moldau", "theme": "rivers", "why": "It carries a lot and stays calm."}),
+        ),
+        (
+            "name-a-release --mode auto --input version=v2 --input theme=tea",
+            json!({"name": "Northstar", "theme": "tea", "why": "It is easy to say."}),
+        ),
+        (
+            "name-a-release --mode auto --input version=v2",
+            json!({"name": "Kingfisher", "theme": "birds", "why": "It is small and quick."}),
+        ),
+        (
+            &format!("report-on-table --file {table}"),
+            json!({"rows": 2, "report": "artifacts/report.md", "columns": "artifacts/columns.json"}),
+        ),
+    ] {
+        let line = self::words(&format!("run examples/skills/{words} --engine scripted"));
+        let told = told(data.path(), &line);
+        assert_eq!(told["output"], output, "{words}: {told:#}");
+        if words.starts_with("report-on-table") {
+            let id = told["run_id"].as_str().expect("an id");
+            let columns = data.path().join("runs").join(id).join("workspace/artifacts/columns.json");
+            let columns: Value = serde_json::from_slice(&std::fs::read(columns).expect("a file")).expect("JSON");
+            assert_eq!(columns, json!([{"name": "river"}, {"name": "km", "smallest": 288, "largest": 1230}]));
+        }
+    }
+}
+
 #[test]
 fn the_commands_of_the_examples_work() {
     let root = paths::workspace();
     let data = tempfile::tempdir().expect("a folder");
-    let run = |words: &[String]| -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
-        command.args(words).arg("--json").current_dir(&root).env("SKILLRUN_DATA", data.path());
-        command.env("SKILLRUN_CONFIG", "/dev/null").stdin(std::process::Stdio::null()).output().expect("run")
-    };
+    let run = |words: &[String]| run(data.path(), words);
     let page = std::fs::read_to_string(root.join("examples/README.md")).expect("the page");
     let commands = commands(&page);
     assert_eq!(commands.len(), 3, "{commands:?}");
@@ -47,7 +107,9 @@ fn the_commands_of_the_examples_work() {
         if told["status"] == "waiting_user" {
             let answer = ["reply", told["run_id"].as_str().expect("an id"), "stones"].map(str::to_owned);
             let result: Value = serde_json::from_slice(&run(&answer).stdout).expect("a result");
-            assert_eq!((&result["status"], &result["output"]["theme"]), (&"succeeded".into(), &"stones".into()));
+            assert_eq!(result["status"], "succeeded", "{result:#}");
+            let expected = json!({"name": "Flint", "theme": "stones", "why": "It is hard and makes sparks."});
+            assert_eq!(result["output"], expected);
         }
     }
     assert_eq!(codes, [Some(0), Some(6), Some(0)]);

@@ -4,9 +4,8 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`completions`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
+//! - [`access`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
 //!   [`older_data`], [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal for them.
-//!   [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal for them.
 
 /// The program itself.
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");

@@ -70,6 +70,7 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
             | Placeholder::SkillDir
             | Placeholder::OutputSchema
             | Placeholder::Script
+            | Placeholder::RunRecord
             | Placeholder::Profile
             | Placeholder::Sticky
             | Placeholder::Mode

@@ -26,6 +26,7 @@ pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> 
         skill_dir: None,
         output_schema: None,
         script: Some(Path::new("/run/script.yaml")),
+        run_record: Some(Path::new("/run/run.json")),
         profile: None,
         continuation: None,
         environment,

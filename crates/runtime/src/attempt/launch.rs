@@ -81,6 +81,7 @@ pub(crate) fn plan(
         (None, Executable::Own) => Some(folder.skill().join(OWN_SCRIPT)),
         (None, Executable::Installed(_)) => None,
     };
+    let run_record = folder.record();
     let output_schema = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
     let variables = variables(config, run);
     let login = taken_login(config, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
@@ -104,6 +105,7 @@ pub(crate) fn plan(
         skill_dir: Some(&places.skill),
         output_schema: output_schema.as_deref(),
         script: script.as_deref(),
+        run_record: Some(&run_record),
         profile: Some(record.engine.profile),
         continuation: Some(record.engine.continuation),
         environment: &config.environment,

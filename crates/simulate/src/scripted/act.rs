@@ -16,8 +16,9 @@ use rustix::stdio::{stderr, stdout};
 
 use super::formats::{self, Line, Lines, Sink};
 use super::play::{Action, Play, Scene};
+use super::request::Request;
 use super::said::{self, Said};
-use super::script::{MAX_BYTES, Script};
+use super::script::{MAX_BYTES, Script, Turn};
 use super::session::{self, Progress, Store};
 use super::words::{Life, Prompt, Words, WordsError};
 use crate::pattern;
@@ -71,7 +72,12 @@ fn perform(words: &Words) -> Stop {
     let whole = || -> Result<Stop, Stop> {
         end_some_day().map_err(|error| failed("its watch cannot be started", error))?;
         let (script, bytes) = read_script(words)?;
-        Engine::begin(words, &script, &bytes)?.turns()
+        let request = words.run.as_deref().map(|path| {
+            let read = Request::read(path, &script.file_slots());
+            read.map_err(|error| failed(path.display(), error))
+        });
+        let request = request.transpose()?;
+        Engine::begin(words, &script, request.as_ref(), &bytes)?.turns()
     };
     whole().unwrap_or_else(|stop| stop)
 }
@@ -91,7 +97,9 @@ fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
 
 struct Engine<'a> {
     words: &'a Words,
-    script: &'a Script,
+    /// Those of the script that are for this run.
+    turns: &'a [Turn],
+    request: Option<&'a Request>,
     store: Option<Store>,
     session: String,
     /// Of the turn that is played next.
@@ -101,7 +109,7 @@ struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    fn begin(words: &'a Words, script: &'a Script, bytes: &[u8]) -> Result<Self, Stop> {
+    fn begin(words: &'a Words, script: &'a Script, request: Option<&'a Request>, bytes: &[u8]) -> Result<Self, Stop> {
         // A session that cannot be resumed is not stored.
         let resumable = words.profile.continuation() == skillrun_model::status::Continuation::Resumable;
         let store = resumable.then(|| Store::new(words.state.as_deref()));
@@ -123,14 +131,14 @@ impl<'a> Engine<'a> {
             Some(progress) => Progress { turn: progress.turn.saturating_add(1), ..progress },
             None => Progress { turn: 1, prompt: reply.clone() },
         };
-        Ok(Self { words, script, store, session, progress, reply })
+        Ok(Self { words, turns: script.turns_for(request), request, store, session, progress, reply })
     }
 
     /// Plays turns for as long as the process lives.
     fn turns(mut self) -> Result<Stop, Stop> {
         loop {
             self.turn()?;
-            let is_last = self.progress.turn >= self.script.turns.len();
+            let is_last = self.progress.turn >= self.turns.len();
             match self.words.life {
                 Life::OneTurn => return Ok(Stop::Exit(0)),
                 Life::Sticky if is_last => return Ok(Stop::Exit(0)),
@@ -146,8 +154,8 @@ impl<'a> Engine<'a> {
 
     fn turn(&self) -> Result<(), Stop> {
         let number = self.progress.turn;
-        let Some(turn) = number.checked_sub(1).and_then(|index| self.script.turns.get(index)) else {
-            let (path, count) = (self.words.script.display(), self.script.turns.len());
+        let Some(turn) = number.checked_sub(1).and_then(|index| self.turns.get(index)) else {
+            let (path, count) = (self.words.script.display(), self.turns.len());
             let sentence = format!("{path}: turn {number} was asked for, and it has {count}");
             return Err(Stop::Told { code: MISMATCH, sentence });
         };
@@ -155,7 +163,7 @@ impl<'a> Engine<'a> {
         if let Some(store) = &self.store {
             store.save(&self.session, &self.progress).map_err(|error| failed("its session cannot be kept", error))?;
         }
-        let said = Said { prompt: &self.progress.prompt, reply: &self.reply, permission: None };
+        let said = Said { prompt: &self.progress.prompt, reply: &self.reply, permission: None, request: self.request };
         let scene = Scene { profile: self.words.profile, session: &self.session, turn: number, said };
         let mut play = Play::new(turn, scene);
         let mut actions = play.begin();

@@ -2,8 +2,8 @@
 //! demonstrations and tests need no model and no network.
 //!
 //! ```text
-//! skillrun simulate-scripted --script FILE --profile PROFILE [--resume SESSION] [--state DIR] [--sticky]
-//!                            [--prompt TEXT | --prompt -]
+//! skillrun simulate-scripted --script FILE --profile PROFILE [--resume SESSION] [--state DIR] [--run FILE]
+//!                            [--sticky] [--prompt TEXT | --prompt -]
 //! ```
 //!
 //! A script is a list of turns, a turn a list of acts. The first turn is played at the start, the next one with
@@ -20,8 +20,9 @@
 //!     done: true
 //! ```
 //!
-//! It may also be a mapping: `{session: NAME, turns: […]}`. Without a name the session has one that follows from the
-//! bytes of the script, in the form the engine's own have.
+//! It may also be a mapping: `{session: NAME, variants: […], turns: […]}`. Without a name the session has one that
+//! follows from the bytes of the script, in the form the engine's own have. A variant is `{given: input.NAME, mode: MODE,
+//! turns: […]}`: the first whose value the run has, and whose mode the run is in, is played in place of `turns`.
 //!
 //! | act | what it does |
 //! | --- | --- |
@@ -45,9 +46,13 @@
 //! | `exit: N`, `crash: SIGNAL` | exits, or dies, at once, and writes no end |
 //! | `hang` | never exits; comes after `end` to hang after it, without one it hangs in the middle of the turn |
 //!
-//! - `{{reply}}` and `{{prompt}}` in the texts of `say`, `think`, `ask`, `tool`, `output`, in the content of `write`
-//!   and in the input of `permission` are replaced by what the user said to this turn, and to the first one;
-//!   `{{permission}}` by the answer to the last `permission` of this turn, `allow` or `deny: MESSAGE`.
+//! - The texts of `say`, `think`, `ask`, `tool`, `output`, the content of `write` and the input of `permission` are
+//!   templates. `{{reply}}` and `{{prompt}}` are replaced by what the user said to this turn, and to the first one;
+//!   `{{permission}}` by the answer to the last `permission` of this turn, `allow` or `deny: MESSAGE`;
+//!   `{{input.NAME}}`, `{{parameter.NAME}}` and `{{file.SLOT}}`, a path, by values of the run, which `--run` names by
+//!   its `run.json`. `{{VALUE | FUNCTION}}` is what a function makes of a value, or of the content of a file: `words`,
+//!   `longest_word`, `rows`, `columns`, `column_table`, or `choose KEY: TEXT, …, else: TEXT`. A text that is one
+//!   placeholder and no more has the type of its value. `docs/testing-skills.md` describes them for authors.
 //! - After the end of a turn come only `write`, `stderr`, `raw`, `flood`, `sleep_ms`, `ignore`, `cut`, `expect_reply`,
 //!   and `exit`, `crash` or `hang`; after one of these three nothing.
 //! - The engine names its session before the first act that is not `exit`, `crash`, `ignore`, `cut`, `stderr` or
@@ -100,17 +105,21 @@
 //! does not have); 74 when it cannot continue, silently when a stream takes no more bytes; 75 after ten minutes,
 //! whatever it is doing. A script has at most 1 MiB, 1,000 turns and 10,000 acts.
 //!
-//! - `words`: the command line. `script`: the script and how it is read. `said`: what the user said.
+//! - `words`: the command line. `script`: the script and how it is read. `said`: what the user said. `request`: the
+//!   request of the run. `template`: texts with values of both. `csv`: functions for tables.
 //! - `play`: a turn to what is done, pure. `ask`: the question's envelope. `formats`: one file per format.
 //! - `session`: names and progress. `act`: does it.
 
 mod act;
 mod ask;
+mod csv;
 mod formats;
 mod play;
+mod request;
 mod said;
 mod script;
 mod session;
+mod template;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -15,7 +15,7 @@ use skillrun_model::ProfileId;
 use super::ask;
 use super::formats::{self, Ending, Format, Line, Lines};
 use super::said::{self, Said};
-use super::script::{Act, Cut, Marker, Place, Tool, Turn, Usage};
+use super::script::{Act, Cut, Marker, Place, Turn, Usage};
 
 /// The key that says that a skill is done.
 const DONE_KEY: &str = "__SKILL_DONE__";
@@ -149,22 +149,21 @@ impl Player<'_> {
         }
         let permission = self.permission.clone();
         let said = Said { permission: permission.as_deref(), ..self.scene.said };
-        match act {
-            Act::Say(text) => self.say(&said.fill(text)),
-            Act::Think(text) => self.lines(|format, lines| format.think(&said.fill(text), lines)),
-            Act::Ask(fields) => self.say(&ask::envelope(&said.fill_fields(fields))),
-            Act::Tool(tool) => {
-                let Tool { name, input, output, status } = tool;
-                let (input, output) = (said.fill_fields(input), said.fill(output));
-                let tool = Tool { name: name.clone(), input, output, status: *status };
-                self.lines(|format, lines| format.tool(&tool, lines))
-            }
+        let filled = match said.fill(act) {
+            Ok(filled) => filled,
+            Err(problem) => return self.mismatch(act, number, &problem.to_string()),
+        };
+        match &filled {
+            Act::Say(text) => self.say(text),
+            Act::Think(text) => self.lines(|format, lines| format.think(text, lines)),
+            Act::Ask(fields) => self.say(&ask::envelope(fields)),
+            Act::Tool(tool) => self.lines(|format, lines| format.tool(tool, lines)),
             Act::Permission { tool, input } => {
-                let (id, input) = (self.question_id(number), said.fill_fields(input));
-                self.lines(|format, lines| format.permission(&id, tool, &input, lines))
+                let id = self.question_id(number);
+                self.lines(|format, lines| format.permission(&id, tool, input, lines))
             }
-            Act::Write { path, content } => self.push(Action::File { path: path.clone(), content: said.fill(content) }),
-            Act::Output { object, marker } => self.say(&output(said.fill_fields(object), *marker)),
+            Act::Write { path, content } => self.push(Action::File { path: path.clone(), content: content.clone() }),
+            Act::Output { object, marker } => self.say(&output(object.clone(), *marker)),
             Act::Sleep(time) => self.push(Action::Sleep(*time)),
             Act::Usage(usage) => {
                 self.usage = Some(*usage);

@@ -1,6 +1,10 @@
 //! What the user said: how it comes in, and how it comes back in the texts of a script.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use super::request::Request;
+use super::script::{Act, ScriptProblem};
+use super::template::{FileTrouble, Source, Template, Values};
 
 /// What the user said so far, as far as a turn can use it.
 #[derive(Debug, Clone, Copy)]
@@ -11,50 +15,32 @@ pub(super) struct Said<'a> {
     pub(super) reply: &'a str,
     /// To the last question before a call in this turn; none before there was one.
     pub(super) permission: Option<&'a str>,
+    /// Of the run; none when the engine was started without one.
+    pub(super) request: Option<&'a Request>,
 }
 
 impl Said<'_> {
-    /// A text with its `{{reply}}`, `{{prompt}}` and `{{permission}}` replaced. What was put in is not looked at again,
-    /// and what stands for nothing yet stays.
-    pub(super) fn fill(&self, text: &str) -> String {
-        let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(at) = rest.find("{{") {
-            let (before, from) = rest.split_at(at);
-            filled.push_str(before);
-            let known = [
-                ("{{reply}}", Some(self.reply)),
-                ("{{prompt}}", Some(self.prompt)),
-                ("{{permission}}", self.permission),
-            ];
-            let found = known.iter().find_map(|(name, words)| Some(((*words)?, from.strip_prefix(name)?)));
-            rest = match found {
-                Some((words, after)) => {
-                    filled.push_str(words);
-                    after
-                }
-                None => {
-                    filled.push('{');
-                    &from[1..]
-                }
-            };
-        }
-        filled.push_str(rest);
-        filled
+    /// The act with its templates replaced by what is known in this turn.
+    pub(super) fn fill(&self, act: &Act) -> Result<Act, ScriptProblem> {
+        act.filled(&mut |text| Ok(Template::parse(text)?.fill(self)?))
     }
+}
 
-    /// The same in all texts of a value; keys stay as they are.
-    pub(super) fn fill_value(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.fill(text)),
-            Value::Array(items) => items.iter().map(|item| self.fill_value(item)).collect(),
-            Value::Object(fields) => Value::Object(self.fill_fields(fields)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+impl Values for Said<'_> {
+    fn value(&self, source: &Source) -> Option<Value> {
+        let text = |text: &str| Value::String(text.to_owned());
+        match source {
+            Source::Reply => Some(text(self.reply)),
+            Source::Prompt => Some(text(self.prompt)),
+            Source::Permission => self.permission.map(text),
+            Source::Input(key) => self.request?.input.get(key).cloned(),
+            Source::Parameter(key) => self.request?.parameter.get(key).cloned(),
+            Source::File(slot) => self.request?.files.get(slot).map(|path| text(&path.to_string_lossy())),
         }
     }
 
-    pub(super) fn fill_fields(&self, fields: &Map<String, Value>) -> Map<String, Value> {
-        fields.iter().map(|(key, value)| (key.clone(), self.fill_value(value))).collect()
+    fn content(&self, slot: &str) -> Option<Result<&str, FileTrouble>> {
+        self.request?.content(slot)
     }
 }
 
@@ -115,14 +101,19 @@ mod tests {
 
     #[test]
     fn names_in_braces_are_replaced_once() {
-        let said = Said { prompt: "P{{reply}}", reply: "R", permission: None };
-        assert_eq!(said.fill("a {{reply}}{{prompt}} {{{reply}} {{other}} {{"), "a RP{{reply}} {R {{other}} {{");
-        let value = serde_json::json!({"{{reply}}": ["{{reply}}", 1, {"x": "{{prompt}}"}]});
-        let filled = serde_json::json!({"{{reply}}": ["R", 1, {"x": "P{{reply}}"}]});
-        assert_eq!(said.fill_value(&value), filled);
-        assert_eq!(said.fill("{{permission}} {{reply}}"), "{{permission}} R");
+        let said = Said { prompt: "P{{reply}}", reply: "R", permission: None, request: None };
+        let filled = |said: &Said<'_>, text: &str| said.fill(&Act::Say(text.to_owned())).expect("values");
+        let say = |text: &str| Act::Say(text.to_owned());
+        assert_eq!(filled(&said, "a {{reply}}{{prompt}} {{{reply}} {{"), say("a RP{{reply}} {R {{"));
+        assert_eq!(filled(&said, "{{permission}} {{reply}}"), say("{{permission}} R"));
         let asked = Said { permission: Some("deny: {{reply}}"), ..said };
-        assert_eq!(asked.fill("{{permission}} {{reply}}"), "deny: {{reply}} R");
+        assert_eq!(filled(&asked, "{{permission}} {{reply}}"), say("deny: {{reply}} R"));
+        let fields = |value: Value| value.as_object().cloned().expect("an object");
+        let ask = Act::Ask(fields(serde_json::json!({"{{reply}}": ["{{reply}}", 1, {"x": "{{prompt}}"}]})));
+        let filled = Act::Ask(fields(serde_json::json!({"{{reply}}": ["R", 1, {"x": "P{{reply}}"}]})));
+        assert_eq!(said.fill(&ask).expect("values"), filled);
+        let unknown = said.fill(&Act::Say("{{input.text}}".to_owned())).expect_err("no run").to_string();
+        assert_eq!(unknown, "{{input.text}} has no value in this run");
     }
 
     #[test]

@@ -3,16 +3,21 @@
 mod read;
 #[cfg(test)]
 mod tests;
+mod texts;
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Map, Value};
-use skillrun_model::ProfileId;
+use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::formats;
+use super::request::Request;
+use super::template::{FillError, Source, Template, TemplateError};
 use super::words::Life;
 
 /// Largest file that is read.
@@ -20,11 +25,22 @@ pub(super) const MAX_BYTES: usize = 1 << 20;
 pub(super) const MAX_TURNS: usize = 1_000;
 /// Of all turns together.
 pub(super) const MAX_ACTS: usize = 10_000;
+pub(super) const MAX_VARIANTS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Script {
     /// The session's name, where the script gives one.
     pub(super) session: Option<String>,
+    /// Other turns for some runs; the first that fits a run is played in place of `turns`.
+    pub(super) variants: Vec<Variant>,
+    pub(super) turns: Vec<Turn>,
+}
+
+/// Turns for runs of one mode, or for those with a certain value. All that is said must hold.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Variant {
+    pub(super) given: Option<Source>,
+    pub(super) mode: Option<ExecutionMode>,
     pub(super) turns: Vec<Turn>,
 }
 
@@ -200,16 +216,62 @@ impl Script {
     /// Refuses what the format cannot express, and what a process with that lifetime cannot do. What the format only
     /// does not show, as the real engine does not, is fine.
     pub(super) fn check(&self, profile: ProfileId, life: Life) -> Result<(), ScriptError> {
-        for (turn, number) in self.turns.iter().zip(1..) {
-            for (act, place) in turn.acts.iter().zip(1..) {
-                if let Some(problem) = act.problem(profile, life) {
-                    let place = Place::Act { turn: number, act: place, word: Some(act.word().to_owned()) };
-                    return Err(ScriptError { place, problem });
-                }
-            }
+        check(&self.turns, profile, life)?;
+        for (variant, number) in self.variants.iter().zip(1..) {
+            check(&variant.turns, profile, life).map_err(|error| error.in_variant(number))?;
         }
         Ok(())
     }
+
+    /// What is played for a run. Without one no variant fits.
+    pub(super) fn turns_for(&self, request: Option<&Request>) -> &[Turn] {
+        let fits = |variant: &&Variant| request.is_some_and(|request| variant.fits(request));
+        self.variants.iter().find(fits).map_or(&self.turns, |variant| &variant.turns)
+    }
+
+    /// The slots of files that its templates name.
+    pub(super) fn file_slots(&self) -> BTreeSet<String> {
+        let mut slots = BTreeSet::new();
+        let turns = self.variants.iter().flat_map(|variant| &variant.turns).chain(&self.turns);
+        for act in turns.flat_map(|turn| &turn.acts) {
+            let Ok(_) = act.filled(&mut |text| -> Result<Value, Infallible> {
+                let template = Template::parse(text).ok();
+                let sources = template.iter().flat_map(Template::placeholders).map(|placeholder| &placeholder.source);
+                slots.extend(sources.filter_map(|source| match source {
+                    Source::File(slot) => Some(slot.clone()),
+                    Source::Reply | Source::Prompt | Source::Permission | Source::Input(_) | Source::Parameter(_) => {
+                        None
+                    }
+                }));
+                Ok(Value::Null)
+            });
+        }
+        slots
+    }
+}
+
+impl Variant {
+    fn fits(&self, request: &Request) -> bool {
+        let is_given = match &self.given {
+            None | Some(Source::Reply | Source::Prompt | Source::Permission) => true,
+            Some(Source::Input(key)) => request.input.contains_key(key),
+            Some(Source::Parameter(key)) => request.parameter.contains_key(key),
+            Some(Source::File(slot)) => request.files.contains_key(slot),
+        };
+        is_given && self.mode.is_none_or(|mode| request.mode == Some(mode))
+    }
+}
+
+fn check(turns: &[Turn], profile: ProfileId, life: Life) -> Result<(), ScriptError> {
+    for (turn, number) in turns.iter().zip(1..) {
+        for (act, place) in turn.acts.iter().zip(1..) {
+            if let Some(problem) = act.problem(profile, life) {
+                let place = Place::Act { turn: number, act: place, word: Some(act.word().to_owned()) };
+                return Err(ScriptError { place, problem });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Why a script cannot be played, and where.
@@ -220,9 +282,17 @@ pub(super) struct ScriptError {
     pub(super) problem: ScriptProblem,
 }
 
+impl ScriptError {
+    fn in_variant(self, number: usize) -> Self {
+        Self { place: Place::Variant(number, Box::new(self.place)), ..self }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     Whole,
+    /// Counted from 1, and the place in it.
+    Variant(usize, Box<Self>),
     /// Counted from 1.
     Turn(usize),
     Act {
@@ -236,6 +306,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => Ok(()),
+            Self::Variant(variant, place) => write!(f, "variant {variant}: {place}"),
             Self::Turn(turn) => write!(f, "turn {turn}: "),
             Self::Act { turn, act, word: None } => write!(f, "turn {turn}, act {act}: "),
             Self::Act { turn, act, word: Some(word) } => write!(f, "turn {turn}, act {act} ({word}): "),
@@ -249,8 +320,20 @@ pub(super) enum ScriptProblem {
     TooLarge,
     #[error("it is not YAML that can be read ({0})")]
     NotYaml(String),
-    #[error("a script is a list of turns, or a mapping with turns and optionally session")]
+    #[error("a script is a list of turns, or a mapping with turns and optionally session and variants")]
     NoScript,
+    #[error("variants are a list of mappings, each with turns and given, mode or both")]
+    NoVariants,
+    #[error("it has more than {MAX_VARIANTS} variants")]
+    TooManyVariants,
+    #[error("given needs input.NAME, parameter.NAME or file.SLOT")]
+    BadGiven,
+    #[error("mode needs auto or interactive")]
+    BadMode,
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error(transparent)]
+    Fill(#[from] FillError),
     #[error("it has no turn")]
     NoTurn,
     #[error("it has more than {MAX_TURNS} turns")]

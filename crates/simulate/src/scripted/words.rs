@@ -17,6 +17,8 @@ pub(super) struct Words {
     pub(super) resume: Option<String>,
     /// Where sessions are kept; without it `.scripted` in the working folder.
     pub(super) state: Option<PathBuf>,
+    /// The record of the run, for the values of templates.
+    pub(super) run: Option<PathBuf>,
     pub(super) life: Life,
     pub(super) prompt: Prompt,
 }
@@ -61,12 +63,13 @@ const SCRIPT: &str = "--script";
 const PROFILE: &str = "--profile";
 const RESUME: &str = "--resume";
 const STATE: &str = "--state";
+const RUN: &str = "--run";
 const STICKY: &str = "--sticky";
 const PROMPT: &str = "--prompt";
 
 /// Options as they were given. A value is the next word, whatever it looks like, or what stands behind `=`.
 pub(super) fn parse(words: &[OsString]) -> Result<Words, WordsError> {
-    let (mut script, mut profile, mut resume, mut state, mut prompt) = (None, None, None, None, None);
+    let (mut script, mut profile, mut resume, mut state, mut run, mut prompt) = (None, None, None, None, None, None);
     let mut life = Life::OneTurn;
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -76,6 +79,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<Words, WordsError> {
             b"--profile" => (PROFILE, &mut profile),
             b"--resume" => (RESUME, &mut resume),
             b"--state" => (STATE, &mut state),
+            b"--run" => (RUN, &mut run),
             b"--prompt" => (PROMPT, &mut prompt),
             b"--sticky" if behind.is_none() => {
                 if life == Life::Sticky {
@@ -111,6 +115,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<Words, WordsError> {
         profile,
         resume: resume.map(text),
         state: state.map(Into::into),
+        run: run.map(Into::into),
         life,
         prompt: match prompt {
             None => Prompt::Absent,
@@ -147,10 +152,11 @@ mod tests {
             profile: ProfileId::CodexNdjson,
             resume: Some("s-1".to_owned()),
             state: Some("here".into()),
+            run: Some("run.json".into()),
             life: Life::Sticky,
             prompt: Prompt::Given("--sticky".to_owned()),
         };
-        let line = "--script a.yaml --profile=codex_ndjson --resume=s-1 --state here --sticky --prompt --sticky";
+        let line = "--script a.yaml --profile=codex_ndjson --resume=s-1 --state here --run=run.json --sticky --prompt --sticky";
         assert_eq!(read(line), Ok(expected));
         assert_eq!(read("--script a --profile plain_text").map(|words| words.prompt), Ok(Prompt::Absent));
         assert_eq!(read("--script a --profile plain_text --prompt -").map(|words| words.prompt), Ok(Prompt::Stdin));

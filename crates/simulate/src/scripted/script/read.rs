@@ -7,13 +7,15 @@ use rustix::process::Signal;
 use serde_json::{Map, Value};
 use signal_hook::consts::FORBIDDEN;
 use skillrun_base::yaml::{self, YamlSize};
+use skillrun_model::ExecutionMode;
 
 use super::{
-    Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, Marker, Part, Place, Script, ScriptError, ScriptProblem, Tool,
-    ToolStatus, Turn, Usage,
+    Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, MAX_VARIANTS, Marker, Part, Place, Script, ScriptError, ScriptProblem,
+    Tool, ToolStatus, Turn, Usage, Variant,
 };
 use crate::process::signal_named;
 use crate::scripted::session;
+use crate::scripted::template::{Source, Template};
 
 /// Longest part of a script's own words that is passed on.
 const NAME_MAX: usize = 40;
@@ -28,32 +30,73 @@ pub(super) fn script(yaml: &str) -> Result<Script, ScriptError> {
     }
     let root = yaml::parse(yaml, MAX_BYTES, YamlSize::List);
     let root = root.map_err(|words| whole(ScriptProblem::NotYaml(words)))?;
-    let (session, list) = split(root).map_err(whole)?;
+    let Parts { session, variants, turns: list } = split(root).map_err(whole)?;
+    if variants.len() > MAX_VARIANTS {
+        return Err(whole(ScriptProblem::TooManyVariants));
+    }
+    let mut room = Room { turns: MAX_TURNS, acts: MAX_ACTS };
+    let mut read = Vec::with_capacity(variants.len());
+    for (value, number) in variants.into_iter().zip(1..) {
+        read.push(variant(value, &mut room).map_err(|error| error.in_variant(number))?);
+    }
+    Ok(Script { session, variants: read, turns: turns(list, &mut room)? })
+}
+
+/// How much a script may still have.
+struct Room {
+    turns: usize,
+    acts: usize,
+}
+
+fn turns(list: Vec<Value>, room: &mut Room) -> Result<Vec<Turn>, ScriptError> {
+    let whole = |problem| ScriptError { place: Place::Whole, problem };
     if list.is_empty() {
         return Err(whole(ScriptProblem::NoTurn));
     }
-    if list.len() > MAX_TURNS {
-        return Err(whole(ScriptProblem::TooManyTurns));
-    }
-    let mut count = 0;
+    room.turns = room.turns.checked_sub(list.len()).ok_or_else(|| whole(ScriptProblem::TooManyTurns))?;
     let mut turns = Vec::with_capacity(list.len());
     for (acts, number) in list.into_iter().zip(1..) {
         let Value::Array(acts) = acts else {
             return Err(ScriptError { place: Place::Turn(number), problem: ScriptProblem::NoTurnList });
         };
-        count += acts.len();
-        if count > MAX_ACTS {
-            return Err(whole(ScriptProblem::TooManyActs));
-        }
+        room.acts = room.acts.checked_sub(acts.len()).ok_or_else(|| whole(ScriptProblem::TooManyActs))?;
         turns.push(turn(acts, number)?);
     }
-    Ok(Script { session, turns })
+    Ok(turns)
 }
 
-/// The session's name and the list of turns.
-fn split(root: Value) -> Result<(Option<String>, Vec<Value>), ScriptProblem> {
+fn variant(value: Value, room: &mut Room) -> Result<Variant, ScriptError> {
+    let whole = |problem| ScriptError { place: Place::Whole, problem };
+    let Value::Object(mut fields) = value else { return Err(whole(ScriptProblem::NoVariants)) };
+    let given = fields.shift_remove("given").map(|value| {
+        let source = value.as_str().and_then(Source::parse);
+        let of_request = |source: &Source| match source {
+            Source::Input(_) | Source::Parameter(_) | Source::File(_) => true,
+            Source::Reply | Source::Prompt | Source::Permission => false,
+        };
+        source.filter(of_request).ok_or_else(|| whole(ScriptProblem::BadGiven))
+    });
+    let mode = fields.shift_remove("mode").map(|value| {
+        let mode = ExecutionMode::ALL.iter().copied().find(|mode| value.as_str() == Some(mode.as_str()));
+        mode.ok_or_else(|| whole(ScriptProblem::BadMode))
+    });
+    let (given, mode) = (given.transpose()?, mode.transpose()?);
+    let Some(Value::Array(list)) = fields.shift_remove("turns").filter(|_| given.is_some() || mode.is_some()) else {
+        return Err(whole(ScriptProblem::NoVariants));
+    };
+    nothing_left(&fields).map_err(whole)?;
+    Ok(Variant { given, mode, turns: turns(list, room)? })
+}
+
+struct Parts {
+    session: Option<String>,
+    variants: Vec<Value>,
+    turns: Vec<Value>,
+}
+
+fn split(root: Value) -> Result<Parts, ScriptProblem> {
     if let Value::Array(turns) = root {
-        return Ok((None, turns));
+        return Ok(Parts { session: None, variants: Vec::new(), turns });
     }
     let Value::Object(mut fields) = root else { return Err(ScriptProblem::NoScript) };
     let session = match fields.shift_remove("session") {
@@ -61,9 +104,14 @@ fn split(root: Value) -> Result<(Option<String>, Vec<Value>), ScriptProblem> {
         Some(Value::String(id)) if session::is_id(&id) => Some(id),
         Some(_) => return Err(ScriptProblem::BadSession),
     };
+    let variants = match fields.shift_remove("variants") {
+        None => Vec::new(),
+        Some(Value::Array(variants)) => variants,
+        Some(_) => return Err(ScriptProblem::NoVariants),
+    };
     let Some(Value::Array(turns)) = fields.shift_remove("turns") else { return Err(ScriptProblem::NoScript) };
     nothing_left(&fields)?;
-    Ok((session, turns))
+    Ok(Parts { session, variants, turns })
 }
 
 fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
@@ -72,7 +120,7 @@ fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
     for (value, place) in values.into_iter().zip(1..) {
         let word = word_of(&value).map(short);
         let at = |problem| ScriptError { place: Place::Act { turn: number, act: place, word }, problem };
-        let act = match act(value) {
+        let act = match act(value).and_then(checked) {
             Ok(act) => act,
             Err(problem) => return Err(at(problem)),
         };
@@ -92,6 +140,12 @@ fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
         acts.push(act);
     }
     Ok(Turn { acts })
+}
+
+/// Refuses an act with a text that is not a template.
+fn checked(act: Act) -> Result<Act, ScriptProblem> {
+    act.filled(&mut |text| Template::parse(text).map(|_| Value::Null))?;
+    Ok(act)
 }
 
 fn word_of(value: &Value) -> Option<&str> {

@@ -114,13 +114,34 @@ fn every_act_is_read_under_its_own_word() {
 #[test]
 fn what_makes_no_sense_is_said_with_its_place() {
     for (yaml, sentence) in [
-        ("", "a script is a list of turns, or a mapping with turns and optionally session"),
-        ("say: hello", "a script is a list of turns, or a mapping with turns and optionally session"),
+        ("", "a script is a list of turns, or a mapping with turns and optionally session and variants"),
+        ("say: hello", "a script is a list of turns, or a mapping with turns and optionally session and variants"),
         ("[]", "it has no turn"),
         ("{turns: [], x: 1}", "it has no member x"),
         (
             "{turns: [[]], session: a/b}",
             "session needs 1 to 200 letters, digits, dots, colons, dashes and underscores, and no dash first",
+        ),
+        ("{turns: [[]], variants: {}}", "variants are a list of mappings, each with turns and given, mode or both"),
+        (
+            "{turns: [[]], variants: [{turns: [[]]}]}",
+            "variant 1: variants are a list of mappings, each with turns and given, mode or both",
+        ),
+        (
+            "{turns: [[]], variants: [{given: reply, turns: [[]]}]}",
+            "variant 1: given needs input.NAME, parameter.NAME or file.SLOT",
+        ),
+        ("{turns: [[]], variants: [{mode: fast, turns: [[]]}]}", "variant 1: mode needs auto or interactive"),
+        ("{turns: [[]], variants: [{mode: auto, turns: []}]}", "variant 1: it has no turn"),
+        (
+            "{turns: [[]], variants: [{mode: auto, turns: [[dance]]}]}",
+            "variant 1: turn 1, act 1 (dance): there is no act dance",
+        ),
+        ("{turns: [[]], variants: [{mode: auto, turns: [[]], x: 1}]}", "variant 1: it has no member x"),
+        (
+            "[[output: {a: ['{{imput.a}}']}]]",
+            "turn 1, act 1 (output): {{imput.a}} names no value; the values are reply, prompt, permission, input.NAME, \
+             parameter.NAME and file.SLOT",
         ),
         ("[say: hello]", "turn 1: a turn is a list of acts"),
         ("[[], [7]]", "turn 2, act 1: an act is one key with its value, or a word alone"),
@@ -186,6 +207,26 @@ fn the_example_in_the_documentation_is_a_script() {
 }
 
 #[test]
+fn the_scripts_on_the_page_for_authors_are_scripts() {
+    let page = include_str!("../../../../../docs/testing-skills.md");
+    let (_, section) = page.split_once("\n## Scripts\n").expect("a section about scripts");
+    let (section, _) = section.split_once("\n## ").expect("another section");
+    let scripts: Vec<_> = section.split("```yaml\n").skip(1).filter_map(|text| text.split("```").next()).collect();
+    let counts: Vec<_> = scripts
+        .iter()
+        .map(|yaml| Script::read(yaml).unwrap_or_else(|error| panic!("{error}: {yaml}")))
+        .map(|script| (script.variants.len(), script.turns.len()))
+        .collect();
+    assert_eq!(counts, [(0, 2), (1, 2)]);
+    for function in
+        ["words", "longest_word", "rows", "columns", "column_table", "choose KEY: TEXT, KEY: TEXT, else: TEXT"]
+    {
+        assert!(section.contains(&format!("\n| `{function}` |")), "{function}");
+        Template::parse(&format!("{{{{input.a | {function}}}}}")).expect("a function");
+    }
+}
+
+#[test]
 fn a_script_has_bounds() {
     assert_eq!(refused(&" ".repeat(MAX_BYTES + 1)), "it is larger than 1048576 bytes");
     assert_eq!(refused(&"- []\n".repeat(MAX_TURNS + 1)), "it has more than 1000 turns");
@@ -194,6 +235,10 @@ fn a_script_has_bounds() {
     assert_eq!(acts(&many(MAX_ACTS)).len(), MAX_ACTS);
     assert_eq!(Script::read(&"- [end]\n".repeat(MAX_TURNS)).expect("a script").turns.len(), MAX_TURNS);
     assert_eq!(refused(&(many(MAX_ACTS) + &turn(1))), "it has more than 10000 acts");
+    let variants =
+        |count: usize| format!("{{turns: [[]], variants: [{}]}}", "{mode: auto, turns: [[]]}, ".repeat(count));
+    assert_eq!(Script::read(&variants(MAX_VARIANTS)).expect("a script").variants.len(), MAX_VARIANTS);
+    assert_eq!(refused(&variants(MAX_VARIANTS + 1)), "it has more than 20 variants");
     let deep = format!("[[ask: {}{}]]", "{a: ".repeat(100), "}".repeat(100));
     assert!(refused(&deep).starts_with("it is not YAML that can be read ("));
 }
@@ -209,4 +254,32 @@ fn a_turn_may_be_used_again_but_not_without_end() {
     assert!(refused(&bomb).starts_with("it is not YAML that can be read ("));
     let long = format!("- &a [say: \"{}\"]\n{}", "x".repeat(500_000), "- *a\n".repeat(63));
     assert!(refused(&long).starts_with("it is not YAML that can be read ("), "one text, many times");
+}
+
+#[test]
+fn the_first_variant_that_fits_the_run_is_played() {
+    let yaml = "
+variants:
+  - {given: input.theme, mode: auto, turns: [[say: both]]}
+  - {given: input.theme, turns: [[say: given]]}
+  - {mode: auto, turns: [[say: auto]]}
+turns: [[say: other]]
+";
+    let script = Script::read(yaml).expect("a script");
+    let played = |request: Option<&Request>| script.turns_for(request)[0].acts[0].clone();
+    let request = |mode, input: Value| {
+        let mut request = Request::default();
+        (request.mode, request.input) = (Some(mode), fields(input));
+        request
+    };
+    let (auto, interactive) = (ExecutionMode::Auto, ExecutionMode::Interactive);
+    for (request, said) in [
+        (Some(request(auto, json!({"theme": "x"}))), "both"),
+        (Some(request(interactive, json!({"theme": null}))), "given"),
+        (Some(request(auto, json!({"other": "x"}))), "auto"),
+        (Some(request(interactive, json!({}))), "other"),
+        (None, "other"),
+    ] {
+        assert_eq!(played(request.as_ref()), Act::Say(said.to_owned()));
+    }
 }

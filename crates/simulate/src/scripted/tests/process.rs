@@ -365,3 +365,29 @@ fn a_reader_that_is_gone_ends_it_quietly() {
     child.stderr.take().expect("stderr").read_to_string(&mut stderr).expect("stderr");
     assert_eq!((child.wait().expect("its end").code(), stderr.as_str()), (Some(74), ""));
 }
+
+/// Found by a user: the first example of the README answered "9 words" to "one two three".
+#[test]
+fn an_answer_follows_from_the_request_of_the_run() {
+    let script = r#"
+- - output: {words: "{{input.text | words}}", longest: "{{input.text | longest_word}}", rows: "{{file.table | rows}}"}
+"#;
+    let lab = Lab::new(script);
+    let record = r#"{"more": 1, "request": {"mode": "auto", "input": {"text": "one two three"}, "parameter": {},
+        "files": {"table": "1-t.csv"}, "more": 1}}"#;
+    fs::write(lab.path().join("run.json"), record).expect("a record");
+    fs::create_dir(lab.path().join("inputs")).expect("a folder");
+    fs::write(lab.path().join("inputs/1-t.csv"), "a,b\n1,2\n").expect("a file");
+    let ended = lab.run(&["plain_text", "--run", "run.json"], "");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "{\"words\":3,\"longest\":\"three\",\"rows\":1}\n"));
+    let without = lab.run(&["plain_text"], "");
+    let told = "play.yaml: turn 1, act 1 (output): {{input.text | words}} has no value in this run";
+    assert_eq!(without, Ended { code: Some(65), ..refused_with(told) });
+    let unreadable = lab.run(&["plain_text", "--run", "gone.json"], "");
+    let told = "gone.json (No such file or directory (os error 2))";
+    assert_eq!(unreadable, Ended { code: Some(74), ..refused_with(told) });
+    fs::write(lab.path().join("inputs/1-t.csv"), vec![b'\n'; (1 << 20) + 1]).expect("a file");
+    let large = lab.run(&["plain_text", "--run", "run.json"], "");
+    assert_eq!(large.code, Some(65));
+    assert!(large.stderr.ends_with("which is larger than 1048576 bytes\n"), "{}", large.stderr);
+}
