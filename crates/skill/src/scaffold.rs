@@ -1,4 +1,4 @@
-//! A new skill: small, complete and valid.
+//! A new skill: small, complete and valid, with test cases and a script with which they pass.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,15 @@ use crate::copy::{or_exists, write_new};
 use crate::error::{SkillError, SkillErrorKind};
 use crate::package::name;
 
-const FILES: [(&str, &str); 3] = [
+const FOLDERS: [&str; 2] = ["assets", "tests"];
+
+const FILES: [(&str, &str); 6] = [
     ("SKILL.md", include_str!("scaffold/SKILL.md")),
     ("assets/runner.json", include_str!("scaffold/runner.json")),
+    ("assets/input.schema.json", include_str!("scaffold/input.schema.json")),
     ("assets/output.schema.json", include_str!("scaffold/output.schema.json")),
+    ("assets/scripted.yaml", include_str!("scaffold/scripted.yaml")),
+    ("tests/cases.yaml", include_str!("scaffold/cases.yaml")),
 ];
 
 /// Writes a skill of this name into a new folder of this name in `dir`, and returns its path.
@@ -27,8 +32,10 @@ pub fn new(name: &str, dir: &Path) -> Result<PathBuf, SkillError> {
 }
 
 fn write_all(name: &str, root: &Path) -> Result<(), SkillError> {
-    let assets = root.join("assets");
-    fs::create_dir(&assets).map_err(|e| SkillError::new(&assets, e))?;
+    for folder in FOLDERS {
+        let folder = root.join(folder);
+        fs::create_dir(&folder).map_err(|e| SkillError::new(&folder, e))?;
+    }
     for (path, text) in FILES {
         let path = root.join(path);
         let text = text.replace("NAME", name);
@@ -55,6 +62,8 @@ mod tests {
         let skill = Skill::load(&root).unwrap();
         assert_eq!(skill.name, "my-skill");
         assert!(skill.has_runner);
+        let input = skill.schema(SchemaRole::Input).unwrap().unwrap();
+        assert_eq!(input.problems(&json!({"text": "x"})), []);
         let schema = skill.schema(SchemaRole::Output).unwrap().unwrap();
         assert_eq!(schema.problems(&json!({"summary": "x", "files": []})), []);
         assert_eq!(schema.problems(&json!({})).len(), 1);

@@ -146,6 +146,18 @@ impl SearchPath {
         Err(FindError::NotFound { name: name.to_owned(), known, searched })
     }
 
+    /// The folder of the skill that a name stands for, whether the skill can be read or not.
+    pub fn root_of(&self, name: &str) -> Result<PathBuf, FindError> {
+        match self.find(name) {
+            Ok(skill) => Ok(skill.root),
+            Err(FindError::Unusable(error)) => {
+                let root = self.list().skills.into_iter().find(|found| found.name == name).map(|found| found.root);
+                root.ok_or(FindError::Unusable(error))
+            }
+            Err(error @ FindError::NotFound { .. }) => Err(error),
+        }
+    }
+
     /// A name, or a path: anything that contains a slash, and `.` and `..`. Relative paths start at `base`.
     pub fn resolve(&self, wanted: &str, base: &Path) -> Result<Skill, FindError> {
         if wanted.contains('/') || wanted == "." || wanted == ".." {
@@ -166,7 +178,7 @@ impl FoundSkill {
 }
 
 /// Folders that have a `SKILL.md`, by name. Hidden ones are not looked at; unfinished installations are such.
-fn skill_folders(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
+pub(crate) fn skill_folders(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
     let failed = |error: std::io::Error| SkillError::new(folder, error);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -237,6 +249,8 @@ mod tests {
         assert!(listing.skills[0].skill.is_err());
         assert_eq!(listing.skills.len(), 3);
         assert!(matches!(path.find("a"), Err(FindError::Unusable(_))), "the one that is meant is broken");
+        assert_eq!(path.root_of("a").unwrap(), folder.at("one/a"));
+        assert!(matches!(path.root_of("c"), Err(FindError::NotFound { .. })));
         assert!(path.find("b").is_ok());
     }
 

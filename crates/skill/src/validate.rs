@@ -15,7 +15,7 @@ use crate::patch;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "SkillReport")]
 pub struct SkillReport {
-    /// Errors before warnings.
+    /// Errors first, then warnings, then notes.
     pub findings: Vec<Finding>,
 }
 

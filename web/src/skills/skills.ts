@@ -16,6 +16,7 @@ export const originWords = {
 export const severityWords = {
   error: words.error,
   warning: words.warning,
+  note: words.note,
 } as const satisfies Record<Finding["severity"], Word>;
 
 /** Those with these letters in their name or in what they say of themselves. */

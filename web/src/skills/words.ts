@@ -46,6 +46,7 @@ export const words = defineWords({
   noFindings: { en: "No errors or warnings.", zh: "没有发现问题。" },
   error: { en: "error", zh: "错误" },
   warning: { en: "warning", zh: "警告" },
+  note: { en: "note", zh: "提示" },
   moreFindings: { en: "{n} more are not shown.", zh: "另有 {n} 条未显示。" },
 
   schemas: { en: "Input and output", zh: "输入与输出" },

@@ -2841,10 +2841,10 @@ export interface components {
             token: string;
         };
         /**
-         * @description An error keeps a skill from being run.
+         * @description An error keeps a skill from being run; a note needs no repair.
          * @enum {string}
          */
-        Severity: "error" | "warning";
+        Severity: "error" | "warning" | "note";
         /** @description A skill, with the schemas from which a form can be generated. */
         Skill: {
             /** @description Patterns of files that count as artifacts. */
@@ -2925,7 +2925,7 @@ export interface components {
             severity: components["schemas"]["Severity"];
         };
         /** @description What is wrong or odd. */
-        SkillFindingKind: ("front_matter_missing" | "front_matter_unclosed" | "front_matter_not_yaml" | "name_missing" | "name_invalid" | "name_not_folder" | "description_missing" | "description_too_long" | "compatibility_too_long" | "body_empty" | "unknown_key" | "unknown_mode" | "no_mode" | "engine_twice" | "max_attempt" | "policy_unknown" | "schema_path" | "schema_invalid" | "prompt_placeholder" | "artifact_path" | "not_copyable") | "unreadable" | "wrong_type" | "runner_part" | "patch_block";
+        SkillFindingKind: ("front_matter_missing" | "front_matter_unclosed" | "front_matter_not_yaml" | "name_missing" | "name_invalid" | "name_not_folder" | "description_missing" | "description_too_long" | "compatibility_too_long" | "body_empty" | "unknown_key" | "unknown_mode" | "no_mode" | "engine_twice" | "max_attempt" | "policy_unknown" | "schema_path" | "schema_invalid" | "prompt_placeholder" | "artifact_path" | "not_copyable") | "unreadable" | "wrong_type" | "extra_keys" | "runner_part" | "patch_block";
         /** @description Parts of a form. */
         SkillForm: {
             /** @description A zip with the skill. */

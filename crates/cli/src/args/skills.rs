@@ -54,18 +54,24 @@ pub(crate) enum SkillsCommand {
     /// Report everything that is wrong with a skill
     #[command(after_help = "The exit code is 0 if the skill can be run, even with warnings, and 2 if it cannot.")]
     Validate {
-        /// Folder of the skill
-        dir: PathBuf,
+        /// Name of the skill, or its folder
+        #[arg(value_name = "NAME | DIR")]
+        skill: String,
         #[command(flatten)]
         json: Json,
     },
-    /// Install a skill from a zip file
+    /// Install a skill from a folder, a zip file or GitHub
+    #[command(after_help = INSTALL_HELP)]
     Install {
-        /// Zip file with the skill
-        file: PathBuf,
+        /// Folder or zip file with the skill, or a repository on GitHub
+        #[arg(value_name = "DIR | ZIP | OWNER/REPO")]
+        source: String,
         /// Replace an installed skill with the same name
-        #[arg(long)]
+        #[arg(long, visible_alias = "force")]
         replace: bool,
+        /// Seconds that git may take
+        #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+        timeout: u64,
         #[command(flatten)]
         json: Json,
     },
@@ -77,5 +83,9 @@ pub(crate) enum SkillsCommand {
         json: Json,
     },
 }
+
+const INSTALL_HELP: &str = "\
+A folder or repository that contains several skills is refused; name the folder of one, for example
+OWNER/REPO/skills/NAME. The latest commit of the default branch is fetched with git. Nothing in it is run.";
 
 const SHOW_HELP: &str = "In the patched text, RUN stands for the id of the future run.";

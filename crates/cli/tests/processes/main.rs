@@ -5,7 +5,8 @@
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
 //! - [`access`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
-//!   [`older_data`], [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal for them.
+//!   [`older_data`], [`skills`], [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal
+//!   for them.
 
 /// The program itself.
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -25,6 +26,7 @@ mod outputs;
 mod owners;
 mod recordings;
 mod runs;
+mod skills;
 mod terminal_questions;
 mod traps;
 mod trials;

@@ -101,7 +101,7 @@ impl Install<'_> {
         if steps.iter().all(|step| self.is_there(step)) {
             return Ok(InstallOutcome::WasThere);
         }
-        let npm = npm::find(self.environment).ok_or(InstallError::NoNpm)?;
+        let npm = npm::find("npm", self.environment).ok_or(InstallError::NoNpm)?;
         fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "created"))?;
         let _lock = lock(self.places(), self.timeout, self.is_stopped, &mut || tell(InstallProgress::Waits))?;
         // The process that had the lock may have installed the same.

@@ -23,11 +23,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The npm in PATH.
-pub(super) fn find(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+/// A program in PATH.
+pub(super) fn find(name: &str, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     let (_, path) = environment.iter().find(|(name, _)| name == "PATH")?;
     let folders = path.as_bytes().split(|byte| *byte == b':').filter(|folder| !folder.is_empty());
-    let mut programs = folders.map(|folder| Path::new(OsStr::from_bytes(folder)).join("npm"));
+    let mut programs = folders.map(|folder| Path::new(OsStr::from_bytes(folder)).join(name));
     programs.find(|program| program.is_absolute() && skillrun_engine::Disk.is_executable(program))
 }
 
@@ -107,7 +107,8 @@ fn first_in_path(folder: &Path, environment: &[(OsString, OsString)]) -> OsStrin
     path
 }
 
-fn end(child: &mut Child) {
+/// Terminates a process with its group, and reaps it.
+pub(super) fn end(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -36,6 +36,10 @@ pub enum ArchiveErrorKind {
     Overlap,
     #[error("has no SKILL.md at its root or in its only folder; a package contains one skill")]
     Layout,
+    #[error("has no skill: there is no SKILL.md in it, in its folders or in a folder \"skills\" of it")]
+    NoSkillInside,
+    #[error("has {} skills; name the folder of one: {}", .0.len(), listed(.0))]
+    Several(Vec<String>),
     #[error("contains no usable skill: {0}")]
     BadSkill(#[source] Box<dyn Error + Send + Sync>),
     #[error("gives the skill no usable name; put one in the front matter of its SKILL.md")]
@@ -48,6 +52,13 @@ pub enum ArchiveErrorKind {
     NotInstalled(String),
     #[error("the skill \"{0}\" is a link; remove it yourself, so that nothing else is removed with it")]
     IsLink(String),
+}
+
+/// The first of the folders.
+fn listed(folders: &[String]) -> String {
+    const LISTED_MAX: usize = 10;
+    let more = if folders.len() > LISTED_MAX { ", …" } else { "" };
+    format!("{}{more}", folders[..folders.len().min(LISTED_MAX)].join(", "))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

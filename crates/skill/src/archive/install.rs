@@ -1,4 +1,4 @@
-//! Unpacks a package that was found harmless.
+//! Unpacks a package that was found harmless, or copies a folder.
 
 use std::fs;
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use zip::ZipReadOptions;
 use super::error::{ArchiveError, ArchiveErrorKind, EntryProblem};
 use super::folder::Held;
 use super::plan::{Archive, Plan, PlannedFile, plan};
-use crate::copy::write_new;
+use crate::copy::{SkillCopy, write_new};
 use crate::error::SkillError;
 use crate::package::{Skill, name};
 
@@ -29,11 +29,35 @@ pub struct InstalledSkill {
 /// Installs the skill in a zip file into a folder of skills, which is created if it is missing.
 pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<InstalledSkill, ArchiveError> {
     let mut plan = plan(package).map_err(|kind| ArchiveError::new(package, kind))?;
+    let top = plan.top.clone();
+    install_from(package, top.as_deref(), folder, existing, |new| {
+        unpack(&mut plan, new).map_err(|kind| ArchiveError::new(package, kind))
+    })
+}
+
+/// Installs a copy of the skill in a folder. Nothing in it is run.
+pub fn install_folder(source: &Path, folder: &Path, existing: Existing) -> Result<InstalledSkill, ArchiveError> {
+    let bad = |error: SkillError| ArchiveError::new(error.path, ArchiveErrorKind::BadSkill(error.kind.into()));
+    // Before anything is created. A path such as "." has a name only when it is resolved.
+    Skill::load(source).map_err(bad)?;
+    let real = source.canonicalize().map_err(|error| ArchiveError::new(source, error))?;
+    let name = real.file_name().and_then(|name| name.to_str());
+    install_from(source, name, folder, existing, |new| SkillCopy::make(&real, new).map(drop).map_err(bad))
+}
+
+/// `name`: the name of the skill if it gives itself none. `write` makes the folder that becomes the skill.
+fn install_from(
+    source: &Path,
+    name: Option<&str>,
+    folder: &Path,
+    existing: Existing,
+    write: impl FnOnce(&Path) -> Result<(), ArchiveError>,
+) -> Result<InstalledSkill, ArchiveError> {
     let made = !folder.exists();
     let in_folder = |error: io::Error| ArchiveError::new(folder, error);
     fs::create_dir_all(folder).map_err(in_folder)?;
     let held = Held::take(folder).map_err(in_folder)?;
-    let installed = install_into(&held, package, folder, &mut plan, existing);
+    let installed = write(&held.new_folder()).and_then(|()| place(&held, source, name, folder, existing));
     if installed.is_err() {
         fs::remove_dir_all(held.new_folder()).ok();
         if made {
@@ -44,22 +68,22 @@ pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<Inst
     installed
 }
 
-fn install_into(
+/// Checks the skill that was written, and moves it to its place.
+fn place(
     held: &Held,
-    package: &Path,
+    source: &Path,
+    name: Option<&str>,
     folder: &Path,
-    plan: &mut Plan,
     existing: Existing,
 ) -> Result<InstalledSkill, ArchiveError> {
-    let refused = |kind| ArchiveError::new(package, kind);
+    let refused = |kind| ArchiveError::new(source, kind);
     let new = held.new_folder();
-    unpack(plan, &new).map_err(refused)?;
     let skill = Skill::load(&new).map_err(|error| {
         let file = error.path.strip_prefix(&new).unwrap_or(&error.path).to_owned();
         refused(ArchiveErrorKind::BadSkill(SkillError::new(file, error.kind).into()))
     })?;
     let own = skill.front_matter.name.as_deref();
-    let usable = [own, plan.top.as_deref()].into_iter().flatten().find(|name| name::check(name).is_ok());
+    let usable = [own, name].into_iter().flatten().find(|name| name::check(name).is_ok());
     let name = usable.ok_or_else(|| refused(ArchiveErrorKind::NoName))?;
     let place = folder.join(name);
     let replaced = match place.symlink_metadata() {

@@ -1,4 +1,4 @@
-//! Zip packages of skills: install, list, remove.
+//! Installed skills: install from a zip package or from a folder, list, remove.
 //!
 //! A package contains one skill: its files at the root, or all in one folder. It is hostile input. `plan` checks every
 //! entry before a byte is written, `install` unpacks into a hidden folder next to the others and renames it when it is
@@ -9,6 +9,7 @@
 
 mod error;
 mod folder;
+mod inside;
 mod install;
 mod plan;
 #[cfg(test)]
@@ -16,4 +17,5 @@ mod tests;
 
 pub use error::{ArchiveError, ArchiveErrorKind, EntryProblem};
 pub use folder::{installed, remove};
-pub use install::{Existing, InstalledSkill, install};
+pub use inside::only_skill;
+pub use install::{Existing, InstalledSkill, install, install_folder};

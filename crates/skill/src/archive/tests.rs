@@ -413,3 +413,40 @@ fn after_a_kill() {
     remove("kept", &folder.at("skills")).unwrap();
     assert_eq!(top(&folder), ["lost"].map(PathBuf::from));
 }
+
+#[test]
+fn a_folder_is_copied_whole_and_without_its_repository() {
+    let folder = Folder::skill("src/demo")
+        .with("src/demo/scripts/go.sh", "#!/bin/sh\n")
+        .with_mode("src/demo/scripts/go.sh", 0o755)
+        .with("src/demo/.git/hooks/post-checkout", "x");
+    let before = photo(&folder.at("src"));
+    let installed = install_folder(&folder.at("src/demo"), &folder.at("skills"), Existing::Refuse).unwrap();
+    assert_eq!((installed.skill.root, installed.replaced), (folder.at("skills/demo"), false));
+    let mut expected = photo(&folder.at("src/demo"));
+    expected.retain(|path, _| !path.starts_with(".git"));
+    assert_eq!(photo(&folder.at("skills/demo")), expected);
+    assert_eq!(photo(&folder.at("src")), before);
+    let again = install_folder(&folder.at("src/demo"), &folder.at("skills"), Existing::Refuse).unwrap_err();
+    assert!(matches!(again.kind, ArchiveErrorKind::Exists(_)), "{again}");
+    assert!(install_folder(&folder.at("src/demo"), &folder.at("skills"), Existing::Replace).unwrap().replaced);
+}
+
+#[test]
+fn a_folder_that_cannot_be_copied_leaves_nothing() {
+    let cases = [
+        (Folder::new(), "src/demo: contains no usable skill: is not a folder"),
+        (Folder::new().with("src/demo/x", ""), "contains no usable skill: is not a skill: it has no SKILL.md"),
+        (
+            Folder::skill("src/demo").with_link("src/demo/l", "/etc/passwd"),
+            "is a link to /etc/passwd, which is outside",
+        ),
+        (Folder::new().with("src/Demo No/SKILL.md", "x"), "gives the skill no usable name"),
+    ];
+    for (folder, expected) in cases {
+        let source = if folder.at("src/Demo No").exists() { "src/Demo No" } else { "src/demo" };
+        let error = install_folder(&folder.at(source), &folder.at("skills"), Existing::Refuse).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\n{expected}");
+        assert!(!folder.at("skills").exists(), "{expected}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What is wrong with a skill, as data: a kind, the file, and a sentence.
 //!
-//! Reading is lenient. A warning is something that costs nothing but should be put right. An error is something that
+//! Reading is lenient. A note is something that is only good to know. A warning is something that costs nothing but should be put right. An error is something that
 //! would make a run do other than its author asked: a schema that cannot be used, a limit that cannot be read. A skill
 //! with an error can be listed and shown, and is not run.
 
@@ -21,12 +21,13 @@ pub struct Finding {
     pub message: String,
 }
 
-/// An error keeps a skill from being run.
+/// An error keeps a skill from being run; a note needs no repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Error,
     Warning,
+    Note,
 }
 
 macro_rules! finding_kinds {
@@ -61,6 +62,8 @@ finding_kinds! {
     /// A value that is not of the type it should be, and was left out.
     WrongType: Warning,
     UnknownKey: Warning,
+    /// Keys of the front matter that the standard does not define, all in one.
+    ExtraKeys: Note,
     UnknownMode: Warning,
     NoMode: Error,
     EngineTwice: Warning,

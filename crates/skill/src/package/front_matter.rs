@@ -26,6 +26,8 @@ use crate::schema::shorten;
 const HEAD_MAX: usize = 64 * 1024;
 const DESCRIPTION_MAX: usize = 1024;
 const COMPATIBILITY_MAX: usize = 500;
+/// Most unknown keys that a note names.
+const KEYS_NAMED: usize = 5;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrontMatter {
@@ -134,6 +136,7 @@ fn read_plain_lines(yaml: &str) -> Map<String, Value> {
 
 fn take_fields(fields: Map<String, Value>, findings: &mut Findings<'_>) -> FrontMatter {
     let mut front_matter = FrontMatter::default();
+    let mut unknown = Vec::new();
     for (key, value) in fields {
         match key.as_str() {
             "name" => front_matter.name = text(&key, value, findings),
@@ -148,11 +151,21 @@ fn take_fields(fields: Map<String, Value>, findings: &mut Findings<'_>) -> Front
                     findings.add(FindingKind::WrongType, "metadata must be a mapping, and is ignored");
                 }
             },
-            _ => findings.add(
-                FindingKind::UnknownKey,
-                format!("the front matter has the key \"{}\", which the standard does not know", shorten(&key)),
-            ),
+            _ => unknown.push(format!("\"{}\"", shorten(&key))),
         }
+    }
+    // One note for all of them: many published skills have keys of one engine, and they do no harm.
+    if let Some((last, others)) = unknown.split_last() {
+        let named = match others {
+            [] => format!("the key {last}"),
+            [..] if others.len() < KEYS_NAMED => format!("the keys {} and {last}", others.join(", ")),
+            [..] => {
+                let (first, rest) = unknown.split_at(KEYS_NAMED);
+                format!("the keys {} and {} more", first.join(", "), rest.len())
+            }
+        };
+        let message = format!("the front matter has {named}, which the Agent Skills standard does not define");
+        findings.add(FindingKind::ExtraKeys, message);
     }
     front_matter
 }
@@ -195,7 +208,7 @@ fn check(front_matter: &FrontMatter, folder: &Path, findings: &mut Findings<'_>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::package::finding::Finding;
+    use crate::package::finding::{Finding, Severity};
     use proptest::prelude::*;
 
     fn read_head(text: &str) -> (FrontMatter, Vec<FindingKind>) {
@@ -249,13 +262,35 @@ mod tests {
             ),
             ("---\nname: demo\ndescription: [D.]\n---\nx", &[WrongType, DescriptionMissing]),
             ("---\nname: demo\ndescription: D.\nmetadata: 3\n---\nx", &[WrongType]),
-            ("---\nname: demo\ndescription: D.\nmodel: big\n---\nx", &[UnknownKey]),
+            ("---\nname: demo\ndescription: D.\nmodel: big\nversion: 1\ntags: [a]\n---\nx", &[ExtraKeys]),
             ("---\n- a\n- b\n---\nx", &[FrontMatterNotYaml]),
             ("---\nname: demo\nname: demo\ndescription: D.\n---\nx", &[FrontMatterNotYaml]),
         ];
         for (text, expected) in cases {
             assert_eq!(read_head(text).1, *expected, "{text}");
         }
+    }
+
+    /// 2,583 published skills had 5,510 warnings about such keys, most of them keys of one engine.
+    #[test]
+    fn unknown_keys_are_one_note_and_not_a_warning_each() {
+        let note = |keys: &str| {
+            let text = format!("---\nname: demo\ndescription: D.\n{keys}---\nx");
+            let mut all: Vec<Finding> = Vec::new();
+            read(&text, Path::new("skills/demo"), &mut Findings::new("SKILL.md", &mut all));
+            let [finding] = all.try_into().expect("one finding");
+            assert_eq!(finding.severity, Severity::Note);
+            finding.message
+        };
+        let end = "which the Agent Skills standard does not define";
+        assert_eq!(note("model: a\n"), format!("the front matter has the key \"model\", {end}"));
+        let two = format!("the front matter has the keys \"model\" and \"tags\", {end}");
+        assert_eq!(note("model: a\ntags: [b]\n"), two);
+        let many: String = ('a'..='h').map(|key| format!("{key}: 1\n")).collect();
+        let named = r#"the keys "a", "b", "c", "d", "e" and 3 more"#;
+        assert_eq!(note(&many), format!("the front matter has {named}, {end}"));
+        let five: String = ('a'..='e').map(|key| format!("{key}: 1\n")).collect();
+        assert!(note(&five).contains(r#"the keys "a", "b", "c", "d" and "e", which"#));
     }
 
     /// The most common fault in published skills: `description: Use when: ...` without quotes.

@@ -134,8 +134,8 @@ fn print_progress(progress: InstallProgress<'_>) {
     let _ = writeln!(io::stderr(), "{}", plain(&words));
 }
 
-/// The first signal terminates npm and removes what it has created, the second exits at once.
-pub(super) fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
+/// The first signal terminates the program that installs, and what it has created is removed; the second exits at once.
+pub(crate) fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
     let failed = |error: io::Error| Failure::internal(format!("failed to register signal handlers: {error}"), error);
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

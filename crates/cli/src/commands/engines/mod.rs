@@ -19,6 +19,8 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::settings::Settings;
 
+pub(crate) use install::stop_on_signals;
+
 pub(crate) fn run(global: &Global, args: Engines) -> Result<ExitCode, Failure> {
     let done = |()| ExitCode::SUCCESS;
     match args.command.unwrap_or(EnginesCommand::List(args.list)) {

@@ -1,16 +1,15 @@
-//! `skillrun skills new`, `install` and `remove`.
+//! `skillrun skills new` and `remove`.
 
 use std::path::Path;
 
 use serde_json::json;
 use skillrun_base::suggest::closest;
 use skillrun_skill::archive::{self, ArchiveErrorKind};
-use skillrun_skill::{Existing, scaffold};
+use skillrun_skill::scaffold;
 
-use super::findings_text;
 use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
-use crate::output::{Output, plain, print, print_json};
+use crate::output::{plain, print, print_json};
 use crate::settings::Settings;
 
 pub(super) fn new(name: &str, dir: &Path, form: OutputForm) -> Result<(), Failure> {
@@ -20,29 +19,9 @@ pub(super) fn new(name: &str, dir: &Path, form: OutputForm) -> Result<(), Failur
     match form {
         OutputForm::Json => print_json(&json!({ "name": name, "folder": absolute.to_string_lossy() })),
         OutputForm::Text => print(&format!(
-            "{folder} is created\nDescribe the work in {folder}/SKILL.md, then check the skill:\n  \
-             skillrun skills validate {folder}\n"
+            "{folder} is created\nDescribe the work in {folder}/SKILL.md, then try the skill:\n  \
+             skillrun skills validate {folder}\n  skillrun test {folder} --engines scripted\n"
         )),
-    }
-}
-
-pub(super) fn install(global: &Global, file: &Path, existing: Existing, form: OutputForm) -> Result<(), Failure> {
-    let settings = Settings::load(global)?;
-    let installed = archive::install(file, &settings.data.skills(), existing)?;
-    let skill = &installed.skill;
-    match form {
-        OutputForm::Json => print_json(&json!({
-            "name": skill.name,
-            "folder": skill.root.to_string_lossy(),
-            "replaced": installed.replaced,
-            "findings": skill.findings,
-        })),
-        OutputForm::Text => {
-            let output = Output::new(global.color, &settings.surroundings);
-            let what = if installed.replaced { "is replaced" } else { "is installed" };
-            let findings = findings_text(&skill.root, &skill.findings, &output);
-            print(&format!("{findings}{} {what} in {}\n", plain(&skill.name), plain(&skill.root.to_string_lossy())))
-        }
     }
 }
 

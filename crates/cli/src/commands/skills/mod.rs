@@ -1,12 +1,14 @@
 //! `skillrun skills`: lists, shows, validates, creates, installs and removes skills.
 
 mod change;
+mod install;
 mod list;
 mod show;
 mod validate;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use skillrun_skill::{Existing, Finding, Severity};
 
@@ -26,10 +28,10 @@ pub(crate) fn run(global: &Global, args: Skills) -> Result<ExitCode, Failure> {
             show::patched(global, &skill, mode, json.form()).map(done)
         }
         SkillsCommand::New { name, dir, json } => change::new(&name, &dir, json.form()).map(done),
-        SkillsCommand::Validate { dir, json } => validate::run(global, &dir, json.form()),
-        SkillsCommand::Install { file, replace, json } => {
+        SkillsCommand::Validate { skill, json } => validate::run(global, &skill, json.form()),
+        SkillsCommand::Install { source, replace, timeout, json } => {
             let existing = if replace { Existing::Replace } else { Existing::Refuse };
-            change::install(global, &file, existing, json.form()).map(done)
+            install::run(global, &source, existing, Duration::from_secs(timeout), json.form()).map(done)
         }
         SkillsCommand::Remove { name, json } => change::remove(global, &name, json.form()).map(done),
     }
@@ -41,6 +43,7 @@ fn findings_text(folder: &Path, findings: &[Finding], output: &Output) -> String
         let word = match finding.severity {
             Severity::Error => output.paint(Ink::Bad, "error") + "    ",
             Severity::Warning => output.paint(Ink::Warning, "warning") + "  ",
+            Severity::Note => output.paint(Ink::Dim, "note") + "     ",
         };
         let about = if finding.file.as_os_str().is_empty() { folder } else { &finding.file };
         format!("{word}{}: {}\n", plain(&about.to_string_lossy()), plain(&finding.message))

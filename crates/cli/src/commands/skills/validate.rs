@@ -1,6 +1,6 @@
 //! `skillrun skills validate`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -10,12 +10,13 @@ use super::findings_text;
 use crate::args::{Global, OutputForm};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::settings::ProcessContext;
+use crate::settings::{ProcessContext, Settings};
 
 /// A skill that cannot be run is input that cannot be used.
 const UNUSABLE: u8 = 2;
 
-pub(super) fn run(global: &Global, dir: &Path, form: OutputForm) -> Result<ExitCode, Failure> {
+pub(super) fn run(global: &Global, wanted: &str, form: OutputForm) -> Result<ExitCode, Failure> {
+    let dir = &folder(global, wanted)?;
     let report = validate::validate(dir);
     let usable = report.is_usable();
     match form {
@@ -25,7 +26,11 @@ pub(super) fn run(global: &Global, dir: &Path, form: OutputForm) -> Result<ExitC
         OutputForm::Text => {
             let output = Output::new(global.color, &ProcessContext::read()?);
             let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
-            let counts = [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")];
+            let counts = [
+                (count(Severity::Error), "error"),
+                (count(Severity::Warning), "warning"),
+                (count(Severity::Note), "note"),
+            ];
             let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| match count {
                 1 => format!("1 {word}"),
                 count => format!("{count} {word}s"),
@@ -44,4 +49,18 @@ pub(super) fn run(global: &Global, dir: &Path, form: OutputForm) -> Result<ExitC
         }
     }
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
+}
+
+/// The folder of a skill: a path, as in every command anything that contains a slash, or a name. A folder that is
+/// named without a slash is found too, if no skill has that name.
+fn folder(global: &Global, wanted: &str) -> Result<PathBuf, Failure> {
+    if wanted.contains('/') || [".", ".."].contains(&wanted) {
+        return Ok(wanted.into());
+    }
+    let settings = Settings::load(global)?;
+    match settings.search_path(settings.cwd()).root_of(wanted) {
+        Ok(root) => Ok(root),
+        Err(_) if Path::new(wanted).is_dir() => Ok(wanted.into()),
+        Err(error) => Err(error.into()),
+    }
 }
