@@ -28,6 +28,8 @@ impl Place {
         for shell in ["bash", "zsh", "fish"] {
             lab.write(&format!("completion.{shell}"), &lab.printed(&["completions", shell]));
         }
+        // zsh loads a function from a file of its name.
+        lab.write("functions/_skillrun", &lab.printed(&["completions", "zsh"]));
         Self { lab, run }
     }
 
@@ -97,7 +99,7 @@ fn bash_completes_names_of_this_machine() {
 fn zsh_completes_names_of_this_machine() {
     let Some(zsh) = shell("zsh") else { return };
     let place = Place::new();
-    place.type_into(&zsh, &["-f", "-i"], "autoload -Uz compinit; compinit -D -u; source ./completion.zsh");
+    place.type_into(&zsh, &["-f", "-i"], "fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -D -u");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) enum Slot<'a> {
     Word { arg: Option<&'a Arg>, commands: bool },
 }
 
-/// Finds out what the last word is. `root` is built, so that every command has the global options.
+/// Finds out what is typed at the end of a line. `root` is built, so that every command has the global options.
 pub(super) fn locate<'a>(root: &'a Command, words: &[String]) -> Cursor<'a> {
     let (words, is_split) = joined(words);
     let (last, before) = words.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
@@ -93,7 +93,7 @@ enum Options {
     Over,
 }
 
-/// Bash gives `--engine=codex` as three words. True if the last word was one of such.
+/// Bash gives `--engine=codex` as three words. True if the end of the line was split in this way.
 fn joined(words: &[String]) -> (Vec<String>, bool) {
     let mut all: Vec<String> = Vec::new();
     let (mut joins, mut is_split) = (false, false);

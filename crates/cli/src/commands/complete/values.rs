@@ -11,6 +11,7 @@ use crate::place::CommandContext;
 use crate::settings::Settings;
 use crate::settings::key::Key;
 use crate::short_ids::ShortIds;
+use crate::words::{from_now, now};
 
 /// Most runs that are offered, newest first.
 const RUNS_MAX: usize = 30;
@@ -94,7 +95,7 @@ fn tokens(settings: &Settings) -> Vec<Candidate> {
 
 /// The short ids of the newest runs. An id that is typed further is continued to its end.
 fn runs(place: &CommandContext, typed: &str) -> Vec<Candidate> {
-    let ids = place.ids();
+    let (ids, now) = (place.ids(), now());
     let short_ids = ShortIds::new(&ids);
     let mut found: Vec<Candidate> = ids.first().map(|_| Candidate::new("last", "the newest run")).into_iter().collect();
     let matching = ids.iter().rev().filter(|id| id.to_string().starts_with(typed)).take(RUNS_MAX);
@@ -102,8 +103,11 @@ fn runs(place: &CommandContext, typed: &str) -> Vec<Candidate> {
         let short = short_ids.of(*id);
         let shown = if short.starts_with(typed) { short } else { id.to_string() };
         let record = RunRecord::read(&place.folder(*id).record());
-        let what = record.map(|record| format!("{} on {}", record.skill.name, record.engine.name)).unwrap_or_default();
-        Candidate::new(&shown, &what)
+        let what = record.map(|record| {
+            let began = from_now(record.created_at, now);
+            format!("{} on {}, {began}", record.skill.name, record.engine.name)
+        });
+        Candidate::new(&shown, &what.unwrap_or_default())
     }));
     found
 }
