@@ -145,7 +145,7 @@ fn usage_text(place: &CommandContext, usage: &DiskUsage, output: &Output) -> Str
         };
         let rows: Vec<_> = usage.largest.iter().take(LARGEST).map(row).collect();
         text += "\nLargest runs:\n";
-        let table = output.table(&rows, LastColumn::Whole);
+        let table = output.table(&rows, LastColumn::Cut);
         for (line, run) in table.lines().zip(&usage.largest) {
             text += &format!("{line}\n");
             let large = parts(place, run.run).into_iter().next().map(|part| part_text(&part));

@@ -18,10 +18,11 @@ pub(crate) fn of_run(state: &State, progress: &Progress, now: Timestamp, width: 
             Some(at) => format!("queued · not before {} (in {})", moment(at), about(since(now, at))),
             None => "queued".to_owned(),
         },
+        Some(RunStatus::WaitingUser) if state.is_at_rest() => "waiting for the next prompt".to_owned(),
         Some(RunStatus::WaitingUser) => "waiting for an answer".to_owned(),
         Some(RunStatus::Running) if !state.attempt_is_open => "starting".to_owned(),
         Some(RunStatus::Running) => working(state, progress, now),
-        Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) => String::new(),
+        Some(RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled) => String::new(),
     };
     cut(&words, width)
 }
@@ -31,6 +32,8 @@ fn working(state: &State, progress: &Progress, now: Timestamp) -> String {
     let mut parts = vec![format!("{}{elapsed}", plain(&progress.engine))];
     if state.canceling.is_some() {
         parts.push("canceling".to_owned());
+    } else if state.interrupting.is_some() {
+        parts.push("interrupting".to_owned());
     }
     let activity = progress.activity.as_ref().map(activity);
     match progress.output_at.map(|at| since(at, now)) {

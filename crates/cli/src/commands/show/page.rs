@@ -203,7 +203,7 @@ fn question(known: &Known, output: &Output) -> Option<String> {
     let question = known.state.question.as_ref().filter(|_| !known.state.is_over())?;
     if let Some(rows) = rest_rows(&known.state, &known.run.to_string()) {
         let row = |(label, text): (&str, String)| [(Ink::Bold, label.to_owned()), (Ink::Plain, text)];
-        return Some(output.table(&rows.into_iter().map(row).collect::<Vec<_>>(), LastColumn::Whole));
+        return Some(output.table(&rows.into_iter().map(row).collect::<Vec<_>>(), LastColumn::Wrapped));
     }
     let head = output.paint(Ink::Bold, &format!("question {}", question.interaction_id.0));
     let deadline = output.paint(Ink::Dim, &deadline_words(question, now()));

@@ -74,7 +74,10 @@ fn a_skill_is_looked_at_and_not_kept() {
     assert_eq!(told.status, 200, "{}", told.text());
     let told = told.json();
     assert_eq!((&told["name"], &told["problem"], &told["findings"]), (&json!("fresh"), &json!(null), &json!([])));
-    assert_eq!((&told["modes"], &told["is_installed"]), (&json!(["auto", "interactive", "conversation"]), &json!(false)));
+    assert_eq!(
+        (&told["modes"], &told["is_installed"]),
+        (&json!(["auto", "interactive", "conversation"]), &json!(false))
+    );
     assert_eq!(told["schemas"]["output"]["required"], json!(["answer"]));
 
     let told = check(&bad).json();
