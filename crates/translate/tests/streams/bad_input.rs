@@ -7,7 +7,7 @@ use skillrun_parse::LINE_BUDGET;
 use skillrun_parse::record::EndKind;
 
 use crate::coverage::{assert_covered, checked};
-use crate::run::{Arrival, ReadAttempt, conversation, diagnostic_of, message_of, range, raw_of, read, read_whole};
+use crate::run::{Arrival, ReadAttempt, conversation, message_of, range, raw_of, read, read_whole};
 
 const CODEX: ProfileId = ProfileId::CodexNdjson;
 const KIB: usize = 1024;

@@ -155,7 +155,7 @@ fn a_run_that_is_over_can_be_removed() {
     // The runtime may still hold a run that has just ended.
     wait_until("the removal", || remove(&over).status == 204);
     assert!(!lab.run_folder(&over).exists());
-    assert_eq!(listed(&server, ""), [alive.clone()]);
+    assert_eq!(listed(&server, ""), std::slice::from_ref(&alive));
     for answer in [remove(&over), server.get(&format!("/v1/runs/{over}"))] {
         assert_eq!((answer.status, &answer.json()["code"]), (410, &json!("RUN_REMOVED")));
     }
