@@ -249,13 +249,13 @@ fn fitted(line: &str, width: usize) -> String {
     if columns(text) <= width {
         return line.to_owned();
     }
+    // An item of a list continues below its text.
     let body = text.trim_start_matches(' ');
-    let indent = text.len() - body.len();
-    let room = width.saturating_sub(indent).max(NARROW);
-    let indent = " ".repeat(indent);
-    let lines: Vec<String> =
-        wrapped(body, room, LongWords::Broken).iter().map(|line| format!("{indent}{line}")).collect();
-    lines.join("\n") + &line[text.len()..]
+    let body = body.strip_prefix("- ").unwrap_or(body);
+    let (before, _) = text.split_at(text.len() - body.len());
+    let room = width.saturating_sub(before.len()).max(NARROW);
+    let lines = wrapped(body, room, LongWords::Broken);
+    format!("{before}{}{}", lines.join(&format!("\n{}", " ".repeat(before.len()))), &line[text.len()..])
 }
 
 /// The columns of a text on a terminal. Colours take none.
@@ -395,6 +395,7 @@ mod tests {
         let narrow = Output { colour: Colour::Off, width: Some(24), terminal: Some(24) };
         let expected = "head\n  one two three four\n  five six\n  /a/path/that/is/\n  longer/than/it\n\nlast";
         assert_eq!(narrow.fit(text), expected);
+        assert_eq!(narrow.fit("- one two three four five\n"), "- one two three four\n  five\n");
         assert_eq!(Output { width: None, terminal: None, ..narrow }.fit(text), text);
         for width in 1..60 {
             let text = format!("  {}", "完成/".repeat(40));
