@@ -126,7 +126,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 4] = [
+const STORIES: [fn(&Stage); 5] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -146,6 +146,17 @@ const STORIES: [fn(&Stage); 4] = [
         assert_eq!(stage.run("[[hang]]", &["--timeout", "0.3"]), 3);
         let quota = "- - fail: 'Rate limit reached for the model. Please try again in 5 hours.'\n";
         stage.run_and_cancel_retry(quota);
+    },
+    |stage| {
+        let turns = "- - say: working\n  - sleep_ms: 60000\n- - say: as you like\n";
+        assert_eq!(stage.run(turns, &["--mode", "conversation", "--no-wait"]), 0);
+        let is_working = |folder: &PathBuf| {
+            fs::read_to_string(folder.join("events.jsonl")).is_ok_and(|log| log.contains("agent.message.final"))
+        };
+        lab::eventually("an open turn", || stage.runs().into_iter().find(is_working));
+        assert_eq!(stage.skillrun(&["interrupt", "last", "--say", "otherwise"]).status.code(), Some(0));
+        assert_eq!(stage.skillrun(&["wait", "last"]).status.code(), Some(6));
+        assert_eq!(stage.skillrun(&["close", "last"]).status.code(), Some(0));
     },
 ];
 

@@ -553,7 +553,7 @@ fn an_engine_that_is_ended_for_its_time_has_a_code_of_its_own() {
     ] {
         let lab = HostLab::new();
         let output =
-            lab.run(&[&options[..], &["--grace", "0.05"]].concat(), &steps(r"out words\n ignore SIGINT forever"));
+            lab.run(&[&options[..], &["--grace", "1"]].concat(), &steps(r"out words\n ignore SIGINT forever"));
         assert_eq!((output.status.code(), error(&output)), (Some(124), sentence.to_owned()));
         let record = lab.record(1);
         assert_eq!((record.ended_by, record.signal.as_deref()), (Some(why), Some("SIGTERM")));
