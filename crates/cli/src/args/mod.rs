@@ -125,7 +125,7 @@ pub(crate) enum Command {
     Reply(Reply),
     /// Cancel runs that are not over
     Cancel(Cancel),
-    /// Stop the open turn of a run, which then waits for the next prompt
+    /// Stop the open turn of a run; it then waits for a prompt
     Interrupt(Interrupt),
     /// Close a conversation that waits for the next prompt
     Close(Close),
