@@ -85,7 +85,7 @@ pub(crate) enum SkillsCommand {
 }
 
 const INSTALL_HELP: &str = "\
-A folder or repository that contains several skills is refused; name the folder of one, for example
+A folder or repository that contains several skills is refused; name the folder of one, for example \
 OWNER/REPO/skills/NAME. The latest commit of the default branch is fetched with git. Nothing in it is run.";
 
 const SHOW_HELP: &str = "In the patched text, RUN stands for the id of the future run.";

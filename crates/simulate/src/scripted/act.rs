@@ -82,8 +82,13 @@ fn perform(words: &Words) -> Stop {
     whole().unwrap_or_else(|stop| stop)
 }
 
+/// The name of the script without its folder, which in a run is long and says nothing: the sentence may be cut off.
+fn name_of(script: &Path) -> impl Display {
+    script.file_name().unwrap_or(script.as_os_str()).display()
+}
+
 fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
-    let path = words.script.display();
+    let path = name_of(&words.script);
     let bad = |problem: &dyn Display| Stop::Told { code: USAGE, sentence: format!("{path}: {problem}") };
     let mut bytes = Vec::new();
     // One byte more than the limit, so that too large a file is distinguished from one that just fits.
@@ -155,7 +160,7 @@ impl<'a> Engine<'a> {
     fn turn(&self) -> Result<(), Stop> {
         let number = self.progress.turn;
         let Some(turn) = number.checked_sub(1).and_then(|index| self.turns.get(index)) else {
-            let (path, count) = (self.words.script.display(), self.turns.len());
+            let (path, count) = (name_of(&self.words.script), self.turns.len());
             let sentence = format!("{path}: turn {number} was asked for, and it has {count}");
             return Err(Stop::Told { code: MISMATCH, sentence });
         };
@@ -195,7 +200,7 @@ impl<'a> Engine<'a> {
             },
             Action::Crash(signal) => die(signal).map_err(|error| failed("a signal to itself", error)),
             Action::Mismatch(sentence) => {
-                let sentence = format!("{}: {sentence}", self.words.script.display());
+                let sentence = format!("{}: {sentence}", name_of(&self.words.script));
                 Err(Stop::Told { code: MISMATCH, sentence })
             }
         }

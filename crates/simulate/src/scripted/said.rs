@@ -113,7 +113,7 @@ mod tests {
         let filled = Act::Ask(fields(serde_json::json!({"{{reply}}": ["R", 1, {"x": "P{{reply}}"}]})));
         assert_eq!(said.fill(&ask).expect("values"), filled);
         let unknown = said.fill(&Act::Say("{{input.text}}".to_owned())).expect_err("no run").to_string();
-        assert_eq!(unknown, "{{input.text}} has no value in this run");
+        assert_eq!(unknown, "{{input.text}} has no value in this run; give it with --input text=VALUE");
     }
 
     #[test]

@@ -76,12 +76,23 @@ pub(super) enum TemplateError {
 /// Why a template cannot be filled in this run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FillError {
-    #[error("{{{{{0}}}}} has no value in this run")]
-    NoValue(String),
+    #[error("{{{{{written}}}}} has no value in this run; give it with {}", option(from))]
+    NoValue { written: String, from: Source },
     #[error("{{{{{written}}}}} has no choice for {value:?}, and no else")]
     NoChoice { written: String, value: String },
     #[error("{{{{{written}}}}} needs the content of a file, which {problem}")]
     File { written: String, problem: FileTrouble },
+}
+
+/// The option of `skillrun run` that gives a value.
+fn option(source: &Source) -> String {
+    match source {
+        Source::Input(key) => format!("--input {key}=VALUE"),
+        Source::Parameter(key) => format!("--param {key}=VALUE"),
+        Source::File(slot) => format!("--file {slot}=PATH"),
+        // Every turn has these.
+        Source::Reply | Source::Prompt | Source::Permission => "--prompt".to_owned(),
+    }
 }
 
 /// Why a file has no text.
@@ -207,7 +218,7 @@ impl Placeholder {
     }
 
     fn fill(&self, values: &impl Values) -> Result<Value, FillError> {
-        let missing = || FillError::NoValue(self.written.clone());
+        let missing = || FillError::NoValue { written: self.written.clone(), from: self.source.clone() };
         match (&self.function, &self.source) {
             // It stays as it is before the first question.
             (None, Source::Permission) => {
@@ -383,8 +394,9 @@ mod tests {
                 "{{reply | choose red}}",
                 "{{reply | choose red}} needs pairs after choose, for example choose red: warm, else: cold",
             ),
-            ("{{input.other}}", "{{input.other}} has no value in this run"),
-            ("{{file.other | rows}}", "{{file.other | rows}} has no value in this run"),
+            ("{{input.other}}", "{{input.other}} has no value in this run; give it with --input other=VALUE"),
+            ("{{parameter.other}}", "{{parameter.other}} has no value in this run; give it with --param other=VALUE"),
+            ("{{file.other | rows}}", "{{file.other | rows}} has no value in this run; give it with --file other=PATH"),
             ("{{file.big | rows}}", "{{file.big | rows}} needs the content of a file, which is larger than 7 bytes"),
             ("{{reply | choose a: b}}", "{{reply | choose a: b}} has no choice for \"Rivers\", and no else"),
         ] {

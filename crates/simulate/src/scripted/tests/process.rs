@@ -381,7 +381,8 @@ fn an_answer_follows_from_the_request_of_the_run() {
     let ended = lab.run(&["plain_text", "--run", "run.json"], "");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "{\"words\":3,\"longest\":\"three\",\"rows\":1}\n"));
     let without = lab.run(&["plain_text"], "");
-    let told = "play.yaml: turn 1, act 1 (output): {{input.text | words}} has no value in this run";
+    let told = "play.yaml: turn 1, act 1 (output): {{input.text | words}} has no value in this run; give it with --input \
+                text=VALUE";
     assert_eq!(without, Ended { code: Some(65), ..refused_with(told) });
     let unreadable = lab.run(&["plain_text", "--run", "gone.json"], "");
     let told = "gone.json (No such file or directory (os error 2))";
