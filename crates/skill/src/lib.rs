@@ -5,7 +5,7 @@
 //! - `schema`, `input`: JSON Schemas; input and parameter are checked before anything starts.
 //! - `template`, `prompt`: the prompt for the engine.
 //! - `copy`, `patch`: the copy inside a run, and the rules that are added to it. The source is never changed.
-//! - `archive`: zip packages. `scaffold`: a new skill. `validate`: everything that is wrong with one, as data.
+//! - `archive`: installs from zip packages and folders. `scaffold`: a new skill. `validate`: everything that is wrong with one, as data.
 //!
 //! Skills, schemas and archives are hostile input: all of it is bounded, and nothing leaves the folder it belongs to.
 //! No environment and no home folder is read here; every path comes from the caller.
