@@ -89,6 +89,8 @@ pub enum HostRequest {
     /// The user interrupts the turn, which is recorded as an act. A process that can stop its turn and stay is not
     /// ended; it is sent its own request for that after this one.
     Interrupt {
+        /// A process that has begun its next attempt ignores the request: the turn had ended before.
+        attempt: AttemptNumber,
         process: InterruptedProcess,
     },
     /// The end event was seen: the process has `linger` to exit.
@@ -98,6 +100,8 @@ pub enum HostRequest {
     },
     /// The turn has not ended after all.
     TurnGoesOn,
+    /// The process has waited long enough for the next prompt, and is terminated with everything it started.
+    StopWaiting,
     /// A user is asked; deadlines are suspended until [`HostRequest::GoOn`].
     Wait {
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -231,7 +231,10 @@ impl Run {
     ) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.decides_now();
         let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
-        planted!(SkipsTheRestOfABatch => { return Ok(decision.effects); });
+        planted!(SkipsTheRestOfABatch => {
+            self.clock.sleep(Duration::from_millis(1));
+            return Ok(decision.effects);
+        });
         self.write_idle(now, decision, end_process)
     }
 
@@ -246,6 +249,7 @@ impl Run {
         let end = decision.take_end();
         let effects = self.write(now, decision)?;
         let Some(end) = end else { return Ok(effects) };
+        planted!(LeavesProcessAtClose => { if self.state.closing.is_some() { return self.write(now, end); } });
         end_process();
         self.write(now, end)
     }

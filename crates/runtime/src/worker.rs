@@ -200,6 +200,10 @@ impl<'a> Worker<'a> {
             let others = effects.into_iter().filter(|effect| !matches!(effect, Effect::WriteInput(_)));
             return self.carry_out(others.collect());
         });
+        planted!(DoesNotInterruptAgain => {
+            let others = effects.into_iter().filter(|effect| *effect != Effect::InterruptTurn);
+            return self.carry_out(others.collect());
+        });
         self.carry_out(effects)
     }
 
@@ -269,6 +273,11 @@ impl<'a> Worker<'a> {
         planted!(GivesBeforeWriting => {
             if let (Input::Reply { interaction_id, text, .. }, Some(host)) = (&input, &mut self.host) {
                 host.send_line(interaction_id.0.to_string(), text.clone());
+            }
+        });
+        planted!(InterruptsBeforeWriting => {
+            if let (Input::Interrupt { .. }, Some(host)) = (&input, &mut self.host) {
+                host.interrupt_now(self.run.state.attempt);
             }
         });
         planted!(SaysYesBeforeWriting => { answer.send(Ok(())).ignored(); });

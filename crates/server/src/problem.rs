@@ -286,7 +286,11 @@ impl Problem {
             RuntimeError::Refused { run, refusal: Refusal::Over } => coded(ProblemCode::RunOver).of_run(*run),
             RuntimeError::Refused {
                 run,
-                refusal: Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible | Refusal::NotAtRest { .. },
+                refusal:
+                    Refusal::NoOpenTurn { .. }
+                    | Refusal::NotInterruptible
+                    | Refusal::OtherPrompt
+                    | Refusal::NotAtRest { .. },
             } => coded(ProblemCode::WrongState).of_run(*run),
             RuntimeError::OtherVariables { run, .. } => coded(ProblemCode::OtherVariables).of_run(*run),
             RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(*run),

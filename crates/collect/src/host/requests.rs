@@ -87,14 +87,16 @@ impl Host {
             | HostRequest::TurnGoesOn
             | HostRequest::Wait { .. }
             | HostRequest::GoOn
+            | HostRequest::StopWaiting
             | HostRequest::Detach => None,
         })
     }
 
-    /// The act is recorded once for an attempt, before anything that the process writes because of it.
-    fn interrupt(&mut self, running: &mut Running, now: Moment, process: InterruptedProcess) {
-        let attempt = self.record.attempt_number;
-        if running.ladder.is_some() {
+    /// The act is recorded once for an attempt, before anything that the process writes because of it. The turn of an
+    /// attempt that the process has left, or is leaving, had ended before: nothing is left to be interrupted.
+    fn interrupt(&mut self, running: &mut Running, now: Moment, attempt: AttemptNumber, process: InterruptedProcess) {
+        let is_over = attempt != self.record.attempt_number || running.streams.is_changing_over();
+        if is_over || running.ladder.is_some() {
             return;
         }
         let is_recorded = self.interrupted == Some(attempt);
@@ -179,11 +181,17 @@ impl Host {
                     None => self.end(running, now, EndedBy::Canceled, &rungs),
                 }
             }
-            HostRequest::Interrupt { process } => self.interrupt(running, now, process),
+            HostRequest::Interrupt { attempt, process } => self.interrupt(running, now, attempt, process),
             HostRequest::TurnOver { linger } => running.deadlines.turn_over(now, linger),
             HostRequest::TurnGoesOn => running.deadlines.turn_continues(),
             HostRequest::Wait { deadline } => running.deadlines.wait(now, deadline),
             HostRequest::GoOn => running.deadlines.resume(now),
+            HostRequest::StopWaiting if running.ladder.is_none() => {
+                let rungs = self.plan.ladder.clone();
+                self.end(running, now, EndedBy::WaitTimeout, &rungs);
+            }
+            // It is being terminated.
+            HostRequest::StopWaiting => {}
             // The socket handles one of these; the other was handled before.
             HostRequest::Detach | HostRequest::Start => {}
         }

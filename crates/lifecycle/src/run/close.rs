@@ -10,7 +10,8 @@ use super::state::State;
 use crate::closing::{self, ControlEvent};
 
 pub(super) fn close(state: &State, by: String) -> Result<Decision, Refusal> {
-    if !state.is_at_rest() || state.is_ending() {
+    // A prompt that came with an interrupt was acknowledged, and is sent first.
+    if !state.is_at_rest() || state.is_ending() || state.unsent_prompt().is_some() {
         return Err(Refusal::NotAtRest { status: state.status });
     }
     let change = RunStatusChange::new(None, Some(Phase::Closing), Some(by));

@@ -156,6 +156,9 @@ pub enum Refusal {
     NoOpenTurn { status: Option<RunStatus> },
     #[error("a run in auto mode cannot be interrupted; cancel it instead")]
     NotInterruptible,
+    /// The prompt of the first interrupt was acknowledged, and is sent.
+    #[error("the turn is being interrupted already, and another prompt follows it; send this one after that")]
+    OtherPrompt,
     #[error("only a conversation that waits for the next prompt can be closed; the run is {}", status_word(*status))]
     NotAtRest { status: Option<RunStatus> },
     /// The question is another one, or there is none.

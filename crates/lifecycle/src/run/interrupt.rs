@@ -25,8 +25,14 @@ pub(super) fn interrupt(
         return Err(Refusal::NoOpenTurn { status: state.status });
     }
     if state.interrupting.is_some() {
-        // Once more: the process may not have received the first request.
-        return Ok(Decision { effects: vec![Effect::InterruptTurn], ..Decision::default() });
+        let is_known = say.is_none() || say == state.say;
+        if is_known {
+            // Once more: the process may not have received the first request.
+            return Ok(Decision { effects: vec![Effect::InterruptTurn], ..Decision::default() });
+        }
+        if state.say.is_some() {
+            return Err(Refusal::OtherPrompt);
+        }
     }
     let change = RunStatusChange { say, ..RunStatusChange::new(None, Some(Phase::Interrupting), Some(by)) };
     // A question inside the turn is closed with it, without an answer.

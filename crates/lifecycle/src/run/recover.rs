@@ -100,6 +100,7 @@ fn completed(
         }
         if process == ProcessLeft::Gone
             && options.continuation == Continuation::Sticky
+            && !answers(&then)
             && let Some(question) = state.question.clone().or_else(|| asked_by(&then))
         {
             // No process waits for the answer; the owner that settled the turn would have recorded that next.
@@ -131,6 +132,11 @@ fn completed(
     }
 }
 
+/// Whether a decision answers the question that it asks: with the prompt that came with an interrupt.
+fn answers(decision: &Decision) -> bool {
+    decision.events.iter().any(|event| matches!(event.data, ControlData::InteractionReplied(_)))
+}
+
 /// The question that a decision asks.
 fn asked_by(decision: &Decision) -> Option<Pending> {
     decision.events.iter().find_map(|event| {
@@ -149,7 +155,7 @@ fn queued(state: &State) -> Decision {
 
 /// The same where the process that should receive the answer is gone. The code that starts another must know: the files
 /// that the previous process left of the attempt are set aside.
-fn queued_without_process(state: &State) -> Decision {
+pub(super) fn queued_without_process(state: &State) -> Decision {
     let detail = "the process that should receive the answer has ended; a new process is started and loads its session"
         .to_owned();
     let change = RunStatusChange::new(Some(RunStatus::Queued), Some(Phase::ProcessEnded), Some(detail));

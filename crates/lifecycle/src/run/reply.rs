@@ -39,9 +39,15 @@ pub(super) fn repeated(state: &State, request_id: Option<&str>) -> Option<Refusa
 pub(super) fn open(state: &State, interaction_id: InteractionId) -> Result<&Pending, Refusal> {
     let question = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser));
     let is_open = state.canceling.is_none() && state.closing.is_none() && state.interrupting.is_none();
+    // A prompt that came with an interrupt was acknowledged, and answers it first.
+    let is_open = is_open && state.unsent_prompt().is_none();
     match question {
         Some(question) if question.interaction_id == interaction_id && is_open => Ok(question),
-        other => Err(Refusal::Stale { asked: interaction_id, open: other.map(|question| question.interaction_id) }),
+        other => {
+            // One that was closed without an answer is not the open one.
+            let open = other.map(|question| question.interaction_id).filter(|open| *open != interaction_id);
+            Err(Refusal::Stale { asked: interaction_id, open })
+        }
     }
 }
 

@@ -4,13 +4,14 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{OnDeadline, Pending, Scope};
 use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
+use skillrun_model::status::Continuation;
 use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, ProcessLeft, Refusal, SettledAttempt};
 use super::options::{RunOptions, Waits};
 use super::state::{GivenReply, State};
-use super::{quota, reply, start, timeout};
+use super::{quota, recover, reply, start, timeout};
 use crate::advice;
 use crate::closing::{self, ControlEvent};
 
@@ -71,7 +72,7 @@ pub(super) fn after_turn(
             effects.extend(timer(&question));
             let rests = Decision { events: requested(question.clone()), opening: None, effects };
             match state.say.clone().filter(|_| verdict.rule == Rule::Interrupted) {
-                Some(text) => prompted(state, options, now, &question, text, rests),
+                Some(text) => prompted(state, options, now, &question, text, process, rests),
                 None => rests,
             }
         }
@@ -93,17 +94,26 @@ fn is_session_lost_again(state: &State, verdict: &Verdict) -> bool {
 }
 
 /// The prompt that came with an interrupt is sent as soon as the run rests.
-pub(super) fn prompted(
+fn prompted(
     state: &State,
     options: RunOptions,
     now: Timestamp,
     question: &Pending,
     text: String,
+    process: ProcessLeft,
     rests: Decision,
 ) -> Decision {
     let interaction_id = question.interaction_id;
     let answer = reply::Answer { interaction_id, text, files: Vec::new(), request_id: None };
-    let then = reply::answered(state, options, now, question, ResolutionMode::UserReply, answer);
+    let mut then = reply::answered(state, options, now, question, ResolutionMode::UserReply, answer);
+    if options.continuation == Continuation::Sticky && process == ProcessLeft::Gone {
+        // The process was ended with its turn; another one gets the prompt.
+        then.opening = None;
+        then.effects.retain(|effect| !matches!(effect, Effect::WriteInput(_)));
+        let queued = recover::queued_without_process(state);
+        then.events.extend(queued.events);
+        then.effects.extend(queued.effects);
+    }
     let effects = rests.effects.into_iter().chain(then.effects).collect();
     Decision { effects, ..start::before(rests.events, Decision { effects: Vec::new(), ..then }) }
 }

@@ -6,13 +6,16 @@ use std::path::PathBuf;
 
 use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
 use skillrun_collect::{HostPlan, start};
+use skillrun_engine::acp::{Opening, Session};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Home, LaunchError, LoginFound, StartRequest, files};
 use skillrun_evidence::OsText;
+use skillrun_lifecycle::run::SessionLeft;
 use skillrun_log::{Epoch, EventLog};
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::Scope;
+use skillrun_model::status::Continuation;
 use skillrun_model::verdict::RunError;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::login;
@@ -27,6 +30,12 @@ use crate::workspace::{EarlierCopy, PlaceError, Places, prompt_name};
 
 /// How long a host waits for the request to start. An owner that comes back within this time finds it waiting.
 const HELD: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// The process that had the session is gone, and no other can load it.
+fn is_lost(run: &Run) -> bool {
+    let sticky = run.record.engine.continuation == Continuation::Sticky;
+    sticky && opening::session_left(run) == SessionLeft::Lost
+}
 
 /// Prepares everything an attempt needs, and returns the plan for its host.
 pub(crate) fn plan(
@@ -112,9 +121,11 @@ pub(crate) fn plan(
         variables: &variables,
     };
     let launch = match (&run.state.reply, run.state.session_id.as_deref()) {
-        (Some(_), Some(session)) => skillrun_engine::resume(descriptor, &request, session),
         // The session is lost, or was never named: another one begins.
-        (Some(reply), None) if reply.scope == Scope::Prompt => skillrun_engine::start(descriptor, &request),
+        (Some(reply), session) if reply.scope == Scope::Prompt && (session.is_none() || is_lost(run)) => {
+            skillrun_engine::start(descriptor, &request)
+        }
+        (Some(_), Some(session)) => skillrun_engine::resume(descriptor, &request, session),
         (Some(_), None) => {
             let missing = "the engine never reported its session id, so the session cannot be continued".to_owned();
             return Err(error(ErrorCategory::Session, Code::SessionIdMissing, missing));
@@ -127,7 +138,16 @@ pub(crate) fn plan(
         .note_files(folder, record, &paths)
         .and_then(|()| files::write(&launch.files).map_err(|failed| std::io::Error::other(failed.to_string())))
         .map_err(|failed| engine(failed.to_string()))?;
-    if let Some(opening) = &launch.opening {
+    let sticky = record.engine.continuation == Continuation::Sticky;
+    // A sticky process that is started with an answer must not get it a second time as its input.
+    let started_with = run.state.reply.as_ref().filter(|_| sticky).map(|_| Opening {
+        attempt,
+        cwd: places.workspace.to_string_lossy().into_owned(),
+        session: Session::New,
+        mode: None,
+        prompt: words.clone(),
+    });
+    if let Some(opening) = launch.opening.as_ref().or(started_with.as_ref()) {
         opening::write(folder, opening).map_err(|failed| engine(failed.to_string()))?;
     }
     let mut ignore = launch.snapshot_ignore.clone();

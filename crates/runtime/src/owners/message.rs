@@ -119,7 +119,10 @@ impl OwnerErrorKind {
                 Refusal::Stale { .. } => Self::Stale,
                 Refusal::Repeated { .. } => Self::Repeated,
                 Refusal::Over => Self::Over,
-                Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible | Refusal::NotAtRest { .. } => Self::WrongState,
+                Refusal::NoOpenTurn { .. }
+                | Refusal::NotInterruptible
+                | Refusal::OtherPrompt
+                | Refusal::NotAtRest { .. } => Self::WrongState,
                 Refusal::OutOfPlace => Self::Other,
             },
             RuntimeError::Log(LogError { kind: LogErrorKind::NotFound | LogErrorKind::Gone, .. })

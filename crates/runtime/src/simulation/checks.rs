@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use skillrun_lifecycle::run::State;
-use skillrun_model::RunStatus;
+use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::evidence::{End, end_of};
 use super::host::Phase;
 use super::laws::{Broken, Law};
-use super::scene::SESSION_TIMEOUT;
+use super::scene::{IDLE, SESSION_TIMEOUT};
 use super::world::{SimulatedWorld, Spot};
 
 impl SimulatedWorld {
@@ -30,7 +30,7 @@ impl SimulatedWorld {
     /// Whether the owner may report to the process that no more input comes.
     pub(crate) fn may_end(&mut self) -> bool {
         let state = &self.disk.state;
-        if state.is_over() || state.canceling.is_some() || state.failing.is_some() {
+        if state.is_over() || state.is_ending() {
             return true;
         }
         let Some(host) = &self.hosts.living else { return true };
@@ -38,12 +38,26 @@ impl SimulatedWorld {
             return true;
         }
         let ended = if host.awaits_input && !host.is_changing { host.attempt - 1 } else { host.attempt };
-        let goes_on = self.scene.goes_on() && self.scene.max_attempt.is_none_or(|max| ended < max);
+        let has_next = match self.scene.mode {
+            ExecutionMode::Auto | ExecutionMode::Interactive => self.scene.max_attempt.is_none_or(|max| ended < max),
+            ExecutionMode::Conversation => true,
+        };
+        let goes_on = self.scene.goes_on() && has_next;
         match end_of(&self.hosts.attempt(ended).lines) {
             None => false,
             Some(End::Question) => !goes_on,
-            Some(End::Done | End::Misfit | End::Failure | End::Quota | End::Limit) => true,
+            Some(End::Done | End::Misfit | End::Failure | End::Quota | End::Limit) => match self.scene.mode {
+                ExecutionMode::Auto | ExecutionMode::Interactive => true,
+                // However a turn ends, the process waits for the next prompt.
+                ExecutionMode::Conversation => !self.scene.goes_on(),
+            },
         }
+    }
+
+    /// Whether the process has waited long enough for the next prompt.
+    pub(crate) fn may_stop_waiting(&mut self) -> bool {
+        self.tally.mark("a process waits too long for the next prompt");
+        self.disk.state.is_at_rest() && self.rests_since.is_some_and(|since| self.now >= since + IDLE)
     }
 
     pub(crate) fn check(&mut self) -> Result<(), Broken> {
@@ -53,14 +67,18 @@ impl SimulatedWorld {
         if self.clients.has_canceled && !self.laws.is_canceling {
             return Err(Law::Canceled.broken("a client received the acknowledgement, and the Log does not contain it"));
         }
-        self.clients.check(&self.laws.replies)
+        if self.clients.has_closed && !self.laws.is_closing {
+            return Err(Law::Closed.broken("a client received the acknowledgement, and the Log does not contain it"));
+        }
+        self.clients.check(&self.laws.replies, &self.laws.says)
     }
 
     /// Nothing is in progress: then every pending need of the run must be assigned to some process or timer.
     pub(super) fn check_idle(&mut self, spot: Spot) -> Result<(), Broken> {
         let Some(owner) = &self.owner else { return Ok(()) };
         let state = &self.disk.state;
-        if state.is_over() && spot == Spot::Desk && self.hosts.is_forgotten() {
+        let is_waiting = matches!(spot, Spot::Desk | Spot::Wait { .. });
+        if state.is_over() && is_waiting && self.hosts.is_forgotten() {
             return Err(Law::ProcessLeft.broken("the run is over, and its process is not asked to end"));
         }
         if state.is_over() || self.disk.log.is_empty() {
@@ -68,7 +86,7 @@ impl SimulatedWorld {
         }
         let forgotten = |words: &str| Err(Law::Forgotten.broken(words));
         let question = state.question.as_ref();
-        let is_ending = state.canceling.is_some() || state.failing.is_some();
+        let is_ending = state.is_ending();
         let has_deadline = question.is_some_and(|question| question.deadline.is_some());
         let Spot::Wait { until, .. } = spot else {
             let timer = owner.timer.map(|timer| timer.interaction_id);
@@ -99,6 +117,13 @@ impl SimulatedWorld {
         if is_ending && host.ladder.is_none() {
             return forgotten("the process should end, and no owner ends it");
         }
+        let is_at_turn = host.attempt == state.attempt.0 && !host.is_changing;
+        if state.interrupting.is_some() && is_at_turn && host.ladder.is_none() {
+            return forgotten("the turn should be interrupted, and no owner does it");
+        }
+        if state.is_at_rest() && host.ladder.is_none() && until.is_none_or(|until| until > self.now + IDLE + 1) {
+            return forgotten("the owner lets the process wait without a limit");
+        }
         let reply = state.reply.as_ref().filter(|_| question.is_none());
         let waits = matches!(host.phase, Phase::AsksCall | Phase::Between) && host.ladder.is_none();
         if let Some(reply) = reply
@@ -116,6 +141,7 @@ impl SimulatedWorld {
         if self.disk.log.is_empty() {
             return Ok(());
         }
+        self.laws.check_says(&mut self.tally)?;
         let again = State::of(self.disk.read(self.scene.paper).iter().map(Arc::as_ref));
         if again != self.disk.state {
             return Err(Law::Text.broken("a process that reads it again gets another state"));

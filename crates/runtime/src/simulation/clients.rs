@@ -1,4 +1,4 @@
-//! People and programs that answer and cancel. A client knows only what was reported to it.
+//! People and programs that answer, interrupt, close and cancel. A client knows only what was reported to it.
 
 use std::sync::mpsc::TryRecvError;
 
@@ -29,10 +29,19 @@ pub(crate) struct Sent {
     pub(crate) response: Response,
 }
 
-/// A request to a run: an answer by its index in the list, or a cancel.
+/// An interrupt that a client sent; `say` is the prompt that follows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupt {
+    pub(crate) say: Option<String>,
+    pub(crate) response: Response,
+}
+
+/// A request to a run: an answer or an interrupt by its index in the list, or another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Reply(usize),
+    Interrupt(usize),
+    Close,
     Cancel,
     /// The owner leaves the run to the next one.
     LetGo,
@@ -41,8 +50,11 @@ pub(crate) enum Said {
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     pub(crate) sent: Vec<Sent>,
+    pub(crate) interrupts: Vec<Interrupt>,
     /// A client received the response that the run is canceled.
     pub(crate) has_canceled: bool,
+    /// A client received the response that the run is closed.
+    pub(crate) has_closed: bool,
 }
 
 /// Answers of one story.
@@ -60,8 +72,23 @@ impl Clients {
         Said::Reply(number - 1)
     }
 
+    pub(crate) fn may_interrupt(&self) -> bool {
+        self.interrupts.len() < SENT_MAX
+    }
+
+    pub(crate) fn interrupt(&mut self, says: bool) -> Said {
+        let number = self.interrupts.len() + 1;
+        let say = says.then(|| format!("instead {number}"));
+        self.interrupts.push(Interrupt { say, response: Response::Nothing });
+        Said::Interrupt(number - 1)
+    }
+
     pub(crate) fn command(&self, said: Said) -> RunCommand {
         match said {
+            Said::Interrupt(at) => {
+                RunCommand::Interrupt { by: "a client".to_owned(), say: self.interrupts[at].say.clone() }
+            }
+            Said::Close => RunCommand::Close { by: "a client".to_owned() },
             Said::Cancel => RunCommand::Cancel { by: "a client".to_owned() },
             Said::LetGo => RunCommand::LetGo,
             Said::Reply(at) => {
@@ -79,13 +106,22 @@ impl Clients {
     pub(crate) fn done(&mut self, said: Said) {
         match said {
             Said::Cancel => self.has_canceled = true,
+            Said::Close => self.has_closed = true,
             Said::LetGo => {}
+            Said::Interrupt(at) => self.interrupts[at].response = Response::Yes,
             Said::Reply(at) => self.sent[at].response = Response::Yes,
         }
     }
 
     pub(crate) fn refused(&mut self, said: Said, refusal: &Refusal) {
-        let Said::Reply(at) = said else { return };
+        let at = match said {
+            Said::Reply(at) => at,
+            Said::Interrupt(at) => {
+                self.interrupts[at].response = Response::No;
+                return;
+            }
+            Said::Close | Said::Cancel | Said::LetGo => return,
+        };
         let sent = &mut self.sent[at];
         sent.response = match (refusal, sent.response) {
             // A request that was carried out once with the same key is done.
@@ -95,6 +131,7 @@ impl Clients {
                 | Refusal::OutOfPlace
                 | Refusal::NoOpenTurn { .. }
                 | Refusal::NotInterruptible
+                | Refusal::OtherPrompt
                 | Refusal::NotAtRest { .. }
                 | Refusal::Stale { .. },
                 Response::Nothing | Response::No,
@@ -115,7 +152,20 @@ impl Clients {
     }
 
     /// Every acknowledged request is in the Log, and every refused one is not.
-    pub(crate) fn check(&self, logged: &[(u32, String)]) -> Result<(), Broken> {
+    pub(crate) fn check(&self, logged: &[(u32, String)], says: &[(u32, String)]) -> Result<(), Broken> {
+        for Interrupt { say, response } in &self.interrupts {
+            let Some(text) = say else { continue };
+            let is_there = says.iter().any(|(_, logged)| logged == text);
+            match response {
+                Response::Yes if !is_there => {
+                    return Err(Law::LostReply.broken(format!("\"{text}\", of an interrupt, is not in the Log")));
+                }
+                Response::No if is_there => {
+                    return Err(Law::RefusedReply.broken(format!("\"{text}\", of an interrupt, is in the Log")));
+                }
+                Response::Yes | Response::No | Response::Nothing => {}
+            }
+        }
         for sent in &self.sent {
             let is_there = logged.iter().any(|(id, text)| *id == sent.interaction && *text == sent.text);
             match sent.response {
@@ -169,6 +219,7 @@ impl SimulatedWorld {
                     Refusal::Repeated { .. } => "an answer is repeated",
                     Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
                     Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible => "an interrupt is refused",
+                    Refusal::OtherPrompt => "another prompt for the same interrupt is refused",
                     Refusal::NotAtRest { .. } => "a close is refused",
                 });
                 self.clients.refused(said, &refusal);
@@ -181,7 +232,7 @@ impl SimulatedWorld {
     /// A request of a client that finds no owner.
     pub(crate) fn some_word(&mut self) -> Said {
         let keyed = self.clients.with_key();
-        match self.tape.pick(3) {
+        match self.tape.pick(6) {
             0 if self.clients.may_send() => {
                 let question = self.disk.state.interactions;
                 self.clients.reply(question, true)
@@ -190,12 +241,19 @@ impl SimulatedWorld {
                 let at = self.tape.pick(keyed.len());
                 self.clients.again(keyed[at])
             }
+            2 | 3 if self.clients.may_interrupt() => {
+                let says = self.tape.pick(2) == 1;
+                self.clients.interrupt(says)
+            }
+            4 => Said::Close,
             _ => Said::Cancel,
         }
     }
 
     pub(super) fn put_in_mail(&mut self, said: Said) {
         let words = self.story.is_some().then(|| match said {
+            Said::Interrupt(at) => format!("a client wants to interrupt ({:?})", self.clients.interrupts[at].say),
+            Said::Close => "a client wants to close".to_owned(),
             Said::Cancel => "a client wants to cancel".to_owned(),
             Said::LetGo => "the owner is to leave the run".to_owned(),
             Said::Reply(at) => {

@@ -17,7 +17,7 @@ use super::action::Action;
 use super::clients::{Clients, Said};
 use super::disk::Disk;
 use super::faults::Fault;
-use super::host::Hosts;
+use super::host::{HostFault, Hosts};
 use super::laws::{Broken, Law, Laws};
 use super::outside::Outside;
 use super::tape::Tape;
@@ -361,7 +361,7 @@ impl SimulatedWorld {
             self.disk = Disk::default();
             self.laws = Laws::default();
             self.clients = Clients::default();
-            self.hosts = Hosts::new(self.fault == Some(Fault::WritesTwice));
+            self.hosts = Hosts::new(HostFault::of(self.fault));
             if let Some(owner) = &mut self.owner {
                 owner.mail.clear();
             }

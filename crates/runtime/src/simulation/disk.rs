@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use skillrun_lifecycle::run::State;
 use skillrun_log::Durability;
-use skillrun_model::Code;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::Phase;
+use skillrun_model::{Code, ExecutionMode};
 
 use super::laws::{Broken, Law};
 use super::scene::Paper;
@@ -110,6 +110,13 @@ impl SimulatedWorld {
         Ok(())
     }
 
+    /// The last turn of a conversation has failed, and no other has begun.
+    fn has_failed_turn(&self) -> bool {
+        let state = &self.disk.state;
+        let has_error = state.verdict.as_ref().is_some_and(|verdict| verdict.error.is_some());
+        self.scene.mode == ExecutionMode::Conversation && !state.attempt_is_open && has_error
+    }
+
     /// One event more in the Log.
     fn append(&mut self, event: &Event, durability: Durability) -> Result<(), Broken> {
         self.tally.event(event.event_type().as_str());
@@ -117,7 +124,16 @@ impl SimulatedWorld {
         self.narrate(|| format!("    {:>3} {} (attempt {number})", event.seq, event.event_type().as_str()));
         let event = Arc::new(event.clone());
         let judged = self.laws.event(&event, &self.disk.state, &mut self.hosts, &self.scene);
+        let failed_before = self.has_failed_turn();
         self.disk.append(event, durability, self.scene.paper);
+        if failed_before && self.disk.state.attempt_is_open {
+            self.tally.mark("a turn of a conversation fails, and the next one begins");
+        }
+        match (self.disk.state.is_at_rest(), self.rests_since) {
+            (true, None) => self.rests_since = Some(self.now),
+            (true, Some(_)) => {}
+            (false, _) => self.rests_since = None,
+        }
         judged
     }
 }

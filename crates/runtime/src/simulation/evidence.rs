@@ -1,7 +1,7 @@
 //! The output of a process, and the expected result, computed a second time without the gate.
 
 use skillrun_evidence::Meta;
-use skillrun_model::{EndedBy, ExecutionMode, RunStatus, Timestamp};
+use skillrun_model::{EndedBy, ExecutionMode, RunStatus, Timestamp, TurnState};
 
 use super::scene::Scene;
 
@@ -54,11 +54,6 @@ impl Record {
     /// An attempt whose process was never started, because its owner ended it before.
     pub(crate) const fn never_begun(ended_by: EndedBy) -> Self {
         Self { ended_by: Some(ended_by), exit: SimulatedExit::Unknown, continues: false, after_end: false }
-    }
-
-    /// How its host ended the process, if it did.
-    pub(crate) fn act(self) -> Option<EndedBy> {
-        self.ended_by.filter(|by| !matches!(by, EndedBy::Exited | EndedBy::HostLost))
     }
 
     /// As its host recorded it.
@@ -130,11 +125,46 @@ pub(crate) fn bytes_of(lines: &[Line]) -> u64 {
     lines.iter().enumerate().map(|(at, line)| text_of(*line, at).len() as u64).sum()
 }
 
-/// The expected status of the run after an attempt that left this, regardless of which owners died. Not the gate's
-/// code: a second, smaller version of contract R3.5.
-pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Record, was_canceled: bool) -> RunStatus {
+/// The expected end of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expected {
+    pub(crate) status: RunStatus,
+    /// The interrupt came before the end.
+    pub(crate) is_interrupted: bool,
+    /// Whether the turn is completed, where only this shows how it ended.
+    pub(crate) is_completed: Option<bool>,
+}
+
+impl Expected {
+    fn of(status: RunStatus) -> Self {
+        Self { status, is_interrupted: false, is_completed: None }
+    }
+
+    pub(crate) fn is(self, status: RunStatus, is_interrupted: bool, turn: TurnState) -> bool {
+        let is_completed = turn == TurnState::Completed;
+        let same_turn = self.is_completed.is_none_or(|expected| expected == is_completed);
+        self.status == status && self.is_interrupted == is_interrupted && same_turn
+    }
+}
+
+/// What is expected of an attempt that left this, regardless of which owners died. Not the gate's code: a second,
+/// smaller version of contract R3.5. `interrupted_after`: the number of lines before the host was asked to interrupt.
+pub(crate) fn expected(
+    scene: &Scene,
+    attempt: u32,
+    lines: &[Line],
+    record: Record,
+    interrupted_after: Option<usize>,
+    was_canceled: bool,
+) -> Expected {
     if was_canceled {
-        return RunStatus::Canceled;
+        return Expected::of(RunStatus::Canceled);
+    }
+    let had_ended = |before: usize| lines.get(..before).is_some_and(|lines| end_of(lines).is_some());
+    let is_interrupted =
+        scene.mode != ExecutionMode::Auto && interrupted_after.is_some_and(|before| !had_ended(before));
+    if is_interrupted {
+        return Expected { status: RunStatus::WaitingUser, is_interrupted, is_completed: Some(false) };
     }
     let lingered = record.after_end && record.exit == SimulatedExit::Killed;
     let fine = match record.exit {
@@ -142,8 +172,13 @@ pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Reco
         SimulatedExit::Bad | SimulatedExit::Killed => lingered,
     };
     let is_lost = record.ended_by == Some(EndedBy::HostLost);
-    match (end_of(lines), scene.mode) {
-        (_, ExecutionMode::Conversation) => RunStatus::WaitingUser,
+    let status = match (end_of(lines), scene.mode) {
+        (end, ExecutionMode::Conversation) => {
+            // A marker is text there.
+            let has_answer = matches!(end, Some(End::Done | End::Question | End::Misfit));
+            let is_completed = Some(has_answer && fine && !is_lost);
+            return Expected { status: RunStatus::WaitingUser, is_interrupted, is_completed };
+        }
         (Some(End::Misfit | End::Failure | End::Quota | End::Limit) | None, _) => RunStatus::Failed,
         (Some(End::Done), ExecutionMode::Interactive) => RunStatus::Succeeded,
         (Some(End::Done), ExecutionMode::Auto) if fine => RunStatus::Succeeded,
@@ -153,5 +188,6 @@ pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Reco
             RunStatus::WaitingUser
         }
         (Some(End::Done | End::Question), _) => RunStatus::Failed,
-    }
+    };
+    Expected::of(status)
 }

@@ -25,7 +25,7 @@ faults! {
     /// The process receives an answer before it is in the Log.
     GivesBeforeWriting breaks [GivenUnlogged],
     /// A request is acknowledged before it is in the Log.
-    SaysYesBeforeWriting breaks [LostReply, Canceled],
+    SaysYesBeforeWriting breaks [LostReply, Canceled, Closed],
     /// A new worker does not arm the timers that were armed.
     ForgetsTimers breaks [Forgotten],
     /// A host is started without a look at the one that has the attempt.
@@ -56,6 +56,20 @@ faults! {
     DoesNotStartAgain breaks [Forgotten],
     /// A worker that continues with an attempt does not send the last answer again.
     DoesNotAnswerAgain breaks [NotGiven],
+    /// The process receives an interrupt before it is in the Log.
+    InterruptsBeforeWriting breaks [NoCause],
+    /// The modelled host does not record that the turn was interrupted.
+    ForgetsTheAct breaks [Verdict],
+    /// A turn is interrupted the way a run is canceled.
+    CancelsTheTurn breaks [NoCause],
+    /// A worker that continues with an attempt does not interrupt it again.
+    DoesNotInterruptAgain breaks [Forgotten],
+    /// The prompt of an interrupt is sent, though the turn had ended before.
+    SaysAnyway breaks [Say],
+    /// The process of a run that is closed is not ended.
+    LeavesProcessAtClose breaks [ProcessLeft],
+    /// A process that waits for the next prompt is never ended.
+    WaitsForever breaks [Forgotten],
 }
 
 thread_local! {

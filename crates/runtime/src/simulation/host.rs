@@ -9,6 +9,7 @@ use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes
 use skillrun_model::{AttemptNumber, EndedBy};
 
 use super::evidence::{Line, Record, SimulatedExit, bytes_of, end_of};
+use super::faults::Fault;
 
 /// Timeouts of a host, in milliseconds.
 pub(crate) const HARD: u64 = 100_000;
@@ -29,6 +30,10 @@ pub(crate) struct SimulatedAttempt {
     has_input: bool,
     pub(crate) begun_at: u64,
     pub(crate) record: Option<Record>,
+    /// What its host did to end it, and after how many lines: what the chunk index has of it.
+    pub(crate) acts: Vec<(usize, EndedBy)>,
+    /// The number of lines before the host was asked to interrupt it.
+    pub(crate) interrupted_after: Option<usize>,
     /// What an earlier process left of it.
     aside: Option<Box<SimulatedAttempt>>,
     /// Processes that were started for it.
@@ -109,13 +114,33 @@ pub(crate) struct Hosts {
     pub(crate) given: Vec<Given>,
     /// Attempts whose process began since the last check of the laws, with the input that it was started with.
     pub(crate) began: Vec<(u32, Option<Given>)>,
-    /// A broken host writes answers that it has already written.
-    forgets_inputs: bool,
+    fault: HostFault,
+}
+
+/// What is wrong with the hosts of a story.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostFault {
+    #[default]
+    Nothing,
+    /// They write answers that they have already written.
+    WritesTwice,
+    /// They do not record that a turn was interrupted.
+    ForgetsTheAct,
+}
+
+impl HostFault {
+    pub(crate) fn of(fault: Option<Fault>) -> Self {
+        match fault {
+            Some(Fault::WritesTwice) => Self::WritesTwice,
+            Some(Fault::ForgetsTheAct) => Self::ForgetsTheAct,
+            Some(_) | None => Self::Nothing,
+        }
+    }
 }
 
 impl Hosts {
-    pub(crate) fn new(forgets_inputs: bool) -> Self {
-        Self { forgets_inputs, ..Self::default() }
+    pub(crate) fn new(fault: HostFault) -> Self {
+        Self { fault, ..Self::default() }
     }
 
     pub(crate) fn attempt(&mut self, number: u32) -> &mut SimulatedAttempt {
@@ -231,7 +256,12 @@ impl Hosts {
             match request {
                 HostRequest::Start => self.begin(now),
                 HostRequest::Cancel { .. } => self.leave(Record::never_begun(EndedBy::Canceled)),
-                HostRequest::Interrupt { .. } => self.leave(Record::never_begun(EndedBy::Interrupted)),
+                HostRequest::Interrupt { attempt, .. } if attempt.0 == host.attempt => {
+                    let number = host.attempt;
+                    self.attempt(number).interrupted_after = Some(0);
+                    self.leave(Record::never_begun(EndedBy::Interrupted));
+                }
+                HostRequest::Interrupt { .. } => {}
                 HostRequest::Detach => host.alone_since = Some(now),
                 HostRequest::Input { .. }
                 | HostRequest::CloseStdin
@@ -239,6 +269,7 @@ impl Hosts {
                 | HostRequest::TurnOver { .. }
                 | HostRequest::TurnGoesOn
                 | HostRequest::Wait { .. }
+                | HostRequest::StopWaiting
                 | HostRequest::GoOn => host.early.push(request.clone()),
             }
             return;
@@ -257,8 +288,7 @@ impl Hosts {
                 }
             }
             HostRequest::Cancel { .. } => self.end(EndedBy::Canceled),
-            // The engine of the simulation cannot stop its turn and stay.
-            HostRequest::Interrupt { .. } => self.end(EndedBy::Interrupted),
+            HostRequest::Interrupt { attempt, .. } => self.interrupt(attempt.0),
             HostRequest::TurnOver { .. } => host.linger_until = Some(now + LINGER),
             HostRequest::TurnGoesOn => host.linger_until = None,
             HostRequest::Wait { deadline } => {
@@ -267,6 +297,7 @@ impl Hosts {
                 host.waiting = Some((since, limit.map(|limit| now + limit)));
             }
             HostRequest::GoOn => host.go_on(now),
+            HostRequest::StopWaiting => self.end(EndedBy::WaitTimeout),
             HostRequest::Detach => host.alone_since = Some(now),
         }
     }
@@ -288,7 +319,7 @@ impl Hosts {
     }
 
     fn input(&mut self, now: u64, given: Given) -> InputAnswer {
-        let forgets = self.forgets_inputs;
+        let forgets = self.fault == HostFault::WritesTwice;
         let Some(host) = &mut self.living else { return InputAnswer::Closed };
         let is_old = given.interaction <= host.highest && !forgets;
         if is_old {
@@ -351,14 +382,31 @@ impl Hosts {
         self.notify(Notice::Progress(sizes));
     }
 
+    /// The turn is interrupted, unless the process has left it. The engine of the simulation cannot stop its turn and
+    /// stay.
+    fn interrupt(&mut self, number: u32) {
+        let is_its = |host: &&Host| host.attempt == number && !host.is_changing && host.ladder.is_none();
+        if self.living.as_ref().filter(is_its).is_none() {
+            return;
+        }
+        let attempt = self.attempt(number);
+        attempt.interrupted_after = Some(attempt.lines.len());
+        self.end(EndedBy::Interrupted);
+        if self.fault == HostFault::ForgetsTheAct {
+            self.attempt(number).acts.clear();
+        }
+    }
+
     /// The process is asked to end; it will.
     pub(crate) fn end(&mut self, why: EndedBy) {
-        let Some(number) = self.living.as_ref().map(|host| host.attempt) else { return };
+        let Some(host) = self.living.as_ref().filter(|host| host.ladder.is_none()) else { return };
+        // While the files of the next attempt are being opened, the previous one is over except for its last line.
+        let (number, newest) = (host.attempt, host.attempt + u32::from(host.is_changing));
         let after_end = end_of(&self.attempt(number).lines).is_some();
+        let attempt = self.attempt(newest);
+        attempt.acts.push((attempt.lines.len(), why));
         let Some(host) = &mut self.living else { return };
-        if host.ladder.is_none() {
-            (host.ladder, host.after_end) = (Some(why), after_end);
-        }
+        (host.ladder, host.after_end) = (Some(why), after_end);
     }
 
     pub(crate) fn write(&mut self, now: u64, line: Line) {

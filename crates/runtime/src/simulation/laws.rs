@@ -7,11 +7,13 @@ use skillrun_model::codes::Code;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::Phase;
-use skillrun_model::{AttemptNumber, RunStatus};
+use skillrun_model::verdict::Rule;
+use skillrun_model::{AttemptNumber, ExecutionMode, RunStatus};
 
 use super::evidence::expected;
-use super::host::{Given, Hosts};
+use super::host::{Given, Hosts, SimulatedAttempt};
 use super::scene::Scene;
+use super::tally::Tally;
 
 macro_rules! laws {
     ($($name:ident = $words:literal,)+) => {
@@ -33,7 +35,7 @@ laws! {
     OneRecord = "an attempt begins once and ends once",
     RightAttempt = "an event carries the number of its attempt",
     RightQuestion = "questions are numbered from 1, and each is asked once",
-    OneResolution = "of answer, expiry and cancel one closes a question",
+    OneResolution = "of answer, expiry, interrupt and cancel one closes a question",
     LostReply = "an answer that was acknowledged is in the Log",
     RefusedReply = "an answer that was refused is not in the Log",
     GivenUnlogged = "a process gets only what is in the Log",
@@ -45,6 +47,9 @@ laws! {
     Fold = "the state of the owner is the fold over the Log",
     Verdict = "a verdict depends on the evidence alone",
     Canceled = "a run that was canceled ends canceled",
+    Interrupted = "an open turn is interrupted, and only where the run continues after it",
+    Say = "the prompt of an interrupt is sent, once, if the turn was interrupted, and else never",
+    Closed = "a run is closed while it waits for the next prompt, and a conversation ends no other way",
     Forgotten = "the owner of a run does what the run needs",
     Ends = "a run ends, unless it waits for a user without a deadline",
     ProcessLeft = "no process outlives its run",
@@ -84,6 +89,15 @@ pub(crate) struct Laws {
     questions: u32,
     open_question: Option<u32>,
     pub(crate) is_canceling: bool,
+    pub(crate) is_closing: bool,
+    /// The open question is one for the next prompt.
+    is_at_rest: bool,
+    /// The attempts that a client has interrupted, while they were open.
+    interrupts: Vec<u32>,
+    /// The prompts that came with them.
+    pub(crate) says: Vec<(u32, String)>,
+    /// Of these attempts, those whose verdict is an interrupt.
+    interrupted: Vec<u32>,
     /// The run fails with this as soon as its attempt is over.
     failing: Option<Code>,
     /// Answers in the Log, by question.
@@ -130,11 +144,22 @@ impl Laws {
                 (self.is_open, self.open_question) = (false, None);
                 let number = self.attempts;
                 let record = hosts.record(number);
-                let status = expected(scene, number, &hosts.attempt(number).lines, record, self.is_canceling);
-                let seen = ended.verdict.run_status;
+                let SimulatedAttempt { lines, interrupted_after, .. } = hosts.attempt(number);
+                let expected = expected(scene, number, lines, record, *interrupted_after, self.is_canceling);
+                let verdict = &ended.verdict;
+                let (seen, rule) = (verdict.run_status, verdict.rule);
                 // A verdict after an unanswered deadline does not decide.
-                let is_so = seen == status || self.failing.is_some();
-                Law::Verdict.check(is_so, || format!("attempt {number} is {seen}, and its evidence says {status}"))?;
+                let is_so = expected.is(seen, rule == Rule::Interrupted, verdict.turn) || self.failing.is_some();
+                Law::Verdict.check(is_so, || {
+                    format!(
+                        "attempt {number} is {seen}, {}, rule {rule}, and its evidence says {expected:?}",
+                        verdict.turn
+                    )
+                })?;
+                if rule == Rule::Interrupted {
+                    Law::Interrupted.check(self.is_interrupted(number), || format!("attempt {number} was not"))?;
+                    self.interrupted.push(number);
+                }
                 self.verdict = Some(seen);
             }
             ControlData::InteractionRequested(question) => {
@@ -143,12 +168,19 @@ impl Laws {
                 Law::RightQuestion.check(is_next, || format!("question {id} after {}", self.questions))?;
                 let in_turn = question.scope == Scope::Call;
                 Law::RightQuestion.check(in_turn == self.is_open, || format!("question {id} out of place"))?;
-                (self.questions, self.open_question) = (id, Some(id));
+                let is_prompt = question.scope == Scope::Prompt;
+                let was_interrupted = self.interrupted.last() == Some(&self.attempts);
+                let rests = was_interrupted || scene.mode == ExecutionMode::Conversation;
+                Law::RightQuestion.check(in_turn || is_prompt == rests, || format!("question {id} is another one"))?;
+                (self.questions, self.open_question, self.is_at_rest) = (id, Some(id), is_prompt);
             }
             ControlData::InteractionReplied(reply) => {
                 let id = reply.interaction_id.0;
                 let is_open = self.open_question.take() == Some(id) && !self.is_canceling && self.failing.is_none();
+                let is_open = is_open && !self.is_closing;
                 Law::OneResolution.check(is_open, || format!("question {id} is answered, and was not open"))?;
+                self.is_at_rest = false;
+                self.check_say(&reply.text)?;
                 self.replies.push((id, reply.text.clone()));
             }
             ControlData::InteractionTimeout(timeout) if timeout.fails_with.is_some() => {
@@ -161,11 +193,37 @@ impl Laws {
                 Law::OneResolution.check(!self.is_canceling, || "canceled twice".to_owned())?;
                 (self.is_canceling, self.open_question) = (true, None);
             }
-            ControlData::RunCompleted(completed) => self.ends(completed.status())?,
+            ControlData::RunStatus(change) if change.phase == Some(Phase::Interrupting) => {
+                let is_so = self.is_open && !self.is_canceling && self.failing.is_none();
+                let is_so = is_so && scene.mode != ExecutionMode::Auto;
+                Law::Interrupted.check(is_so, || format!("attempt {} is interrupted", self.attempts))?;
+                // A question inside the turn is closed with it.
+                self.open_question = None;
+                if !self.is_interrupted(self.attempts) {
+                    self.interrupts.push(self.attempts);
+                }
+                self.says.extend(change.say.iter().map(|text| (self.attempts, text.clone())));
+            }
+            ControlData::RunStatus(change) if change.phase == Some(Phase::Closing) => {
+                let is_so = self.is_at_rest && self.open_question.is_some() && !self.is_open && !self.is_canceling;
+                Law::Closed.check(is_so && !self.is_closing, || "it is closed, and was not at rest".to_owned())?;
+                (self.is_closing, self.open_question) = (true, None);
+            }
+            ControlData::RunCompleted(completed) => {
+                let status = completed.status();
+                let is_talk = scene.mode == ExecutionMode::Conversation;
+                let is_so = (status == RunStatus::Closed) == self.is_closing && (self.is_closing || !is_talk);
+                Law::Closed.check(is_so, || format!("it is {status}"))?;
+                self.ends(status)?;
+            }
             ControlData::RunFailed(failed) => {
                 let code = failed.error.code;
                 let is_so = self.failing.is_none_or(|failing| failing == code);
                 Law::Verdict.check(is_so, || format!("it fails with {code}, though no answer came in time"))?;
+                // A conversation fails where its next turn cannot begin, or a question inside a turn is not answered.
+                let is_talk = scene.mode == ExecutionMode::Conversation;
+                let is_so = !self.is_closing && (!is_talk || self.failing.is_some() || code == Code::HostError);
+                Law::Closed.check(is_so, || format!("it fails with {code}"))?;
                 self.ends(RunStatus::Failed)?;
             }
             ControlData::RunCanceled(_) => self.ends(RunStatus::Canceled)?,
@@ -201,6 +259,43 @@ impl Laws {
         let is_earned = is_earned && (self.failing.is_none() || status != RunStatus::Succeeded);
         Law::Verdict.check(is_earned, || "it succeeds without a verdict that says so".to_owned())?;
         self.end = Some(status);
+        Ok(())
+    }
+
+    /// A client has interrupted the attempt.
+    pub(crate) fn is_interrupted(&self, attempt: u32) -> bool {
+        self.interrupts.contains(&attempt)
+    }
+
+    /// The attempt whose prompt is sent was interrupted, and the prompt was not sent before.
+    fn check_say(&self, text: &str) -> Result<(), Broken> {
+        let Some((attempt, _)) = self.says.iter().find(|(_, say)| say == text) else { return Ok(()) };
+        let is_first = !self.replies.iter().any(|(_, sent)| sent == text);
+        let is_so = is_first && self.interrupted.last() == Some(attempt) && self.attempts == *attempt;
+        Law::Say.check(is_so, || format!("\"{text}\", for after attempt {attempt}, is sent"))
+    }
+
+    /// At the end of a story: the prompts of interrupted turns that were not sent. A cancel may have come before.
+    pub(crate) fn check_says(&self, tally: &mut Tally) -> Result<(), Broken> {
+        for (attempt, text) in &self.says {
+            let is_sent = self.replies.iter().any(|(_, sent)| sent == text);
+            let is_interrupted = self.interrupted.contains(attempt);
+            Law::Say.check(is_sent || !is_interrupted || self.is_canceling, || {
+                format!("\"{text}\", for after attempt {attempt}, is not sent")
+            })?;
+            tally.mark(if is_sent {
+                "a prompt that came with an interrupt is sent"
+            } else {
+                "a prompt that came with an interrupt is not sent"
+            });
+        }
+        for attempt in &self.interrupts {
+            tally.mark(if self.interrupted.contains(attempt) {
+                "an interrupt stops a turn"
+            } else {
+                "an end stands before an interrupt"
+            });
+        }
         Ok(())
     }
 

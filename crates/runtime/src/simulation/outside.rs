@@ -185,7 +185,10 @@ impl Hosts for Outside {
             let error = launch::error(ErrorCategory::Host, Code::HostError, "it cannot".to_owned());
             return Ok(Err(NoHost::Never(error)));
         }
-        let reply = run.state.reply.as_ref().filter(|reply| reply.scope == Scope::Turn);
+        let reply = run.state.reply.as_ref().filter(|reply| match reply.scope {
+            Scope::Turn | Scope::Prompt => true,
+            Scope::Call => false,
+        });
         let prompt = reply.map(|reply| Given { interaction: reply.interaction_id.0, text: reply.text.clone() });
         self.0.lawful(|world| {
             let is_open = run.state.attempt_is_open && run.state.attempt == attempt;
@@ -285,6 +288,7 @@ impl HostLink for Link {
             | HostRequest::Input { .. }
             | HostRequest::NextAttempt { .. }
             | HostRequest::Interrupt { .. }
+            | HostRequest::StopWaiting
             | HostRequest::Cancel { .. } => {
                 self.story.turn(Spot::Busy);
             }
@@ -351,7 +355,7 @@ impl AttemptFiles for Outside {
     }
 
     fn evidence(&self, _: &Run, attempt: AttemptNumber) -> Result<Box<dyn AttemptEvidence>, RuntimeError> {
-        Ok(Box::new(LinesRead { story: self.0.clone(), attempt: attempt.0, line: 0, bytes: 0, act: Act::ToCome }))
+        Ok(Box::new(LinesRead { story: self.0.clone(), attempt: attempt.0, line: 0, bytes: 0, acts: 0 }))
     }
 
     fn session_left(&self, run: &Run) -> SessionLeft {
@@ -396,20 +400,23 @@ struct LinesRead {
     attempt: u32,
     line: usize,
     bytes: u64,
-    act: Act,
-}
-
-/// The end of a process by its host, which follows its last line.
-#[derive(Debug, Clone, Copy)]
-enum Act {
-    ToCome,
-    Now(EndedBy),
-    Over,
+    /// Acts of its host that were read; they stand between the lines.
+    acts: usize,
 }
 
 impl LinesRead {
+    /// The act that stands before the next line.
+    fn next_act(&mut self) -> Option<EndedBy> {
+        let mut world = self.story.lock();
+        let (before, act) = *world.hosts.attempt(self.attempt).acts.get(self.acts)?;
+        (before <= self.line).then(|| self.acts += 1).map(|()| act)
+    }
+
     fn next_within(&mut self, reach: u64) -> Option<FeedStep<'_>> {
         let line = *self.story.lock().hosts.lines(self.attempt).get(self.line)?;
+        if let Some(act) = self.next_act() {
+            return Some(FeedStep { t_ns: 0, kind: StepKind::Act(act) });
+        }
         let text = text_of(line, self.line);
         let end = self.bytes + text.len() as u64;
         if end > reach {
@@ -435,7 +442,6 @@ impl AttemptEvidence for LinesRead {
     fn end(&mut self) -> Result<Meta, EvidenceError> {
         let started_at = self.started_at().unwrap_or(Timestamp::EPOCH);
         let record = self.story.lock().hosts.record(self.attempt);
-        self.act = record.act().map_or(Act::Over, Act::Now);
         Ok(record.meta(started_at))
     }
 
@@ -443,8 +449,7 @@ impl AttemptEvidence for LinesRead {
         if self.story.lock().hosts.lines(self.attempt).len() > self.line {
             return Ok(self.next_within(u64::MAX));
         }
-        let Act::Now(act) = std::mem::replace(&mut self.act, Act::Over) else { return Ok(None) };
-        Ok(Some(FeedStep { t_ns: 0, kind: StepKind::Act(act) }))
+        Ok(self.next_act().map(|act| FeedStep { t_ns: 0, kind: StepKind::Act(act) }))
     }
 
     fn totals(&self) -> EvidenceTotals {

@@ -1,5 +1,7 @@
 //! What processes and their hosts do by themselves.
 
+use skillrun_model::EndedBy;
+
 use super::evidence::{End, Line, SimulatedExit};
 use super::host::Phase;
 use super::world::SimulatedWorld;
@@ -28,6 +30,16 @@ impl SimulatedWorld {
             return self.hosts.change_over(now);
         }
         if let Some(why) = host.ladder {
+            if host.phase == Phase::Turn && self.tape.pick(4) == 3 {
+                // Engines write an end when they are interrupted, and some write what they had finished.
+                let end = [End::Failure, End::Question, End::Done][self.tape.pick(3)];
+                host.phase = Phase::Stuck;
+                if why == EndedBy::Interrupted {
+                    self.tally.mark("a process that was interrupted writes an end");
+                }
+                self.narrate(|| format!("the process writes {end:?}, though it is being ended ({why})"));
+                return self.hosts.write(now, Line::End(end));
+            }
             self.narrate(|| format!("the process is gone ({why})"));
             return self.hosts.exit(now, SimulatedExit::Killed);
         }

@@ -42,6 +42,9 @@ pub(crate) struct Scene {
 /// In milliseconds, as all times of a story.
 pub(crate) const SESSION_TIMEOUT: u64 = 20_000;
 
+/// How long a process waits for the next prompt.
+pub(crate) const IDLE: u64 = 15_000;
+
 impl Scene {
     pub(crate) fn draw(tape: &mut Tape) -> Self {
         let (continuation, session) = [
@@ -52,7 +55,18 @@ impl Scene {
             (Continuation::Sticky, SessionLeft::Lost),
             (Continuation::None, SessionLeft::Lost),
         ][tape.pick(6)];
-        let auto = tape.pick(5) == 4 || continuation == Continuation::None;
+        let drawn = [
+            ExecutionMode::Interactive,
+            ExecutionMode::Conversation,
+            ExecutionMode::Interactive,
+            ExecutionMode::Conversation,
+            ExecutionMode::Auto,
+        ][tape.pick(5)];
+        let mode = match continuation {
+            // Other modes are refused.
+            Continuation::None => ExecutionMode::Auto,
+            Continuation::Resumable | Continuation::Sticky => drawn,
+        };
         let require_user_reply = tape.pick(2) == 0;
         let auto_decision_limit = [2, 0, 1][tape.pick(3)];
         let policies = [None, None, Some(DecisionPolicy::Abort), Some(DecisionPolicy::SafeDefault)];
@@ -65,7 +79,7 @@ impl Scene {
             require_user_reply,
             auto_decision_limit,
             on_quota,
-            mode: if auto { ExecutionMode::Auto } else { ExecutionMode::Interactive },
+            mode,
             session,
             max_attempt,
             policy,
@@ -75,7 +89,11 @@ impl Scene {
 
     /// A process of this run can wait between two turns.
     pub(crate) fn goes_on(&self) -> bool {
-        self.continuation == Continuation::Sticky && self.mode == ExecutionMode::Interactive
+        let has_turns = match self.mode {
+            ExecutionMode::Auto => false,
+            ExecutionMode::Interactive | ExecutionMode::Conversation => true,
+        };
+        self.continuation == Continuation::Sticky && has_turns
     }
 
     /// The run as it was accepted. `retry`: its position in a chain, and when it may begin.
@@ -121,7 +139,7 @@ impl Scene {
                 max_bytes: u64::MAX,
                 interactive_require_user_reply: self.require_user_reply,
                 session_timeout_sec: SESSION_TIMEOUT as f64 / 1000.0,
-                idle_sec: SESSION_TIMEOUT as f64 / 1000.0,
+                idle_sec: IDLE as f64 / 1000.0,
                 auto_decision_limit: self.auto_decision_limit,
                 default_decision_policy: self.policy,
                 max_attempt: self.max_attempt,

@@ -8,13 +8,13 @@ use skillrun_model::RunStatus;
 use super::action::Action;
 
 /// Statuses that the table has columns for; the first is that of a run whose Log is empty.
-const COLUMNS: [&str; 7] = ["none", "queued", "running", "waiting", "succeeded", "failed", "canceled"];
+const COLUMNS: [&str; 8] = ["none", "queued", "running", "waiting", "succeeded", "failed", "canceled", "closed"];
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Tally {
     pub(crate) stories: u64,
     pub(crate) steps: u64,
-    actions: BTreeMap<Action, [u64; 7]>,
+    actions: BTreeMap<Action, [u64; 8]>,
     events: BTreeMap<&'static str, u64>,
     marks: BTreeMap<&'static str, u64>,
 }
@@ -26,9 +26,10 @@ impl Tally {
             Some(RunStatus::Queued) => 1,
             Some(RunStatus::Running) => 2,
             Some(RunStatus::WaitingUser) => 3,
-            Some(RunStatus::Succeeded | RunStatus::Closed) => 4,
+            Some(RunStatus::Succeeded) => 4,
             Some(RunStatus::Failed) => 5,
             Some(RunStatus::Canceled) => 6,
+            Some(RunStatus::Closed) => 7,
         };
         self.steps += 1;
         self.actions.entry(action).or_default()[column] += 1;
@@ -140,6 +141,16 @@ const MARKS: &[&str] = &[
     "a process that waited is gone",
     "what a process left is put aside",
     "a run is planned",
+    "an interrupt stops a turn",
+    "an end stands before an interrupt",
+    "a process that was interrupted writes an end",
+    "an interrupt is refused",
+    "a prompt that came with an interrupt is sent",
+    "a prompt that came with an interrupt is not sent",
+    "another prompt for the same interrupt is refused",
+    "a turn of a conversation fails, and the next one begins",
+    "a process waits too long for the next prompt",
+    "a close is refused",
     "a planned run is made",
     "the Log is kept as text",
 ];

@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 
 use skillrun_collect::protocol::HostRequest;
 use skillrun_model::rasp::data::PlannedRetry;
-use skillrun_model::{RunId, RunStatus, Timestamp};
+use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runs::record::RunRecord;
 
 use super::action::Action;
@@ -15,7 +15,7 @@ use super::desk::Owner;
 use super::disk::Disk;
 use super::evidence::SimulatedExit;
 use super::faults::{self, Fault};
-use super::host::{Hosts, Phase};
+use super::host::{HostFault, Hosts, Phase};
 use super::laws::{Broken, Law, Laws};
 use super::scene::{Paper, Scene};
 use super::tally::Tally;
@@ -61,6 +61,8 @@ pub(crate) struct SimulatedWorld {
     pub(super) answers: Vec<(Said, Receiver<Result<(), RuntimeError>>)>,
     /// A host could not be started, or was killed at once.
     pub(crate) start_failed: bool,
+    /// Since when the run has waited for the next prompt.
+    pub(crate) rests_since: Option<u64>,
     choices: Vec<Action>,
     /// Steps since the run was over.
     after_end: u32,
@@ -102,7 +104,7 @@ impl SimulatedWorld {
         let scene = Scene::draw(&mut tape);
         faults::plant(fault);
         let run_id = RunId::new(1, [1; 10]);
-        let hosts = Hosts::new(fault == Some(Fault::WritesTwice));
+        let hosts = Hosts::new(HostFault::of(fault));
         let mut world = Self {
             tape,
             scene,
@@ -123,6 +125,7 @@ impl SimulatedWorld {
             broken: None,
             answers: Vec::new(),
             start_failed: false,
+            rests_since: None,
             choices: Vec::new(),
             after_end: 0,
         };
@@ -210,9 +213,15 @@ impl SimulatedWorld {
         }
         let state = &self.disk.state;
         // A request that could not be answered now would be retried indefinitely.
-        let is_open = state.status == Some(RunStatus::WaitingUser) && state.canceling.is_none();
+        let is_open =
+            state.status == Some(RunStatus::WaitingUser) && !state.is_ending() && state.interrupting.is_none();
+        let is_open = is_open && state.unsent_prompt().is_none();
         let has_mail = self.owner.as_ref().is_some_and(|owner| !owner.mail.is_empty());
         let is_asked = state.question.is_some() && is_open && self.owner.is_some() && !has_mail;
+        if is_asked && self.tape.is_over() && self.is_conversation_at_rest() {
+            // So that every story ends.
+            choices.push(Action::Close);
+        }
         if is_asked && (self.clients.may_send() || self.tape.is_over()) {
             choices.push(Action::Reply);
         }
@@ -237,6 +246,10 @@ impl SimulatedWorld {
             Some(owner) => {
                 if state.status.is_some() && owner.mail.is_empty() && self.laws.end.is_none() {
                     choices.push(Action::Cancel);
+                    choices.push(Action::Close);
+                    if self.clients.may_interrupt() {
+                        choices.push(Action::Interrupt);
+                    }
                     if matches!(spot, Spot::Wait { .. }) {
                         choices.push(Action::LetGo);
                     }
@@ -263,6 +276,10 @@ impl SimulatedWorld {
             choices.push(Action::ClockForward);
             choices.push(Action::ClockBack);
         }
+    }
+
+    fn is_conversation_at_rest(&self) -> bool {
+        self.scene.mode == ExecutionMode::Conversation && self.disk.state.is_at_rest()
     }
 
     fn act(&mut self, spot: Spot, action: Action) -> Result<Turn, Broken> {
@@ -305,6 +322,12 @@ impl SimulatedWorld {
                 self.put_in_mail(said);
             }
             Action::Cancel => self.put_in_mail(Said::Cancel),
+            Action::Interrupt => {
+                let says = self.tape.pick(2) == 1;
+                let said = self.clients.interrupt(says);
+                self.put_in_mail(said);
+            }
+            Action::Close => self.put_in_mail(Said::Close),
             Action::LetGo => self.put_in_mail(Said::LetGo),
             Action::Crash => {
                 self.narrate(|| "the owner dies".to_owned());
@@ -354,8 +377,15 @@ impl SimulatedWorld {
     pub(crate) fn request(&mut self, request: &HostRequest) -> Result<(), Broken> {
         let ends =
             matches!(request, HostRequest::Cancel { .. } | HostRequest::CloseStdin | HostRequest::TurnOver { .. });
-        if ends && !self.may_end() {
+        let may_end =
+            if *request == HostRequest::StopWaiting { self.may_stop_waiting() } else { !ends || self.may_end() };
+        if !may_end {
             return Err(Law::NoCause.broken(format!("the owner sends {request:?}")));
+        }
+        if let HostRequest::Interrupt { attempt, .. } = request
+            && !self.laws.is_interrupted(attempt.0)
+        {
+            return Err(Law::NoCause.broken(format!("the owner interrupts attempt {attempt}, and the Log does not")));
         }
         self.hosts.request(self.now, request);
         self.look_at_processes()

@@ -41,11 +41,12 @@ impl Worker<'_> {
                     return Ok(next);
                 }
             }
+            planted!(WaitsForever => { self.wait(None); continue; });
             if idle_until.is_some_and(|until| self.run.clock().awake() >= until) {
                 // The user may come back in days; another process loads the session then.
                 if let Some(host) = self.host.as_mut().filter(|host| !host.is_ending()) {
                     tracing::info!("the process has waited long enough for the next prompt, and is ended");
-                    host.end_now();
+                    host.stop_waiting();
                 }
                 self.check_host_responsive();
                 self.wait(None);

@@ -46,7 +46,7 @@ pub(super) struct Host {
     again_at: Duration,
     ending: Ending,
     /// When the process of an interrupted turn is ended, if it has not stopped its turn by then.
-    interrupt_until: Option<Duration>,
+    interrupt_until: Option<(Duration, AttemptNumber)>,
     /// When the turn should be over, whichever side ends it; none while the user is asked.
     turn_until: Option<Duration>,
     /// When it is checked whether it responds; none while it has nothing to do that has a time limit.
@@ -62,6 +62,8 @@ enum Ending {
     /// The agent was asked to cancel its turn; its process is ended at this moment.
     Asked(Duration),
     Requested,
+    /// The turn was interrupted. A host whose process has ended the turn before ignores that, and the process stays.
+    Interrupted,
 }
 
 /// What a host has reported since the last call.
@@ -123,9 +125,10 @@ impl Host {
         let again = (!self.unsent.is_empty()).then_some(self.again_at);
         let ending = match self.ending {
             Ending::Asked(until) => Some(until),
-            Ending::No | Ending::Requested => None,
+            Ending::No | Ending::Requested | Ending::Interrupted => None,
         };
-        [again, ending, self.interrupt_until, self.turn_until, self.check_at].into_iter().flatten().min()
+        let interrupt = self.interrupt_until.map(|(until, _)| until);
+        [again, ending, interrupt, self.turn_until, self.check_at].into_iter().flatten().min()
     }
 
     /// Another turn begins, or its time does not count for now.
@@ -133,23 +136,30 @@ impl Host {
         self.turn_until = None;
     }
 
-    /// The turn is over: nothing of it is left to be interrupted.
+    /// The turn is over, and the process stays: nothing of the turn is left to be interrupted.
     pub(super) fn ends_turn(&mut self) {
         self.interrupt_until = None;
+        match self.ending {
+            Ending::Interrupted => {
+                self.ending = Ending::No;
+                (self.check_at, self.overdue_since) = (None, None);
+            }
+            Ending::No | Ending::Asked(_) | Ending::Requested => {}
+        }
     }
 
     /// Records the interrupt; the process has a moment to stop its turn, and stays if it does.
-    pub(super) fn interrupt_soon(&mut self) {
-        self.interrupt_until = Some(self.clock.awake() + INTERRUPT_MOMENT);
-        self.send(&HostRequest::Interrupt { process: InterruptedProcess::Stays });
+    pub(super) fn interrupt_soon(&mut self, attempt: AttemptNumber) {
+        self.interrupt_until = Some((self.clock.awake() + INTERRUPT_MOMENT, attempt));
+        self.send(&HostRequest::Interrupt { attempt, process: InterruptedProcess::Stays });
     }
 
     /// Records the interrupt, and ends the process and everything it started.
-    pub(super) fn interrupt_now(&mut self) {
+    pub(super) fn interrupt_now(&mut self, attempt: AttemptNumber) {
         self.interrupt_until = None;
-        self.ending = Ending::Requested;
+        self.ending = Ending::Interrupted;
         self.expect_exit();
-        self.send(&HostRequest::Interrupt { process: InterruptedProcess::Ends });
+        self.send(&HostRequest::Interrupt { attempt, process: InterruptedProcess::Ends });
     }
 
     /// It was asked to stop its turn, and has a moment for that.
@@ -200,8 +210,8 @@ impl Host {
         {
             self.end_now();
         }
-        if self.interrupt_until.is_some_and(|until| self.clock.awake() >= until) {
-            self.interrupt_now();
+        if let Some((_, attempt)) = self.interrupt_until.filter(|(until, _)| self.clock.awake() >= *until) {
+            self.interrupt_now(attempt);
         }
     }
 
@@ -209,7 +219,7 @@ impl Host {
     pub(super) fn end_soon(&mut self) {
         match self.ending {
             Ending::No => self.ending = Ending::Asked(self.clock.awake() + CANCEL_MOMENT),
-            Ending::Asked(_) | Ending::Requested => self.end_now(),
+            Ending::Asked(_) | Ending::Requested | Ending::Interrupted => self.end_now(),
         }
     }
 
@@ -219,6 +229,13 @@ impl Host {
         self.expect_exit();
         planted!(NeverEnds => { return; });
         self.send(&HostRequest::Cancel { ladder: None });
+    }
+
+    /// Ends a process that has waited long enough for the next prompt.
+    pub(super) fn stop_waiting(&mut self) {
+        self.ending = Ending::Requested;
+        self.expect_exit();
+        self.send(&HostRequest::StopWaiting);
     }
 
     pub(super) fn is_ending(&self) -> bool {

@@ -63,15 +63,19 @@ impl Worker<'_> {
         let record = &self.run.record;
         let stays =
             record.engine.profile == ProfileId::AcpJsonrpc && record.engine.continuation == Continuation::Sticky;
-        let Some(host) = self.host.as_mut().filter(|host| !host.is_ending()) else { return };
+        let attempt = state.attempt;
+        // A host that is at a later attempt has left this one behind, with its end.
+        let is_its = |host: &&mut Host| !host.is_ending() && host.link.attempt() <= attempt;
+        let Some(host) = self.host.as_mut().filter(is_its) else { return };
+        planted!(CancelsTheTurn => { return host.end_now(); });
         match state.session_id.as_deref() {
             Some(session) if stays && !host.is_interrupting() => {
                 // First the act, so that it stands before everything that the agent writes because of it.
-                host.interrupt_soon();
+                host.interrupt_soon(attempt);
                 ask_agent_to_stop(host, state, session);
             }
             // Asked again, it has no time left.
-            Some(_) | None => host.interrupt_now(),
+            Some(_) | None => host.interrupt_now(attempt),
         }
     }
 

@@ -59,6 +59,15 @@ impl Worker<'_> {
         }))?;
         self.files.note_settled(run, attempt, &read, &settled.verdict);
         let next = self.carry_out(effects)?;
+        planted!(SaysAnyway => {
+            let (say, question) = (self.run.state.say.clone(), self.run.state.question.clone());
+            if let (Some(text), Some(question)) = (say, question) {
+                let interaction_id = question.interaction_id;
+                let reply = Input::Reply { interaction_id, text, files: Vec::new(), request_id: None };
+                let effects = self.run.apply(reply)?;
+                return self.carry_out(effects);
+            }
+        });
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         if waits && process == ProcessLeft::Gone && self.run.record.engine.continuation == Continuation::Sticky {
             return self.process_gone();

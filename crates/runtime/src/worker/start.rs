@@ -62,6 +62,10 @@ impl Worker<'_> {
             ready?;
             self.begun = Some(attempt);
         }
+        if self.run.state.interrupting.is_some() {
+            // The earlier owner had not asked the host to start. It records the interrupt instead, and starts nothing.
+            self.interrupt_turn();
+        }
         self.ask_to_start();
         Ok(RunStep::Follow)
     }

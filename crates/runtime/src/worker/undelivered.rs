@@ -1,8 +1,8 @@
 //! An answer that never reached its process. The user answered at the moment at which the process ended: the answer is
 //! in the Log, the next attempt is open, and no process was there to begin it.
 //!
-//! Where the session can be loaded, another process gets the attempt and is started with the answer. Where it cannot,
-//! the run fails, and reports that the answer was not delivered.
+//! Where the session can be loaded, or the answer is the next prompt of a run at rest, another process gets the attempt
+//! and is started with the answer. Where it cannot, the run fails, and reports that the answer was not delivered.
 
 use std::time::Duration;
 
@@ -22,9 +22,12 @@ impl Worker<'_> {
     /// are put aside then. Only once: the next one is started with the answer, which is in its opening.
     pub(super) fn is_free_for_another(&self, attempt: AttemptNumber) -> bool {
         let state = &self.run.state;
-        let is_wanted = state.canceling.is_none() && state.failing.is_none();
+        let is_wanted = state.canceling.is_none() && state.failing.is_none() && state.interrupting.is_none();
         let is_free = is_wanted && self.received_nothing(attempt);
-        if !is_free || self.files.session_left(&self.run) != SessionLeft::Loadable {
+        // The next prompt of a run at rest may begin another session.
+        let is_prompt = state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Prompt);
+        let continues = || is_prompt || self.files.session_left(&self.run) == SessionLeft::Loadable;
+        if !is_free || !continues() {
             return false;
         }
         let clock = self.run.clock();

@@ -15,7 +15,7 @@ impl Worker<'_> {
     /// Whether its process should be gone by now. Then an unresponsive host is not waited for.
     pub(super) fn is_overdue(&self) -> bool {
         let state = &self.run.state;
-        if state.canceling.is_some() || state.failing.is_some() {
+        if state.canceling.is_some() || state.failing.is_some() || state.interrupting.is_some() {
             return true;
         }
         let time = seconds(self.run.record.request.timeouts.hard_sec);
