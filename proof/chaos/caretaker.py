@@ -13,7 +13,8 @@ from chaos.plan import Manner, Order, Way
 from chaos.reply import Replier
 from chaos.stage import Law, Stage
 from lab.client import OVER, Answer, Broken
-from oracle.ledger import CancelAcknowledged, CancelSent, StatusSeen
+from lab.kinds import Mode, mark
+from oracle.ledger import CancelAcknowledged, CancelSent, CloseAcknowledged, InterruptAcknowledged, StatusSeen
 
 # Seconds between two looks.
 PAUSE = 0.25
@@ -31,6 +32,7 @@ class Caretaker(threading.Thread):
         self.followers: list[Follower] = []
         self._dice = Random(order.seed)
         self._asked_at: float | None = None
+        self._running_since: float | None = None
 
     def run(self) -> None:
         try:
@@ -57,6 +59,8 @@ class Caretaker(threading.Thread):
             if self.order.cancel_after is not None and time.monotonic() - accepted_at >= self.order.cancel_after:
                 self._cancel()
             seen = self._look()
+            if self.order.kind.mode is Mode.CONVERSATION:
+                self._converse(seen)
             if seen.get("status") in OVER:
                 return self._ended(seen)
             if seen.get("status") == "waiting_user" and self.order.kind.answers:
@@ -115,6 +119,37 @@ class Caretaker(threading.Thread):
         if answer and not answer.is_good and answer.status not in LATER:
             self.stage.problem(Law.ANSWERS, f"{self.doing()}: looked at: {answer.status} {answer.body[:300]!r}")
         return answer.json() if answer and answer.is_good else {}
+
+    # A conversation: its long turns are interrupted, and it is closed when every prompt was sent.
+
+    def _converse(self, seen: dict) -> None:
+        status = seen.get("status")
+        if status == "running":
+            self._running_since = self._running_since or time.monotonic()
+            if time.monotonic() - self._running_since >= (self.order.kind.patience or 0):
+                self._interrupt()
+        elif status:
+            self._running_since = None
+        if status == "waiting_user":
+            self._close()
+
+    def _interrupt(self) -> None:
+        self._running_since = None
+        say = mark("instead", self._dice) if self._dice.random() < 0.4 else None
+        answer = self._try(lambda: self.stage.client().interrupt(self.tracked.run, say))
+        if answer and answer.is_good:
+            self.stage.ledger.write(InterruptAcknowledged(self.tracked.run, say))
+            self.stage.story.tell(f"{self.doing()}: interrupt taken, {say or 'no prompt'}")
+
+    def _close(self) -> None:
+        question = self._try(lambda: self.stage.client().question(self.tracked.run))
+        number = question.json().get("interaction_id") if question else None
+        if not isinstance(number, int) or number <= len(self.order.kind.answers):
+            return
+        answer = self._try(lambda: self.stage.client().close(self.tracked.run))
+        if answer and answer.is_good:
+            self.stage.ledger.write(CloseAcknowledged(self.tracked.run))
+            self.stage.story.tell(f"{self.doing()}: close taken")
 
     def _cancel(self) -> None:
         if self.tracked.told_canceled:

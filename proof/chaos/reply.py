@@ -11,7 +11,7 @@ from chaos.book import Tracked
 from chaos.plan import Manner
 from chaos.stage import Law, Stage
 from lab.client import Answer, Broken
-from lab.kinds import mark
+from lab.kinds import Mode, mark
 from oracle.ledger import ReplyAcknowledged, ReplySent
 
 
@@ -30,6 +30,10 @@ class Replier:
         except Broken:
             return
         if not isinstance(question, int) or question in self._done:
+            return
+        kind = self.tracked.order.kind
+        if kind.mode is Mode.CONVERSATION and question > len(kind.answers):
+            # Every prompt was sent; it is closed.
             return
         is_first = question not in self._said
         text, key = self._said.setdefault(question, self._words(question))

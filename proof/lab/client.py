@@ -12,7 +12,7 @@ from enum import StrEnum
 REQUEST_TIMEOUT = 60.0
 BODY_MAX = 64 << 20
 
-OVER = ("succeeded", "failed", "canceled")
+OVER = ("succeeded", "closed", "failed", "canceled")
 
 
 class Broken(Exception):
@@ -93,6 +93,12 @@ class Client:
 
     def cancel(self, run: str) -> Answer:
         return self.ask("POST", f"/v1/runs/{run}/cancel")
+
+    def interrupt(self, run: str, say: str | None = None) -> Answer:
+        return self.ask("POST", f"/v1/runs/{run}/interrupt?wait=0", {"say": say} if say else None)
+
+    def close(self, run: str) -> Answer:
+        return self.ask("POST", f"/v1/runs/{run}/close")
 
     def runs(self) -> list[dict]:
         """All runs, page by page."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 class Mode(StrEnum):
     AUTO = "auto"
     INTERACTIVE = "interactive"
+    CONVERSATION = "conversation"
 
 
 class Continuation(StrEnum):
@@ -35,7 +36,7 @@ STICKY_PROFILES = (
 )
 RESUMABLE_PROFILES = (*STICKY_PROFILES, Profile.IFLOW)
 
-SCENARIOS = ("slow", "question", "later", "permission", "leaves", "exits")
+SCENARIOS = ("slow", "question", "later", "permission", "leaves", "exits", "hang")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Options:
     stall: float | None = None
     linger: float | None = None
     session_timeout: float | None = None
+    idle: float | None = None
     reply_needed: bool = True
     quota_retries: int | None = None
 
@@ -58,6 +60,7 @@ class Options:
             "stall_timeout_sec": self.stall,
             "linger_sec": self.linger,
             "session_timeout_sec": self.session_timeout,
+            "idle_sec": self.idle,
             "interactive_require_user_reply": None if self.reply_needed else False,
             "retry": None if self.quota_retries is None else {"quota": "wait", "quota_max": self.quota_retries},
             "profile": profile,
@@ -72,6 +75,7 @@ class Options:
             "--stall": self.stall,
             "--linger": self.linger,
             "--session-timeout": self.session_timeout,
+            "--idle": self.idle,
             "--retry-quota-max": self.quota_retries,
             "--profile": profile,
         }
@@ -84,7 +88,8 @@ class Options:
 class Kind:
     """One kind of run.
 
-    `answers` has one word per question; a client adds a mark of its own. One that `leaves` starts a process that would
+    `answers` has one word per question; a client adds a mark of its own. A conversation has one per prompt, and is
+    closed when it waits for one more; a turn of it that takes longer than `patience` is interrupted. One that `leaves` starts a process that would
     outlive it. `ends` are the ends that are right when nothing
     is broken, in the words of the oracle's ledger.
     """
@@ -99,6 +104,7 @@ class Kind:
     answers: tuple[str, ...] = ()
     marked: bool = True
     leaves: bool = False
+    patience: float | None = None
     weight: int = 10
 
     @property
@@ -276,6 +282,19 @@ DECIDED = """
     done: true
 """
 
+# Turns that are good, that fail, and that last until they are interrupted.
+TALK = """
+- - say: I begin.
+  - sleep_ms: 200
+- - say: I go on.
+  - sleep_ms: 200
+  - fail: the model is not there
+- - say: I work.
+  - sleep_ms: 60000
+- - say: I am back.
+  - sleep_ms: 200
+"""
+
 NO_QUOTA = """
 - - sleep_ms: 100
   - fail: 'Rate limit reached for the model. Please try again in 1s.'
@@ -328,6 +347,22 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "no-quota", Mode.AUTO, ("failed:ENGINE_FAILED",), NO_QUOTA,
         options=Options(quota_retries=1), weight=6,
+    ),
+    Kind(
+        "talk", Mode.CONVERSATION, ("closed",), TALK,
+        profiles=RESUMABLE_PROFILES, answers=("blue", "dark", "light"), patience=2.0, weight=25,
+    ),
+    Kind(
+        "sticky-talk", Mode.CONVERSATION, ("closed",), TALK, options=Options(continuation=STICKY, idle=1.0),
+        profiles=STICKY_PROFILES, answers=("blue", "dark", "light"), patience=2.0, weight=20,
+    ),
+    Kind(
+        "acp-talk", Mode.CONVERSATION, ("closed",), scenario="question",
+        options=Options(continuation=STICKY, idle=1.0), answers=("blue", "dark"), patience=2.0, weight=12,
+    ),
+    Kind(
+        "acp-stopped", Mode.CONVERSATION, ("closed",), scenario="hang",
+        options=Options(continuation=STICKY), answers=("blue", "dark"), patience=1.5, weight=10,
     ),
     Kind("acp-auto", Mode.AUTO, SUCCEEDED, scenario="slow", weight=12),
     Kind(

@@ -7,6 +7,7 @@ from typing import Any
 
 from .echo import Decided, Shown, Waiting
 from .event import Event
+from .fold import end_status
 from .words import RUN_ENDS, Rasp, Status
 
 Data = dict[str, Any]
@@ -150,6 +151,11 @@ def _started(_: Translation, event: Event) -> tuple[str, Data]:
     return "conversation.started", {"title": title, "mode": event.data.get("mode"), "engine": event.data.get("engine")}
 
 
+def _completed(_: Translation, event: Event) -> tuple[str, Data]:
+    words = {name: event.data.get(name) for name in ("reason_code", "warnings")}
+    return "conversation.completed", words | {"state": end_status(event)}
+
+
 def _requested(_: Translation, event: Event) -> tuple[str, Data]:
     return "user.input.required", dict(event.data)
 
@@ -180,7 +186,7 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.ENGINE_ERROR: _diagnostic,
     Rasp.RAW_STDOUT: _fields("raw.stdout", "text", "lines"),
     Rasp.RAW_STDERR: _fields("raw.stderr", "text", "lines"),
-    Rasp.RUN_COMPLETED: _fields("conversation.completed", "reason_code", "warnings", state=Status.SUCCEEDED),
+    Rasp.RUN_COMPLETED: _completed,
     Rasp.RUN_FAILED: _fields("conversation.failed", *_END, state=Status.FAILED),
     Rasp.RUN_CANCELED: _fields("conversation.canceled", "reason_code", state=Status.CANCELED),
 }

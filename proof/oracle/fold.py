@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .event import Event
-from .words import RUN_ENDS, Rasp, Status
+from .words import CLOSED, RUN_ENDS, Mode, Phase, Rasp, Scope, Status
 
 
 @dataclass
@@ -32,9 +32,17 @@ def _call_id(context: Any) -> str | None:
     return context.get("call_id") if isinstance(context, dict) else None
 
 
+def end_status(event: Event) -> Status:
+    """The status of a run whose terminal record this is. One that was closed is not one that succeeded."""
+    if event.kind is Rasp.RUN_COMPLETED and event.data.get("reason_code") == CLOSED:
+        return Status.CLOSED
+    return RUN_ENDS[event.kind]
+
+
 @dataclass
 class Fold:
     status: Status | None = None
+    mode: str | None = None
     # The last attempt that began.
     attempt: int = 0
     is_open: bool = False
@@ -47,6 +55,11 @@ class Fold:
     replies: list[Reply] = field(default_factory=list)
     auto_decisions: int = 0
     is_canceling: bool = False
+    is_closing: bool = False
+    # The attempts that were interrupted while they were open.
+    interrupts: set[int] = field(default_factory=set)
+    # The prompts that came with interrupts, and the attempts that these were for.
+    says: dict[str, int] = field(default_factory=dict)
     failing: str | None = None
     # The run's terminal record.
     end: Event | None = None
@@ -64,6 +77,16 @@ class Fold:
     def verdict(self) -> dict[str, Any] | None:
         """Of the last settled attempt."""
         return self.verdicts[max(self.verdicts)] if self.verdicts else None
+
+    @property
+    def is_at_rest(self) -> bool:
+        """It waits for the next prompt."""
+        asks = (self.question or {}).get("scope") == Scope.PROMPT
+        return self.status is Status.WAITING_USER and not self.is_open and asks
+
+    @property
+    def is_conversation(self) -> bool:
+        return self.mode == Mode.CONVERSATION
 
     @property
     def reason_code(self) -> str | None:
@@ -89,27 +112,35 @@ class Fold:
     def _ended(self, event: Event) -> None:
         # The first one is the last event of the run, permanently.
         if self.end is None:
-            self.end, self.status = event, RUN_ENDS[event.kind]
+            self.end, self.status = event, end_status(event)
             self.question, self.is_open, self.is_unfinished = None, False, False
 
     def _run_started(self, event: Event) -> None:
         self.created_at = event.value.get("ts")
         self.not_before = event.data.get("not_before")
         self.is_sticky = event.data.get("continuation") == "sticky"
+        self.mode = event.data.get("mode")
 
     def _run_status(self, event: Event) -> None:
         # What an engine reports about itself is not a status of the run.
         if not event.is_control or self.end:
             return
-        if event.data.get("phase") == "canceling":
-            self.is_canceling = True
+        match event.data.get("phase"):
+            case Phase.CANCELING:
+                self.is_canceling = True
+            case Phase.CLOSING:
+                self.is_closing = True
+            case Phase.INTERRUPTING:
+                self.interrupts.add(self.attempt)
+                if say := event.data.get("say"):
+                    self.says[say] = self.attempt
         if (status := event.data.get("status")) in _STATUSES:
             self.status, self.is_unfinished = Status(status), False
 
     def _attempt_started(self, event: Event) -> None:
         self.attempt, self.is_open = event.attempt, True
         self.started_at = self.started_at or event.data.get("started_at")
-        if self.replies and self.replies[-1].scope == "turn" and self.replies[-1].begins is None:
+        if self.replies and self.replies[-1].scope != Scope.CALL and self.replies[-1].begins is None:
             self.replies[-1].begins = event.attempt
 
     def _attempt_ended(self, event: Event) -> None:

@@ -34,6 +34,8 @@ class Kind(StrEnum):
     REPLY_ACKNOWLEDGED = "reply_acknowledged"
     CANCEL_SENT = "cancel_sent"
     CANCEL_ACKNOWLEDGED = "cancel_acknowledged"
+    INTERRUPT_ACKNOWLEDGED = "interrupt_acknowledged"
+    CLOSE_ACKNOWLEDGED = "close_acknowledged"
     STATUS_SEEN = "status_seen"
     STREAM_SEEN = "stream_seen"
     FAULT = "fault"
@@ -106,6 +108,25 @@ class CancelAcknowledged:
 
 
 @dataclass(frozen=True)
+class InterruptAcknowledged:
+    """An interrupt was taken (2xx); `say` is the prompt that came with it."""
+
+    kind: ClassVar[Kind] = Kind.INTERRUPT_ACKNOWLEDGED
+    run: str
+    say: str | None = None
+    at: float = field(default_factory=time.time)
+
+
+@dataclass(frozen=True)
+class CloseAcknowledged:
+    """A close was taken (2xx)."""
+
+    kind: ClassVar[Kind] = Kind.CLOSE_ACKNOWLEDGED
+    run: str
+    at: float = field(default_factory=time.time)
+
+
+@dataclass(frozen=True)
 class StatusSeen:
     """A server reported this status; `seq` is the last event it is based on, if that is known."""
 
@@ -150,13 +171,15 @@ class Effects:
 
 
 Entry = Union[
-    Accepted, ReplySent, ReplyAcknowledged, CancelSent, CancelAcknowledged, StatusSeen, StreamSeen, Fault, Effects
+    Accepted, ReplySent, ReplyAcknowledged, CancelSent, CancelAcknowledged, InterruptAcknowledged, CloseAcknowledged,
+    StatusSeen, StreamSeen, Fault, Effects,
 ]
 
 TYPES: dict[Kind, type[Entry]] = {
     kind.kind: kind
     for kind in (
-        Accepted, ReplySent, ReplyAcknowledged, CancelSent, CancelAcknowledged, StatusSeen, StreamSeen, Fault, Effects,
+        Accepted, ReplySent, ReplyAcknowledged, CancelSent, CancelAcknowledged, InterruptAcknowledged,
+        CloseAcknowledged, StatusSeen, StreamSeen, Fault, Effects,
     )
 }
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import ledger
-from .ledger import Accepted, CancelAcknowledged, Fault, ReplyAcknowledged, ReplySent, StatusSeen, StreamSeen
+from .ledger import (
+    Accepted, CancelAcknowledged, CloseAcknowledged, Fault, InterruptAcknowledged, ReplyAcknowledged, ReplySent,
+    StatusSeen, StreamSeen,
+)
 
 
 @dataclass
@@ -18,6 +21,8 @@ class RunPromises:
     sent: list[ReplySent] = field(default_factory=list)
     acknowledged: list[ReplyAcknowledged] = field(default_factory=list)
     canceled: list[CancelAcknowledged] = field(default_factory=list)
+    interrupted: list[InterruptAcknowledged] = field(default_factory=list)
+    closed: list[CloseAcknowledged] = field(default_factory=list)
     seen: list[StatusSeen] = field(default_factory=list)
     streams: list[StreamSeen] = field(default_factory=list)
 
@@ -64,6 +69,10 @@ def _add(promises: Promises, entry: ledger.Entry) -> None:
             promises.runs[entry.run].acknowledged.append(entry)
         case CancelAcknowledged():
             promises.runs[entry.run].canceled.append(entry)
+        case InterruptAcknowledged():
+            promises.runs[entry.run].interrupted.append(entry)
+        case CloseAcknowledged():
+            promises.runs[entry.run].closed.append(entry)
         case StatusSeen():
             promises.runs[entry.run].seen.append(entry)
         case StreamSeen():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from .words import INTERRUPTED, Mode, Scope
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ ASKING = ("completed failed", "awaiting_user_input", "TURN_ENDED_WITHOUT_MARKER"
 
 RULES: dict[str, Row] = {
     "1": row("interrupted", "interrupted", "CANCELED", "canceled"),
+    "1b": row("interrupted", "interrupted", "INTERRUPTED", "waiting_user"),
     "2": row(BROKEN, "interrupted", "LIMIT_REACHED", "failed"),
     "2b": row(BROKEN, "interrupted", "ENGINE_FAILED", "failed"),
     "3": row("completed", "completed", "DONE_MARKER_OUTPUT_INVALID", "failed"),
@@ -55,24 +58,50 @@ UNMARKED: dict[str, str] = {
 }
 
 
-def problem(data: dict[str, Any]) -> str | None:
+# Of a conversation these rules apply, and however a turn ends, the run waits for the next prompt.
+TALK = ("1b", "2", "2b", "4", "5", "5b", "6", "7", "7b")
+TALK_RULES: dict[str, tuple[Row, ...]] = {
+    "1": (RULES["1"],),
+    **{name: (replace(RULES[name], runs=frozenset({"waiting_user"})),) for name in TALK},
+    "14": (
+        row("completed", "awaiting_user_input", "CLEAN_FINAL", "waiting_user"),
+        row("failed", "interrupted", "ANSWER_MISSING", "waiting_user"),
+    ),
+}
+
+
+def _rows(rule: str, mode: str | None) -> tuple[Row, ...]:
+    """The rows of a rule in a mode; none where it does not apply."""
+    if mode == Mode.CONVERSATION:
+        return TALK_RULES.get(rule, ())
+    if rule == INTERRUPTED and mode == Mode.AUTO:
+        return ()
+    return (RULES[rule],) if rule in RULES else ()
+
+
+def problem(data: dict[str, Any], mode: str | None = None) -> str | None:
     """What is wrong with a turn record, by itself."""
     verdict = data.get("verdict") or {}
     rule = verdict.get("rule")
-    if rule not in RULES:
-        return f"rule {rule!r} is not a rule of the contract"
-    wanted = RULES[rule]
+    rows = _rows(str(rule), mode)
+    if not rows:
+        return f"rule {rule!r} is not a rule of the contract, or not of mode {mode}"
     words = (verdict.get("turn"), verdict.get("completion"), verdict.get("reason_code"), verdict.get("run_status"))
     turn, completion, reason, run = words
-    fits = turn in wanted.turns and completion == wanted.completion and reason in wanted.reasons and run in wanted.runs
-    if not fits:
+    if not any(_fits(wanted, words) for wanted in rows):
         return f"rule {rule} does not give {' '.join(map(str, words))}"
     if data.get("terminal_status") != turn:
         return f"terminal_status {data.get('terminal_status')!r} for turn {turn!r}"
     if (run == "waiting_user") != (verdict.get("pending") is not None):
         return "a question that is to be asked belongs to waiting_user and to nothing else"
+    scope = (verdict.get("pending") or {}).get("scope")
+    rests = run == "waiting_user" and (mode == Mode.CONVERSATION or rule == INTERRUPTED)
+    if rests != (scope == Scope.PROMPT):
+        return f"rule {rule} in mode {mode} with a question of scope {scope!r}"
     code = (verdict.get("error") or {}).get("code")
-    if (run == "failed") != (code is not None):
+    # A turn of a conversation has its error with it, and the run goes on.
+    is_broken = run == "failed" or (mode == Mode.CONVERSATION and rule not in ("1", INTERRUPTED) and turn != "completed")
+    if is_broken != (code is not None):
         return f"run {run!r} with error {code!r}"
     if run == "failed" and rule in ERRORS and code != ERRORS[rule]:
         return f"rule {rule} does not give error {code!r}"
@@ -81,3 +110,8 @@ def problem(data: dict[str, Any]) -> str | None:
     if told != ({unmarked} if unmarked else set()):
         return f"rule {rule} with warnings {sorted(told)}: only success without a marker has a warning"
     return None
+
+
+def _fits(wanted: Row, words: tuple[Any, ...]) -> bool:
+    turn, completion, reason, run = words
+    return turn in wanted.turns and completion == wanted.completion and reason in wanted.reasons and run in wanted.runs

@@ -10,12 +10,36 @@ class Status(StrEnum):
     RUNNING = "running"
     WAITING_USER = "waiting_user"
     SUCCEEDED = "succeeded"
+    CLOSED = "closed"
     FAILED = "failed"
     CANCELED = "canceled"
 
     @property
     def is_terminal(self) -> bool:
-        return self in (Status.SUCCEEDED, Status.FAILED, Status.CANCELED)
+        return self in (Status.SUCCEEDED, Status.CLOSED, Status.FAILED, Status.CANCELED)
+
+
+class Mode(StrEnum):
+    AUTO = "auto"
+    INTERACTIVE = "interactive"
+    CONVERSATION = "conversation"
+
+
+class Phase(StrEnum):
+    """Phases of a run that change what may follow."""
+
+    CANCELING = "canceling"
+    INTERRUPTING = "interrupting"
+    CLOSING = "closing"
+
+
+class Scope(StrEnum):
+    """What a question waits for."""
+
+    TURN = "turn"
+    CALL = "call"
+    # The run rests: it waits for the next prompt.
+    PROMPT = "prompt"
 
 
 class Rasp(StrEnum):
@@ -57,6 +81,9 @@ RUN_ENDS = {
     Rasp.RUN_FAILED: Status.FAILED,
     Rasp.RUN_CANCELED: Status.CANCELED,
 }
+
+CLOSED = "CLOSED"
+INTERRUPTED = "1b"
 
 CONTROL = "control"
 STREAMS = ("stdout", "stderr")

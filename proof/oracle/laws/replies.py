@@ -13,7 +13,7 @@ from ..ledger import ReplySent
 from ..lockstep import shown
 from ..looking import Looking
 from ..report import Law
-from ..words import Rasp, Status
+from ..words import INTERRUPTED, Rasp, Scope, Status
 
 USER = "user_reply"
 
@@ -38,6 +38,7 @@ class Replies:
         self.looking.count(Law.REPLIES, "questions", fold.asked)
         self.looking.count(Law.REPLIES, "answers", len(fold.replies))
         self._ledger(fold)
+        self._says(fold)
         if self.looking.has_evidence:
             for reply in fold.replies:
                 self._delivery(reply, fold)
@@ -58,7 +59,26 @@ class Replies:
                 self.looking.breach(Law.REPLIES, f"{what}, and the Log has {shown(reply.text)}")
         if promised.accepted:
             for reply in by_question.values():
-                self._sent(reply, promised.sent)
+                # The prompt of an interrupt comes with that.
+                if reply.text not in fold.says:
+                    self._sent(reply, promised.sent)
+
+    def _says(self, fold: Fold) -> None:
+        """The prompt of an interrupt is sent if the turn was interrupted, and else never."""
+        for acknowledged in self.looking.promised.interrupted:
+            if acknowledged.say and acknowledged.say not in fold.says:
+                what = f"the prompt {shown(acknowledged.say)} of an interrupt was acknowledged, and is not in the Log"
+                self.looking.breach(Law.REPLIES, what)
+        for text, attempt in fold.says.items():
+            self.looking.count(Law.REPLIES, "prompts of interrupts")
+            is_sent = any(reply.text == text for reply in fold.replies)
+            rule = fold.verdicts.get(attempt, {}).get("rule")
+            is_due = rule == INTERRUPTED and not fold.is_canceling and (self.looking.is_settled or fold.end)
+            if is_sent and rule != INTERRUPTED:
+                what = f"the prompt {shown(text)} of an interrupt was sent, and attempt {attempt} ended by rule {rule}"
+                self.looking.breach(Law.REPLIES, what, attempt)
+            elif is_due and not is_sent:
+                self.looking.breach(Law.REPLIES, f"the prompt {shown(text)} of an interrupt was never sent", attempt)
 
     def _sent(self, reply: Reply, sent: list[ReplySent]) -> None:
         same = [one for one in sent if (one.interaction, one.value) == (reply.interaction, reply.text)]
@@ -68,14 +88,14 @@ class Replies:
             self.looking.breach(Law.REPLIES, what, reply.attempt, f"seq {reply.seq}")
 
     def _delivery(self, reply: Reply, fold: Fold) -> None:
-        attempt = reply.attempt if reply.scope == "call" else reply.begins
+        attempt = reply.attempt if reply.scope == Scope.CALL else reply.begins
         if attempt is None:
             return self._not_begun(reply, fold)
         if attempt not in fold.verdicts:
             return self.looking.count(Law.REPLIES, "answers under way")
-        if reply.scope == "call" and reply.call_id is None:
+        if reply.scope == Scope.CALL and reply.call_id is None:
             return self.looking.count(Law.REPLIES, "answers to calls without a name")
-        if reply.scope == "call":
+        if reply.scope == Scope.CALL:
             times = delivery.answered(self.looking, attempt, str(reply.call_id))
         else:
             times = delivery.told(self.looking, attempt, reply.text)
@@ -90,7 +110,7 @@ class Replies:
 
     def _anywhere(self, fold: Fold) -> None:
         """An answer must not reach another attempt than its own either."""
-        given = Counter(reply.text for reply in fold.replies if reply.scope == "turn")
+        given = Counter(reply.text for reply in fold.replies if reply.scope != Scope.CALL)
         for text, count in given.items():
             times = delivery.typed(self.looking, text)
             if times > count:
@@ -135,6 +155,12 @@ def _resolved(event: Event, before: Fold) -> str | None:
         return f"{event.word} for question {number}, which is not open"
     if before.is_canceling:
         return f"{event.word} for question {number} after a cancel"
+    if before.is_closing:
+        return f"{event.word} for question {number} after a close"
+    if before.is_open and before.attempt in before.interrupts:
+        return f"{event.word} for question {number} after an interrupt"
+    if before.question.get("scope") == Scope.PROMPT and event.kind is not Rasp.REPLIED:
+        return f"{event.word} for question {number}, which waits for the next prompt without a deadline"
     return None
 
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from .. import catalog, verdicts
 from ..event import Event
-from ..fold import Fold
+from ..fold import Fold, end_status
 from ..ledger import StatusSeen
 from ..looking import Looking
 from ..report import Law
-from ..words import RUN_ENDS, Rasp, Status
+from ..words import INTERRUPTED, RUN_ENDS, Mode, Phase, Rasp, Status
 from . import result
 
 # From contract R3.2. A crash may cut a batch, so a status may be said again, and an attempt whose first
@@ -24,6 +24,9 @@ MOVES: dict[Status | None, frozenset[Status]] = {
     Status.RUNNING: frozenset({Status.RUNNING, Status.WAITING_USER, Status.QUEUED}),
     Status.WAITING_USER: frozenset({Status.WAITING_USER, Status.QUEUED, Status.RUNNING}),
 }
+
+
+ENDS = frozenset(status for status in Status if status.is_terminal)
 
 
 @dataclass
@@ -88,6 +91,10 @@ class State:
             self._seen(seen, fold)
         if fold.is_canceling and fold.end and fold.status is not Status.CANCELED:
             self.looking.breach(Law.STATUS, f"canceled, and ended as {fold.status}", where=fold.end.where)
+        if promised.closed and fold.end and fold.status not in (Status.CLOSED, Status.CANCELED):
+            self.looking.breach(Law.STATUS, f"a close was acknowledged, and the run ended as {fold.status}")
+        if promised.closed and self.looking.is_settled and not fold.end:
+            self.looking.breach(Law.STATUS, f"a close was acknowledged, and the run is {fold.status}")
         if promised.canceled and self.looking.is_settled and not fold.end:
             self.looking.breach(Law.STATUS, f"a cancel was acknowledged, and the run is {fold.status}")
         if self.looking.is_settled:
@@ -95,7 +102,7 @@ class State:
 
     def _seen(self, seen: StatusSeen, fold: Fold) -> None:
         self.looking.count(Law.STATUS, "statuses reported")
-        if seen.status in set(RUN_ENDS.values()) and seen.status != fold.status:
+        if seen.status in ENDS and seen.status != fold.status:
             self.looking.breach(Law.STATUS, f"a client received {seen.status}, but the run is {fold.status}")
         elif seen.seq in self.told and self.looking.epoch == 1 and seen.status != self.told[seen.seq]:
             at = f"{self.told[seen.seq]} at seq {seen.seq}"
@@ -135,10 +142,14 @@ def _is_later(moment: str | None) -> bool:
 
 def _move(event: Event, before: Fold) -> str | None:
     if event.kind is Rasp.ATTEMPT_ENDED:
-        return verdicts.problem(event.data)
+        return verdicts.problem(event.data, before.mode) or _interrupted(event, before)
     if event.kind in RUN_ENDS:
         return _ending(event, before)
-    if event.kind is not Rasp.RUN_STATUS or not event.is_control or event.data.get("status") is None:
+    if event.kind is not Rasp.RUN_STATUS or not event.is_control:
+        return None
+    if problem := _phase(event, before):
+        return problem
+    if event.data.get("status") is None:
         return None
     word = event.data["status"]
     if word not in set(Status) or Status(word) not in MOVES.get(before.status, frozenset()):
@@ -148,9 +159,33 @@ def _move(event: Event, before: Fold) -> str | None:
     return None
 
 
+def _interrupted(event: Event, before: Fold) -> str | None:
+    rule = (event.data.get("verdict") or {}).get("rule")
+    if rule == INTERRUPTED and event.attempt not in before.interrupts:
+        return "judged as interrupted, without an interrupt before it"
+    return None
+
+
+def _phase(event: Event, before: Fold) -> str | None:
+    """A close finds the run at rest, and an interrupt an open turn of a run that goes on after it."""
+    match event.data.get("phase"):
+        case Phase.CLOSING if not before.is_at_rest or before.is_canceling:
+            return f"closed while it is {before.status}, and not at rest"
+        case Phase.INTERRUPTING if not before.is_open or before.is_canceling or before.mode == Mode.AUTO:
+            return f"interrupted while it is {before.status}, in mode {before.mode}"
+    return None
+
+
 def _ending(event: Event, before: Fold) -> str | None:
     """The end follows from the last turn record; where none is unfinished, only a failure or a cancel ends a run."""
     said = (before.verdict or {}).get("run_status") if before.is_unfinished else None
+    if end_status(event) is Status.CLOSED:
+        # The reason stands before it, and the run was at rest then.
+        return None if before.is_closing else "closed, without a close before it"
+    if before.is_closing and event.kind is not Rasp.RUN_CANCELED:
+        return f"{event.word}, and the run was being closed"
+    if event.kind is Rasp.RUN_COMPLETED and before.is_conversation:
+        return "a conversation ended by a turn"
     if event.kind is Rasp.RUN_COMPLETED and (said != Status.SUCCEEDED or before.failing):
         return f"succeeded without a turn record that says so, which says {said}"
     if event.kind is Rasp.RUN_COMPLETED:
@@ -163,6 +198,8 @@ def _ending(event: Event, before: Fold) -> str | None:
         code = (event.data.get("error") or {}).get("code")
         if before.failing and code != before.failing:
             return f"failed as {code}, and a question had failed it as {before.failing}"
-        if not before.failing and said not in (None, Status.FAILED):
+        # The session was lost for the second time in a row.
+        is_lost = before.is_conversation and code == "SESSION_LOST"
+        if not before.failing and not is_lost and said not in (None, Status.FAILED):
             return f"failed after a turn record that says {said}"
     return None

@@ -117,6 +117,8 @@ class LedgerTest(unittest.TestCase):
             ledger.ReplyAcknowledged("r", 1, "blue", 200, None, 2.5),
             ledger.CancelSent("r", 3.0),
             ledger.CancelAcknowledged("r", 3.0),
+            ledger.InterruptAcknowledged("r", "instead", 3.5),
+            ledger.CloseAcknowledged("r", 3.5),
             ledger.StatusSeen("r", "canceled", 9, 4.0),
             ledger.StreamSeen("r", ledger.Protocol.FCMP, "seen", 4.5),
             ledger.Fault("kill host", "r", 5.0),

@@ -112,6 +112,8 @@ const OF_HOSTS: &[Code] = &[
 
 /// Codes of a run and what is around it: its questions, its skill, its disk, its login. A recording has none of these.
 const OF_RUNS: &[Code] = &[
+    // A conversation is closed between two turns; no attempt ends with it.
+    Code::Closed,
     Code::SessionLost,
     Code::InteractionWaitTimeout,
     Code::InteractionAbortedByPolicy,

@@ -54,14 +54,14 @@ fn start(new: impl FnOnce(&RuntimeLab) -> NewRun) -> (RuntimeLab, Runtime, RunId
 }
 
 /// A lab whose engines of the kind `self` are the stand-in.
-fn agent_lab() -> RuntimeLab {
+pub(super) fn agent_lab() -> RuntimeLab {
     let mut lab = RuntimeLab::new();
     lab.program = paths::stand_in(SKILLRUN);
     lab
 }
 
 /// A request for an agent that plays this scenario.
-fn request(lab: &RuntimeLab, mode: ExecutionMode, scenario: &str) -> NewRun {
+pub(super) fn request(lab: &RuntimeLab, mode: ExecutionMode, scenario: &str) -> NewRun {
     let name = format!("agent-{scenario}");
     let text = format!("name = \"{name}\"\n{}", ENGINE.replace("SCENARIO", scenario));
     lab.place.write(&format!("engines/{name}.toml"), &text);

@@ -4,6 +4,7 @@ mod acceptance;
 mod acp;
 mod calls;
 mod clocks;
+mod conversation;
 mod figures;
 mod iflow;
 mod logins;
