@@ -552,8 +552,7 @@ fn an_engine_that_is_ended_for_its_time_has_a_code_of_its_own() {
         (["--stall", "0.2"], EndedBy::Stall, "the command wrote nothing for longer than --stall and was terminated"),
     ] {
         let lab = HostLab::new();
-        let output =
-            lab.run(&[&options[..], &["--grace", "1"]].concat(), &steps(r"out words\n ignore SIGINT forever"));
+        let output = lab.run(&[&options[..], &["--grace", "1"]].concat(), &steps(r"out words\n ignore SIGINT forever"));
         assert_eq!((output.status.code(), error(&output)), (Some(124), sentence.to_owned()));
         let record = lab.record(1);
         assert_eq!((record.ended_by, record.signal.as_deref()), (Some(why), Some("SIGTERM")));
