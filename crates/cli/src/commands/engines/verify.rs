@@ -23,7 +23,10 @@ pub(super) fn run(global: &Global, args: &EnginesVerify) -> Result<ExitCode, Fai
     let verification = lab::within(&settings, &state, |lab| verify(lab, installed(&state), args.timeout, &stop))?;
     match args.json.form() {
         OutputForm::Json => print_json(&verification)?,
-        OutputForm::Text => print(&text(&verification, &Output::new(global.color, &settings.surroundings)))?,
+        OutputForm::Text => {
+            let output = Output::new(global.color, &settings.surroundings);
+            print(&output.fit(&text(&verification, &output)))?;
+        }
     }
     Ok(if verification.works { RunOutcome::Succeeded } else { RunOutcome::Failed }.into())
 }

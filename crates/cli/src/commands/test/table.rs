@@ -86,7 +86,7 @@ fn problems(row: &Row, output: &Output) -> String {
         text += "  interrupted\n";
     }
     for problem in all.iter().take(PROBLEMS_MAX) {
-        text += &format!("  {problem}\n");
+        text += &output.fit(&format!("  {problem}\n"));
     }
     if all.len() > PROBLEMS_MAX {
         text += &format!("  and {} more; --json lists all\n", all.len() - PROBLEMS_MAX);
