@@ -29,6 +29,9 @@ CASES: tuple[Case, ...] = (
     Case("dropped-event", ("fcmp",), "the conversation lacks the event that no user answered in time"),
     Case("short-chunk", ("bytes",), "the index of stderr lacks the last byte of every read"),
     Case("short-row", ("bytes",), "an event for many lines does not count the last of them"),
+    Case("silent-interrupt", ("status",), "a turn is interrupted, and the Log does not have the interrupt"),
+    Case("lost-prompt", ("replies",), "the prompt that comes with an interrupt is acknowledged, and not in the Log"),
+    Case("silent-close", ("status",), "a conversation is closed without the event that gives the reason"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 
