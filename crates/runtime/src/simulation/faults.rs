@@ -72,6 +72,27 @@ faults! {
     WaitsForever breaks [Forgotten],
 }
 
+/// What is wrong with the hosts of a story.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostFault {
+    #[default]
+    Nothing,
+    /// They write answers that they have already written.
+    WritesTwice,
+    /// They do not record that a turn was interrupted.
+    ForgetsTheAct,
+}
+
+impl HostFault {
+    pub(crate) fn of(fault: Option<Fault>) -> Self {
+        match fault {
+            Some(Fault::WritesTwice) => Self::WritesTwice,
+            Some(Fault::ForgetsTheAct) => Self::ForgetsTheAct,
+            Some(_) | None => Self::Nothing,
+        }
+    }
+}
+
 thread_local! {
     static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };
 }

@@ -9,7 +9,7 @@ use skillrun_collect::protocol::{HostRequest, InputAnswer, Notice, RecordedSizes
 use skillrun_model::{AttemptNumber, EndedBy};
 
 use super::evidence::{Line, Record, SimulatedExit, bytes_of, end_of};
-use super::faults::Fault;
+use super::faults::HostFault;
 
 /// Timeouts of a host, in milliseconds.
 pub(crate) const HARD: u64 = 100_000;
@@ -115,27 +115,6 @@ pub(crate) struct Hosts {
     /// Attempts whose process began since the last check of the laws, with the input that it was started with.
     pub(crate) began: Vec<(u32, Option<Given>)>,
     fault: HostFault,
-}
-
-/// What is wrong with the hosts of a story.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HostFault {
-    #[default]
-    Nothing,
-    /// They write answers that they have already written.
-    WritesTwice,
-    /// They do not record that a turn was interrupted.
-    ForgetsTheAct,
-}
-
-impl HostFault {
-    pub(crate) fn of(fault: Option<Fault>) -> Self {
-        match fault {
-            Some(Fault::WritesTwice) => Self::WritesTwice,
-            Some(Fault::ForgetsTheAct) => Self::ForgetsTheAct,
-            Some(_) | None => Self::Nothing,
-        }
-    }
 }
 
 impl Hosts {

@@ -5,7 +5,7 @@
 //! - `tape` the choices of a story, `scene` what a run was accepted with, `action` what can happen, `world` the
 //!   scheduler.
 //! - `outside` what the owner uses: `disk` the Log, `host` hosts and what they leave, `process` what processes do,
-//!   `evidence` their output. `clients` answer and cancel. `desk` is the owner while no worker has the run.
+//!   `evidence` their output. `clients` answer, interrupt, close and cancel. `desk` is the owner while no worker has the run.
 //! - `faults` what is done wrong on purpose, to check that it is noticed.
 //! - `laws` what must hold, `checks` when that is checked. `story`, `shrink` print a story that breaks one, as short as
 //!   possible. `tally` what was reached.

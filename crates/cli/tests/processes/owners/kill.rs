@@ -98,6 +98,35 @@ const FLOODS: &str = "
     done: true
 ";
 
+/// Six turns, of which two fail.
+const TALKS: &str = "
+- - say: One.
+  - sleep_ms: 30
+- - say: Two begins.
+  - sleep_ms: 20
+  - fail: the model is not there
+- - say: Three.
+- - say: Four begins.
+  - fail: the model is not there
+- - sleep_ms: 20
+  - say: 'Five, after {{reply}}.'
+- - say: Six.
+";
+
+/// One process for all of its turns.
+const TALKS_ON: &str = "
+- - say: One.
+  - sleep_ms: 30
+- - sleep_ms: 20
+  - say: 'Two, after {{reply}}.'
+- - say: Three.
+- - sleep_ms: 20
+  - say: Never.
+";
+
+/// In place of an answer: the conversation is closed.
+const CLOSE: &str = "close";
+
 const KINDS: &[Kind] = &[
     made("auto", TALK, "--mode auto", &[]),
     made("floods", FLOODS, "--mode auto --profile codex_ndjson", &[]),
@@ -115,6 +144,8 @@ const KINDS: &[Kind] = &[
     made("unanswered", ASKS, "--mode interactive --continuation sticky --session-timeout 0.2", &[]),
     made("hangs", HANGS, "--mode auto --linger 0.2", &[]),
     made("too-long", TOO_LONG, "--mode auto --timeout 0.4", &[]),
+    made("talks", TALKS, "--mode conversation", &["a", "b", "c", "d", "e", CLOSE]),
+    made("sticky-talks", TALKS_ON, "--mode conversation --continuation sticky", &["a", "b", CLOSE]),
     // Agents of the Agent Client Protocol play a scenario instead of a script.
     made("acp-auto", "slow", "--mode auto", &[]),
     made("acp-asks", "question", "--mode interactive --continuation sticky", &["blue"]),
@@ -151,6 +182,7 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
         }
         let words = match (&found.run, found.answer) {
             (None, _) => words.clone(),
+            (Some(run), Some(CLOSE)) => vec!["close", run, "--json"],
             (Some(run), Some(answer)) => vec!["reply", run, answer, "--json"],
             (Some(_), None) => vec!["recover", "--json"],
         };
@@ -158,7 +190,7 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
         let started = Instant::now();
         let moment = kill();
         // What the owner itself was started to say need not be said again.
-        let mut said = if words[0] == "reply" { found.answered + 1 } else { found.answered };
+        let mut said = if ["reply", "close"].contains(&words[0]) { found.answered + 1 } else { found.answered };
         while owner.try_wait().expect("waited").is_none() {
             if moment.is_some_and(|moment| started.elapsed() >= moment) {
                 killed += 1;
@@ -172,7 +204,8 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
             {
                 // Another process answers; if the owner dies at that moment, it is tried again.
                 said = found.answered + 1;
-                let output = lab.output(&["reply", run, answer, "--json", "--no-wait"]);
+                let reply = ["reply", run, answer, "--json", "--no-wait"];
+                let output = if answer == CLOSE { lab.output(&["close", run, "--json"]) } else { lab.output(&reply) };
                 if !output.status.success() {
                     said = found.answered;
                 }
