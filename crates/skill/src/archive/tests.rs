@@ -435,7 +435,7 @@ fn a_folder_is_copied_whole_and_without_its_repository() {
 #[test]
 fn a_folder_that_cannot_be_copied_leaves_nothing() {
     let cases = [
-        (Folder::new(), "src/demo: contains no usable skill: is not a folder"),
+        (Folder::new(), "src/demo: contains no usable skill: there is no such folder"),
         (Folder::new().with("src/demo/x", ""), "contains no usable skill: is not a skill: it has no SKILL.md"),
         (
             Folder::skill("src/demo").with_link("src/demo/l", "/etc/passwd"),

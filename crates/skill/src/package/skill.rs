@@ -173,7 +173,7 @@ mod tests {
         let big = "x".repeat(SKILL_FILE_MAX as usize + 1);
         let outside = Folder::new().with("SKILL.md", "x");
         let cases: &[(Folder, &str)] = &[
-            (Folder::new(), "d: is not a folder"),
+            (Folder::new(), "d: there is no such folder"),
             (Folder::new().with("d", ""), "d: is not a folder"),
             (Folder::new().with("d/README.md", ""), "d: is not a skill: it has no SKILL.md"),
             (Folder::new().with("d/SKILL.md/x", ""), "SKILL.md: is not an ordinary file"),

@@ -119,7 +119,7 @@ fn is_file(arg: &Arg) -> bool {
         arg.get_value_hint(),
         ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath | ValueHint::ExecutablePath
     );
-    is_path || matches!(arg.get_id().as_str(), "input" | "param" | "file" | "command")
+    is_path || matches!(arg.get_id().as_str(), "input" | "param" | "file" | "command" | "source")
 }
 
 #[cfg(test)]

@@ -86,7 +86,10 @@ fn the_reason_on_stderr_is_in_every_view() {
         let events = lab.events(run);
         let ended = events.iter().find(|event| kind(event) == "attempt.ended").expect("settled");
         assert_eq!(ended["data"]["verdict"]["error"]["message"], message, "{profile}");
-        let warned = |event: &&Value| kind(event).starts_with("parser.") && event["event"]["level"] != "info";
+        let warned = |event: &&Value| {
+            let is_warning = kind(event).starts_with("parser.") && event["event"]["level"] != "info";
+            is_warning && event["source"]["stream"] == "stderr"
+        };
         assert_eq!(events.iter().find(warned), None, "{profile}: lines on stderr are not a warning");
         assert!(lab.printed(&["verify", run]).contains("Nothing differs."), "{profile}");
     }

@@ -147,8 +147,8 @@ fn a_success() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
-    looks wrong LOW_CONFIDENCE_PARSE, 2 times: lines that could not be read as the
-                engine's format
+    looks wrong LOW_CONFIDENCE_PARSE: lines that could not be read as the engine's
+                format
     "#);
 }
 
