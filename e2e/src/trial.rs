@@ -110,7 +110,7 @@ impl Trial<'_> {
 
     /// Whether the Log has its terminal event. The result is written before it, so that file alone does not show it.
     pub(crate) fn is_over(&self, run: RunId) -> bool {
-        self.log(run).is_ok_and(|log| log.last().is_some_and(|event| has_ended(event)))
+        self.log(run).is_ok_and(|log| log.last().is_some_and(has_ended))
     }
 
     /// What a run left; nothing may be missing and nothing of it may be alive.

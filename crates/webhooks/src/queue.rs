@@ -218,7 +218,8 @@ impl Queue {
             Some(Try { run, index, receiver: receiver_of(&message.url), message, body })
         });
         found.ok_or_else(|| {
-            let until_due = self.due.next_at(now).and_then(|at| at.millis_since(now));
+            // A time less than a millisecond ahead has no whole milliseconds.
+            let until_due = self.due.next_at(now).map(|at| at.millis_since(now).unwrap_or(0));
             let until_due = until_due.map(|millis| Duration::from_millis(millis + 1));
             let save_at = self.unsaved.values().min();
             let until_save = save_at.map(|at| at.saturating_duration_since(Instant::now()));
