@@ -21,7 +21,7 @@ export const codeWords = defineWords({
   ANSWER_MISSING: { en: "The engine ended its turn successfully but wrote no assistant message.", zh: "引擎正常结束了本轮，但没有写出任何消息。" },
   AGENT_NOT_DONE: { en: "The agent ended its turn and said that its work is not done.", zh: "智能体结束了本轮，并表示工作尚未完成。" },
   OUTPUT_VALID: { en: "The answer has an output that fits the schema, and this completes the run.", zh: "回答包含符合模式的输出，运行因此完成。" },
-  CLEAN_FINAL: { en: "The turn ended cleanly with an answer, and the skill has no output schema to check.", zh: "本轮正常结束并给出回答，该技能没有需要检查的输出模式。" },
+  CLEAN_FINAL: { en: "The turn ended cleanly with an answer, and no output was checked against a schema.", zh: "本轮正常结束并给出回答，没有按输出模式检查输出。" },
   OUTPUT_MISSING: { en: "The skill has an output schema, but the answer has no JSON object to check.", zh: "技能定义了输出模式，但回答里没有可检查的 JSON 对象。" },
   OUTPUT_INVALID: { en: "There are JSON objects in the closing messages, but none fits the output schema.", zh: "收尾消息里有 JSON 对象，但没有一个符合输出模式。" },
   TURN_ENDED_WITHOUT_MARKER: { en: "An interactive turn ended cleanly, and nothing in it says that the work is done.", zh: "一个交互轮次正常结束，但没有任何内容表明工作已完成。" },
