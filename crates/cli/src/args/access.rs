@@ -54,8 +54,9 @@ fn days(text: &str) -> Result<u32, &'static str> {
 
 const HELP: &str = "\
 A program sends its token in the header `Authorization: Bearer TOKEN`.
-read allows reading everything; run also allows starting, answering and
-canceling runs; admin also allows installing and removing skills, and runs that
-name paths, pass variables, use the home folder of the user or have the
-permission full. The server's own token, in server.token in the data folder, has
-the scope admin and is not listed.";
+read allows reading everything; run also allows starting, answering,
+interrupting, closing, canceling and retrying runs; admin also allows installing
+and removing skills, removing runs, and starting runs that name paths, pass
+variables, use the home folder of the user or have the permission full. The
+server's own token, in server.token in the data folder, has the scope admin and
+is not listed.";

@@ -101,11 +101,12 @@ pub(crate) struct WaitFor {
 }
 
 const WAIT_HELP: &str = "\
-Exit codes: 0 succeeded, 1 failed, 3 timed out, 4 not found, 5 not over when
---timeout has passed, 6 waiting for an answer, 7 output missing or invalid,
-8 canceled, 130 interrupted.
-A question without a deadline ends the wait. A question with a deadline does
-not: it is answered or decided by then. Ctrl-C ends the wait, not the run.
+Exit codes: 0 succeeded or closed, 1 failed, 3 timed out, 4 not found, 5 not
+over when --timeout has passed, 6 waiting for an answer or the next prompt,
+7 output missing or invalid, 8 canceled, 130 interrupted.
+A question without a deadline ends the wait, and so does a run that waits for
+the next prompt. A question with a deadline does not: it is answered or decided
+by then. Ctrl-C ends the wait, not the run.
 
   skillrun wait last --timeout 600 && skillrun result last --output";
 
@@ -122,7 +123,8 @@ pub(crate) struct Rm {
 const RM_HELP: &str = "\
 A run is removed with its Log, its evidence and its own workspace; a folder that
 was given with --workspace stays. A run that is not over is refused: cancel it
-first. The exit code is 0 if all runs were removed, and 2 if not.";
+first. The exit code is 0 if all runs were removed, 4 if a run does not exist,
+and 2 if a run cannot be removed.";
 
 /// What is printed; the conversation as text if no form is chosen.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -164,8 +166,9 @@ pub(crate) struct ResultOf {
 }
 
 const RESULT_HELP: &str = "\
-Exit codes: 0 succeeded, 1 failed, 3 timed out, 4 not found, 5 not over,
-6 waiting for an answer, 7 output missing or invalid, 8 canceled.";
+Exit codes: 0 succeeded or closed, 1 failed, 3 timed out, 4 not found,
+5 not over, 6 waiting for an answer or the next prompt, 7 output missing or
+invalid, 8 canceled.";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = DIFF_HELP)]

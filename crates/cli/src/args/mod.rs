@@ -121,13 +121,13 @@ impl Json {
 pub(crate) enum Command {
     /// Run a skill on an engine
     Run(Box<Run>),
-    /// Answer the open question of a run
+    /// Answer the open question of a run, or send the next prompt
     Reply(Reply),
     /// Cancel runs that are not over
     Cancel(Cancel),
     /// Stop the open turn of a run; it then waits for a prompt
     Interrupt(Interrupt),
-    /// Close a conversation that waits for the next prompt
+    /// Close a run that waits for the next prompt
     Close(Close),
     /// Wait until a run is over; the exit code says how it ended
     Wait(WaitFor),

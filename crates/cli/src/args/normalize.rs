@@ -31,8 +31,8 @@ pub(crate) struct Normalize {
     /// Format of the streams [default: the format of the engine]
     #[arg(long, value_parser = words(ProfileId::ALL, ProfileId::as_str))]
     pub(crate) profile: Option<ProfileId>,
-    /// Whether the agent could ask questions (`interactive`) or not (`auto`)
-    /// [default: from meta.N.json, else auto]
+    /// Whether the agent worked alone (`auto`), could ask questions (`interactive`), or took one prompt after another
+    /// (`conversation`) [default: from meta.N.json, else auto]
     #[arg(long, value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
     pub(crate) mode: Option<ExecutionMode>,
     /// Only this attempt [default: all attempts, as one run]

@@ -29,9 +29,9 @@ pub(crate) struct Run {
 }
 
 const RUN_HELP: &str = "\
-Exit codes: 0 succeeded, 1 failed, 2 wrong usage, 3 timed out, 4 not found,
-6 waiting for an answer, 7 output missing or invalid, 8 canceled,
-130 interrupted.
+Exit codes: 0 succeeded or closed, 1 failed, 2 wrong usage, 3 timed out,
+4 not found, 6 waiting for an answer or the next prompt, 7 output missing or
+invalid, 8 canceled, 130 interrupted.
 Ctrl-C cancels the run and waits for its end; a second Ctrl-C stops waiting, and
 a background process completes the cancel. At a question, Ctrl-D leaves it open
 for `skillrun reply`, and Ctrl-C has to be pressed twice to cancel the run.
@@ -46,7 +46,8 @@ pub(crate) struct RequestArgs {
     /// Engine to run the skill on [default: the setting `engine`, else the only engine of the skill]
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
-    /// Whether the agent may ask questions (`interactive`) or not (`auto`) [default: from the skill, else auto]
+    /// Whether the agent works alone (`auto`), may ask questions (`interactive`), or takes one prompt after another
+    /// (`conversation`) [default: from the skill, else auto]
     #[arg(long, value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
     pub(crate) mode: Option<ExecutionMode>,
     /// Input: name=value, a JSON file, or - for JSON on stdin (repeatable)
@@ -166,7 +167,7 @@ pub(crate) struct WorkspaceWait {
 pub(crate) struct Reply {
     /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// Answer, or - to read it from stdin
+    /// Answer or prompt, or - to read it from stdin
     pub(crate) text: String,
     /// File to send with the answer (repeatable)
     #[arg(long, value_name = "PATH")]
@@ -215,7 +216,7 @@ exit code is 2. A run in auto mode cannot be interrupted; cancel it instead.
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Close {
-    /// Conversation: its id, a unique prefix of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) json: Json,

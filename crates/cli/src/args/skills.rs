@@ -34,8 +34,8 @@ pub(crate) enum SkillsCommand {
         /// Print SKILL.md with the rules that a run adds to it
         #[arg(long)]
         patched: bool,
-        /// Whether the agent may ask questions (`interactive`) or not (`auto`)
-        /// [default: as in a run of this skill]
+        /// Whether the agent works alone (`auto`), may ask questions (`interactive`), or takes one prompt after another
+        /// (`conversation`) [default: as in a run of this skill]
         #[arg(long, requires = "patched", value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
         mode: Option<ExecutionMode>,
         #[command(flatten)]

@@ -43,7 +43,7 @@ pub(crate) fn interrupt(global: &Global, args: &Interrupt) -> Result<ExitCode, F
         OutputForm::Text => {
             let then = match args.say {
                 Some(_) => "the next prompt is sent".to_owned(),
-                None => reply_command(&run.to_string()),
+                None => format!("send the next prompt with `{}`", reply_command(&run.to_string())),
             };
             print(&format!("{run}  turn {attempt} is interrupted; {then}\n"))?;
         }

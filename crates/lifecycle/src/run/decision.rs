@@ -152,14 +152,14 @@ pub enum Refusal {
     Over,
     #[error("the run is in a state that does not allow this")]
     OutOfPlace,
-    #[error("no turn is open, so there is nothing to interrupt; the run is {}", status_word(*status))]
+    #[error("no turn is open, so there is nothing to interrupt; its status is {}", status_word(*status))]
     NoOpenTurn { status: Option<RunStatus> },
     #[error("a run in auto mode cannot be interrupted; cancel it instead")]
     NotInterruptible,
     /// The prompt of the first interrupt was acknowledged, and is sent.
     #[error("the turn is being interrupted already, and another prompt follows it; send this one after that")]
     OtherPrompt,
-    #[error("only a conversation that waits for the next prompt can be closed; the run is {}", status_word(*status))]
+    #[error("only a run that waits for the next prompt can be closed; its status is {}", status_word(*status))]
     NotAtRest { status: Option<RunStatus> },
     /// The question is another one, or there is none.
     #[error("question {} is not open; {}", asked.0, open_words(*open))]

@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global, name: &str, form: OutputForm) -> Result<(), F
             let folder = install_rule(engine)?.folder(name).to_owned();
             if uninstall.versions(&folder).is_empty() {
                 return Err(Failure::NotFound(format!(
-                    "{name} is not installed by skillrun; `skillrun engines` shows where it was found"
+                    "{name} is not installed by skillrun; `skillrun engines` shows whether and where it is installed"
                 )));
             }
             vec![folder]
