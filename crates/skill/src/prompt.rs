@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! {{skill_name}}      {{skill_path}}      the skill, and the folder of its copy
-//! {{engine}}          {{mode}}            auto or interactive
+//! {{engine}}          {{mode}}            auto, interactive or conversation
 //! {{artifacts_dir}}                       where artifacts go
 //! {{input}}           {{parameter}}       as JSON
 //! {{input.KEY}}       {{parameter.KEY}}   one value: text as it is, anything else as JSON

@@ -328,7 +328,7 @@ pub(super) enum ScriptProblem {
     TooManyVariants,
     #[error("given needs input.NAME, parameter.NAME or file.SLOT")]
     BadGiven,
-    #[error("mode needs auto or interactive")]
+    #[error("mode needs auto, interactive or conversation")]
     BadMode,
     #[error(transparent)]
     Template(#[from] TemplateError),

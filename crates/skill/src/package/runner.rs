@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! id, version, description     text, for people
-//! execution_modes              ["auto", "interactive"]; both when left out
+//! execution_modes              ["auto", "interactive", "conversation"]; all of them when left out
 //! engines                      names; every engine when left out or empty
 //! unsupported_engines          names
 //! max_attempt                  whole number from 1; interactive runs alone
@@ -220,12 +220,15 @@ fn read_modes(value: Value, runner: &mut Runner, findings: &mut Findings<'_>) {
             Some(mode) => modes.push(mode),
             None => findings.add(
                 FindingKind::UnknownMode,
-                format!("execution_modes has {}, which is neither auto nor interactive", shorten(&word.to_string())),
+                format!(
+                    "execution_modes has {}, which is not auto, interactive or conversation",
+                    shorten(&word.to_string())
+                ),
             ),
         }
     }
     if modes.is_empty() {
-        let message = "execution_modes contains no valid mode; name auto, interactive or both, or leave it out";
+        let message = "execution_modes contains no valid mode; name auto, interactive or conversation, or leave it out";
         findings.add(FindingKind::NoMode, message);
     } else {
         runner.execution_modes = modes;

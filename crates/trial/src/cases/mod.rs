@@ -4,7 +4,7 @@
 //!
 //! ```yaml
 //! - name: a theme is asked for
-//!   mode: interactive              # auto or interactive; default: the skill's
+//!   mode: interactive              # auto, interactive or conversation; default: the skill's
 //!   input: {version: v2}
 //!   parameter: {tone: dry}
 //!   files: {table: table.csv}      # by slot; from the folder of this file

@@ -118,7 +118,7 @@ fn case(field: &CaseField<'_>, folder: &Path) -> Result<Case, CaseFieldError> {
     let files = files.into_iter().map(|(slot, file)| Ok((slot, relative(&file, folder)?)));
     let mode = |field: CaseField<'_>| {
         let mode = field.as_str().and_then(|word| word.parse::<ExecutionMode>().ok());
-        mode.ok_or_else(|| field.wrong("auto or interactive"))
+        mode.ok_or_else(|| field.wrong("auto, interactive or conversation"))
     };
     Ok(Case {
         name: name.to_owned(),

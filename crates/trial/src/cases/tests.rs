@@ -74,7 +74,10 @@ fn errors_name_the_file_and_the_place() {
         ("- {name: a}\n- {name: b}\n- {name: a}", ": case 3 \"a\", name: case 1 has the same name"),
         ("- {name: a, inputs: {}}", ": case 1 \"a\", inputs: there is no such key; did you mean \"input\"?"),
         ("- {name: a, input: [1]}", ": case 1 \"a\", input: must be a mapping"),
-        ("- {name: a, mode: manual}", ": case 1 \"a\", mode: must be auto or interactive, and is \"manual\""),
+        (
+            "- {name: a, mode: manual}",
+            ": case 1 \"a\", mode: must be auto, interactive or conversation, and is \"manual\"",
+        ),
         ("- {name: a, files: {t: 3}}", ": case 1 \"a\", files.t: must be a path"),
         ("- {name: a, replies: no}", ": case 1 \"a\", replies: must be a list of answers"),
         ("- {name: a, replies: [x, 3]}", "replies, answer 2: must be a text, or a mapping with to and text"),

@@ -131,7 +131,10 @@ fn what_makes_no_sense_is_said_with_its_place() {
             "{turns: [[]], variants: [{given: reply, turns: [[]]}]}",
             "variant 1: given needs input.NAME, parameter.NAME or file.SLOT",
         ),
-        ("{turns: [[]], variants: [{mode: fast, turns: [[]]}]}", "variant 1: mode needs auto or interactive"),
+        (
+            "{turns: [[]], variants: [{mode: fast, turns: [[]]}]}",
+            "variant 1: mode needs auto, interactive or conversation",
+        ),
         ("{turns: [[]], variants: [{mode: auto, turns: []}]}", "variant 1: it has no turn"),
         (
             "{turns: [[]], variants: [{mode: auto, turns: [[dance]]}]}",
