@@ -89,7 +89,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
     let form = args.json.form();
     if form == OutputForm::Text {
         let text = format!(
-            "{} resumed, {} waiting for an answer, {} owned by another process\n",
+            "{} resumed, {} waiting for the user, {} owned by another process\n",
             recovered.working.len(),
             recovered.waiting,
             recovered.owned_elsewhere.len()

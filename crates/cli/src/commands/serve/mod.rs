@@ -124,7 +124,7 @@ fn print_address(settings: &Settings, serving: &Serving, form: OutputForm) {
     let open = link.map_or_else(|error| format!("({error})"), |code| format!("{url}/open#code={code}"));
     let mut text = format!("serving  {url}\nopen     {open}\ntoken    {}\n", token_file.display());
     if taken_up + waiting > 0 {
-        text += &format!("resumed  {}, {} waiting for an answer\n", counted(*taken_up, "run", "runs"), waiting);
+        text += &format!("resumed  {}, {} waiting for the user\n", counted(*taken_up, "run", "runs"), waiting);
     }
     // If stdout is gone, the server keeps running.
     match form {
