@@ -96,7 +96,7 @@ uses is refused. Node is removed with the last engine that needs it.";
 /// A day.
 const INSTALL_SECONDS_MAX: u64 = 86_400;
 
-fn install_seconds(text: &str) -> Result<u64, &'static str> {
+pub(super) fn install_seconds(text: &str) -> Result<u64, &'static str> {
     let seconds = natural_number(text).ok().filter(|seconds| (1..=INSTALL_SECONDS_MAX).contains(seconds));
     seconds.ok_or("not a whole number of seconds from 1 to 86400")
 }

@@ -6,6 +6,7 @@ use clap::Subcommand;
 use skillrun_model::ExecutionMode;
 
 use super::Json;
+use super::engines::install_seconds;
 use super::parsers::words;
 
 #[derive(Debug, clap::Args)]
@@ -69,8 +70,8 @@ pub(crate) enum SkillsCommand {
         /// Replace an installed skill with the same name
         #[arg(long, visible_alias = "force")]
         replace: bool,
-        /// Seconds that git may take
-        #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+        /// Seconds that git may take, 1 to 86400
+        #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = install_seconds)]
         timeout: u64,
         #[command(flatten)]
         json: Json,

@@ -114,6 +114,10 @@ fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {
     if let (RunStatus::Succeeded, Some(completion)) = (result.status, result.completion) {
         row("reason", Ink::Plain, completion.reason_code.to_string());
     }
+    if !result.turns.is_empty() {
+        let turns: Vec<String> = result.turns.iter().map(|(turn, count)| format!("{count} {turn}")).collect();
+        row("turns", Ink::Plain, turns.join(", "));
+    }
     row("took", Ink::Plain, format!("{}, {}", lasting(result.timing.elapsed_ms), attempts(result.attempts)));
     let workspace = place.folder(result.run_id).workspace();
     for artifact in &result.artifacts {

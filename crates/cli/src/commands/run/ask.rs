@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use skillrun_model::interaction::{InteractionKind, Pending};
+use skillrun_model::interaction::{InteractionKind, Pending, Scope};
 
 use crate::output::plain;
 use skillrun_model::IgnoredError;
@@ -49,7 +49,11 @@ pub(crate) fn prompt(question: &Pending) {
         let mark = if option.default { "  (Enter)" } else { "" };
         text.push_str(&format!("  {}) {}{mark}\n", number + 1, plain(&option.label)));
     }
-    text.push_str(if question.options.is_empty() { "answer> " } else { "number or answer> " });
+    text.push_str(match question.scope {
+        Scope::Prompt => "prompt> ",
+        Scope::Turn | Scope::Call if question.options.is_empty() => "answer> ",
+        Scope::Turn | Scope::Call => "number or answer> ",
+    });
     crate::live::erase();
     let mut out = io::stderr();
     // If the terminal is gone, there is nothing left to do.
