@@ -31,10 +31,10 @@ export function talk(lines: number, everyMs: number): Turn {
   return Array.from({ length: lines }, (_, index): Act[] => [{ say: `line ${index + 1}` }, { sleep_ms: everyMs }]).flat();
 }
 
-/** A turn of about this many events: messages, tool calls, and unknown lines. */
+/** A turn of about this many events: messages, tool calls, and unknown lines, fewer in a row than are counted together. */
 export function long(events: number): Turn {
-  const block = 243;
-  const lines = "x\n".repeat(240);
+  const block = 93;
+  const lines = "x\n".repeat(90);
   return Array.from({ length: Math.ceil(events / block) }, (_, index): Act[] => [
     { say: `part ${index + 1}` },
     { tool: { name: "shell", input: { command: "ls" }, output: "a\n" } },
