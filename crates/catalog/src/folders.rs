@@ -1,7 +1,7 @@
 //! Scans `runs/`: which Logs there are, and how far they go. Only the epochs are read.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use rustix::fd::OwnedFd;
@@ -41,16 +41,17 @@ pub(super) struct FolderStamp {
 #[derive(Debug)]
 pub(super) struct Runs {
     folder: Option<OwnedFd>,
+    path: PathBuf,
     place: String,
 }
 
 impl Runs {
     pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
-        let place = path.display().to_string();
+        let (place, path) = (path.display().to_string(), path.to_owned());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match openat(CWD, path, flags, Mode::empty()) {
-            Ok(folder) => Ok(Self { folder: Some(folder), place }),
-            Err(Errno::NOENT) => Ok(Self { folder: None, place }),
+        match openat(CWD, &path, flags, Mode::empty()) {
+            Ok(folder) => Ok(Self { folder: Some(folder), path, place }),
+            Err(Errno::NOENT) => Ok(Self { folder: None, path, place }),
             Err(error) => Err(CatalogError::Runs { place, source: error.into() }),
         }
     }
@@ -96,7 +97,13 @@ impl Runs {
     pub(super) fn inspect(&self, run: RunId) -> Seen {
         match &self.folder {
             Some(folder) => inspect(folder, run.to_string().as_bytes(), &mut Vec::new()),
-            None => Seen::Nothing,
+            // The first run of all may have been created since: another process may have a row of it already, and that
+            // row must not be taken for one without a folder.
+            None => match Self::open(&self.path) {
+                Ok(Self { folder: Some(folder), .. }) => inspect(&folder, run.to_string().as_bytes(), &mut Vec::new()),
+                Ok(Self { folder: None, .. }) => Seen::Nothing,
+                Err(error) => Seen::Unreadable(error.to_string()),
+            },
         }
     }
 }

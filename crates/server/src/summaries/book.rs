@@ -113,7 +113,11 @@ impl Book {
             let waiting = Query { statuses, after: Some(oldest), limit: Some(WAITING), ..Query::default() };
             rows.extend(self.catalog.list(&waiting)?);
         }
-        Ok(rows)
+        // Another process may have added rows that were not reported yet. They are from now on, so that their removal is
+        // reported too.
+        let runs: Vec<RunId> = rows.iter().map(|row| row.run_id).collect();
+        let current = self.catalog.current(&runs)?;
+        Ok(self.are_now(current).into_iter().flatten().collect())
     }
 
     pub(super) fn since(&mut self, cursor: Option<(Epoch, u64)>) -> Result<Since, CatalogError> {
