@@ -304,7 +304,7 @@ fn a_concurrent_reader_sees_a_prefix_of_the_recording() {
         if let Some((streams, problems)) = read_now(&lab) {
             for problem in &problems {
                 let is_tail = problem.contains("have no record in the chunk index");
-                let is_half_line = problem.contains("has a line that is no record");
+                let is_half_line = problem.contains("has a line that is not a record");
                 assert!(is_tail || is_half_line, "{problem}");
             }
             if seen.last().is_none_or(|last| *last != streams) {
