@@ -2,7 +2,7 @@
 //! buffers of 8 KiB for every connection as long as it lives: a silent stream needs none for hours.
 
 use std::io::{self, IoSlice};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::body::Body;
@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::{Method, Request, Version, header, response};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use skillrun_base::sync::lock;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
@@ -37,7 +38,7 @@ pub(crate) struct Handover {
 
 impl Handover {
     pub(crate) fn give(&self, response: Response) {
-        *self.response.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
+        *lock(&self.response) = Some(response);
         self.given.notify_one();
     }
 
@@ -45,7 +46,7 @@ impl Handover {
     pub(crate) async fn taken(&self) -> Response {
         loop {
             self.given.notified().await;
-            if let Some(response) = self.response.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            if let Some(response) = lock(&self.response).take() {
                 return response;
             }
         }

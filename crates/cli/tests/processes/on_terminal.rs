@@ -47,7 +47,7 @@ impl Terminal {
         self.screen.lock().expect("a screen").replace("\r\n", "\n").replace('\u{7}', "")
     }
 
-    /// Waits until the screen shows this text so many times.
+    /// Waits until the screen shows this text at least `times` times.
     pub(crate) fn wait_for(&self, text: &str, times: usize) {
         wait_until(&format!("{text:?}, {times} times"), || self.screen().matches(text).count() >= times);
     }

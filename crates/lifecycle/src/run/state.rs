@@ -54,6 +54,10 @@ pub struct State {
     /// Who has closed it.
     #[serde(default)]
     pub closing: Option<String>,
+    /// The session that the last turn could not continue, until the next turn begins: the events after the turn record
+    /// of the same batch still name it.
+    #[serde(default)]
+    pub lost_session: Option<Arc<str>>,
     /// Turns in a row whose session was lost.
     #[serde(default)]
     pub lost_sessions: u32,
@@ -108,6 +112,7 @@ impl Default for State {
             say: None,
             interrupted: None,
             closing: None,
+            lost_session: None,
             lost_sessions: 0,
             failing: None,
             verdict: None,
@@ -179,7 +184,7 @@ impl State {
     /// Applies one more event.
     pub fn evolve(&mut self, event: &Event) {
         self.last_seq = event.seq;
-        if self.session_id.is_none() {
+        if self.session_id.is_none() && event.correlation.session_id != self.lost_session {
             self.session_id.clone_from(&event.correlation.session_id);
         }
         let Data::Control(data) = &event.data else { return };
@@ -192,6 +197,7 @@ impl State {
                 self.process_ended = false;
                 self.calls = 0;
                 self.say = None;
+                self.lost_session = None;
             }
             ControlData::AttemptEnded(ended) => self.attempt_ended(ended),
             ControlData::InteractionRequested(question) => {
@@ -265,7 +271,7 @@ impl State {
         let lost = ended.verdict.error.as_ref().is_some_and(|error| error.category == ErrorCategory::Session);
         if lost {
             // The next turn begins another session.
-            self.session_id = None;
+            self.lost_session = self.session_id.take();
             self.lost_sessions += 1;
         } else if ended.verdict.turn == TurnState::Completed {
             self.lost_sessions = 0;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource, Scope};
-use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
-use skillrun_model::rasp::{ControlData, Data, Event, EventType};
+use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunHeartbeat, RunStarted, Versions};
+use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EventType, Level};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict};
 use skillrun_model::{
@@ -84,9 +84,15 @@ impl World {
     fn carry_out(&mut self, decision: Decision) -> Vec<Effect> {
         self.results += u32::from(decision.ends_run());
         let before = self.state.attempt;
-        decision.events.into_iter().for_each(|event| self.append(before, event));
+        // As a run does it: all events of a batch name the session that was known before it.
+        let session_id = self.state.session_id.clone();
+        let in_session = |event: ControlEvent| ControlEvent {
+            correlation: Correlation { session_id: session_id.clone(), ..event.correlation },
+            ..event
+        };
+        decision.events.into_iter().map(in_session).for_each(|event| self.append(before, event));
         if let Some(Opening { attempt, events }) = decision.opening {
-            events.into_iter().for_each(|event| self.append(attempt, event));
+            events.into_iter().map(in_session).for_each(|event| self.append(attempt, event));
         }
         for effect in &decision.effects {
             match effect {
@@ -811,6 +817,10 @@ fn a_session_lost_twice_in_a_row_ends_the_run() {
     };
     let next = [1, 2].map(|id| [Happening::Reply { id, request: None }, Happening::HostReady]);
     let mut world = conversation(Continuation::Resumable);
+    let beat = ControlData::RunHeartbeat(RunHeartbeat { elapsed_ms: 1, bytes: 1 });
+    let correlation = Correlation { session_id: Some("s-1".into()), ..Correlation::default() };
+    world.append(AttemptNumber(1), ControlEvent { level: Level::Info, data: beat, correlation });
+    assert_eq!(world.state.session_id.as_deref(), Some("s-1"));
     lost(&mut world);
     assert!(world.state.is_at_rest(), "the next prompt begins another session");
     assert_eq!(world.state.session_id, None);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Json;
@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use skillrun_base::sync::lock;
 use skillrun_catalog::Query;
 use skillrun_lifecycle::run::State as RunState;
 use skillrun_log::{Cursor, EventLog, Limits, ReadEnd};
@@ -549,16 +550,18 @@ async fn interrupt(
         if has_body { JsonBody::<InterruptRun>::from_request(request, &()).await?.0 } else { InterruptRun::default() };
     let interrupting = service.clone();
     let interrupted = blocking(move || {
-        let attempt = state(&interrupting, run)?.attempt;
+        let mut reader = StateReader::default();
+        let attempt = reader.read_on(&interrupting, run)?.attempt;
         interrupting.runtime.interrupt_anywhere(run, &who.name.to_string(), body.say.as_deref())?;
-        Ok::<_, Problem>(attempt)
+        Ok::<_, Problem>((reader, attempt))
     });
-    let attempt = match interrupted.await {
-        Ok(attempt) => attempt,
+    let (reader, attempt) = match interrupted.await {
+        Ok(interrupted) => interrupted,
         Err(problem) => return Err(problem.with_current(current(&service, run).await)),
     };
     let looking = service.clone();
-    let look = move || Ok((state(&looking, run)?, view(&looking, run)?));
+    let reader = Mutex::new(reader);
+    let look = move || Ok((lock(&reader).read_on(&looking, run)?, view(&looking, run)?));
     let is_settled = |seen: &(RunState, RunView)| seen.0.is_settled(attempt);
     let (state, view) = looked_until(&service, run, wait, look, is_settled).await?;
     match (state.is_settled(attempt), state.interrupted == Some(attempt)) {
@@ -572,17 +575,38 @@ async fn interrupt(
     }
 }
 
-/// The state of a run, from its Log. Blocking.
-fn state(service: &Service, run: RunId) -> HttpResult<RunState> {
-    let mut state = RunState::default();
-    let end = service.log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
-        state.evolve(&line.event()?);
-        Ok::<_, Problem>(ControlFlow::Continue(()))
-    })?;
-    match end {
-        ReadEnd::At(_) => Ok(state),
-        // A writer has cut a torn end just now.
-        ReadEnd::Reset(_) => self::state(service, run),
+/// The state of a run, and how far its Log was read. Kept between two looks, so that a run that writes much is not read
+/// from the beginning each time.
+#[derive(Debug)]
+struct StateReader {
+    state: RunState,
+    cursor: Cursor,
+}
+
+impl Default for StateReader {
+    fn default() -> Self {
+        Self { state: RunState::default(), cursor: Cursor::BEGINNING }
+    }
+}
+
+impl StateReader {
+    /// Reads on to the end of the Log. Blocking.
+    fn read_on(&mut self, service: &Service, run: RunId) -> HttpResult<RunState> {
+        loop {
+            let state = &mut self.state;
+            let end = service.log.for_each(run, self.cursor, Limits::default(), |line| {
+                state.evolve(&line.event()?);
+                Ok::<_, Problem>(ControlFlow::Continue(()))
+            })?;
+            match end {
+                ReadEnd::At(cursor) => {
+                    self.cursor = cursor;
+                    return Ok(self.state.clone());
+                }
+                // A writer has cut a torn end just now.
+                ReadEnd::Reset(_) => *self = Self::default(),
+            }
+        }
     }
 }
 

@@ -296,3 +296,21 @@ fn an_interrupt_closes_a_question_inside_the_turn() {
     assert_eq!(lab.resolutions(run), []);
     close(&lab, &runtime, run);
 }
+
+/// Found by reading: the turn record dropped the session, and the next event of its batch named it again, so that the
+/// next prompt resumed the session that the engine had just refused.
+#[test]
+fn a_prompt_after_a_lost_session_begins_another() {
+    let (lab, runtime) = RuntimeLab::running();
+    let run = runtime.submit(talk(&lab, "- - say: A beginning.\n- - say: A second turn.\n")).expect("accepted");
+    wait_rest(&lab, run, 1);
+    std::fs::remove_dir_all(lab.data().run(run).home().join(".scripted")).expect("the engine's sessions");
+    runtime.reply(run, reply(1, "alpha")).expect("sent");
+    let state = wait_rest(&lab, run, 2);
+    let error = state.verdict.and_then(|verdict| verdict.error).expect("an error");
+    assert_eq!((error.code, state.session_id), (Code::SessionNotFound, None));
+    runtime.reply(run, reply(2, "beta")).expect("sent");
+    let state = wait_rest(&lab, run, 3);
+    assert_eq!((rows(&lab, run)[2].as_str(), state.session_id.is_some()), (ANSWERED, true));
+    close(&lab, &runtime, run);
+}

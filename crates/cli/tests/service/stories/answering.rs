@@ -156,3 +156,36 @@ fn a_run_is_canceled_once() {
     assert_eq!((again.status, &problem["code"]), (409, &json!("RUN_OVER")), "{}", again.text());
     assert_eq!(problem["current"]["status"], "canceled");
 }
+
+#[test]
+fn a_turn_is_interrupted_and_a_conversation_is_closed() {
+    let talk = "- - say: Working.\n  - sleep_ms: 60000\n- - say: Then otherwise.\n";
+    let (lab, server) = Lab::serving(&[("talk", talk)]);
+    let request = json!({"skill": "talk", "engine": "scripted", "mode": "conversation"});
+    let made = server.post("/v1/runs", &request);
+    assert_eq!(made.status, 202, "{}", made.text());
+    let run = made.json()["run_id"].as_str().expect("an id").to_owned();
+    let is_working = || lab.events(&run).iter().any(|event| super::kind(event) == "agent.message.final");
+    wait_until("an open turn", is_working);
+    let close = || server.post(&format!("/v1/runs/{run}/close"), &json!({}));
+    let early = close();
+    assert_eq!((early.status, &early.json()["code"]), (409, &json!("WRONG_STATE")), "{}", early.text());
+
+    let interrupt = || server.post(&format!("/v1/runs/{run}/interrupt?wait=60"), &json!({"say": "otherwise"}));
+    let stopped = interrupt();
+    assert_eq!(stopped.status, 200, "{}", stopped.text());
+    let rests = || {
+        let view = server.get(&format!("/v1/runs/{run}")).json();
+        view["attempt"] == 2 && view["interaction"]["scope"] == "prompt"
+    };
+    wait_until("the turn of the prompt that came with it", rests);
+    assert_eq!(server.get("/v1/interactions").json()["total"], 0, "a prompt is not a question");
+    let again = interrupt();
+    assert_eq!((again.status, &again.json()["current"]["status"]), (409, &json!("waiting_user")), "{}", again.text());
+
+    let closed = close();
+    assert_eq!((closed.status, &closed.json()["status"]), (200, &json!("closed")), "{}", closed.text());
+    let result = server.get(&format!("/v1/runs/{run}/result")).json();
+    assert_eq!(result["turns"], json!({"completed": 1, "interrupted": 1}), "{result}");
+    assert_eq!((close().status, interrupt().status), (409, 409));
+}

@@ -378,7 +378,7 @@ fn a_reply_that_was_not_expected_ends_the_play() {
     assert_eq!((played.stdout.len(), played.last), (0, Action::Mismatch(sentence.to_owned())));
 }
 
-const NOBODY: Said<'_> = Said { prompt: "", reply: "", permission: None, request: None };
+const NOTHING_SAID: Said<'_> = Said { prompt: "", reply: "", permission: None, request: None };
 const ASKING: [ProfileId; 2] = [ClaudeStreamJson, QwenStreamJson];
 
 /// A line as the runtime answers it, with what that is an answer to.
@@ -429,11 +429,11 @@ fn what_is_no_answer_ends_the_play() {
             (vec![other.as_str()], format!("the line on stdin, {other:?}, is not an answer to permission_t2_1")),
             (vec![], "stdin ended before an answer to permission_t2_1 came".to_owned()),
         ] {
-            let played = answered(profile, yaml, 2, NOBODY, &lines);
+            let played = answered(profile, yaml, 2, NOTHING_SAID, &lines);
             assert_eq!(played.last, Action::Mismatch(format!("{asked}{sentence}")), "{profile}");
             assert_eq!(played.auto().questions.len(), 1, "{profile}");
         }
-        let cut = turn(profile, "[[cut: 9, permission: {tool: Bash}]]", 1, NOBODY);
+        let cut = turn(profile, "[[cut: 9, permission: {tool: Bash}]]", 1, NOTHING_SAID);
         assert_eq!(cut.last, Action::Exit(0), "{profile}: a question that was cut gets no answer");
     }
 }
