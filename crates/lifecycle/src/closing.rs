@@ -101,8 +101,11 @@ pub(crate) fn turn_record(
             .as_ref()
             .map(|e| e.message.clone())
             .or(canceled.then(|| reason_code.summary().to_owned())),
+        limit: None,
         timeout_ms: ending.timeout_ms,
+        deadline_at: None,
         elapsed_ms: ending.elapsed_ms,
+        next_actions: Vec::new(),
         exit: Exit { code, signal, ended_by: ending.ended_by },
         host_hash: ending.host_hash.clone(),
         verdict: for_event(verdict),

@@ -186,6 +186,7 @@ impl ResultFold {
             }
             ControlData::RunStatus(_)
             | ControlData::RunHeartbeat(_)
+            | ControlData::MessageUser(_)
             | ControlData::InteractionRequested(_)
             | ControlData::InteractionTimeout(_)
             | ControlData::AutoDecision(_)

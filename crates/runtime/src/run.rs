@@ -18,13 +18,14 @@ use skillrun_log::{Durability, EventLog, FileLog, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData};
 use skillrun_model::verdict::RunError;
-use skillrun_model::{EngineName, RunId, Timestamp};
+use skillrun_model::{AttemptNumber, EngineName, RunId, Timestamp};
 use skillrun_runs::data_folder::{DataFolder, RESULT, RunFolder};
 use skillrun_runs::record::RunRecord;
 use skillrun_runs::result::ResultFold;
 use skillrun_translate::EventBuilder;
 
 use crate::accept;
+use crate::attempt::message;
 use crate::clock::{Clock, time_left};
 use crate::error::RuntimeError;
 use crate::runtime::Counters;
@@ -296,9 +297,15 @@ impl Run {
     fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
         let is_end = decision.ends_run() || self.state.is_over();
         let Decision { events, opening, effects } = decision;
-        let events: Vec<ControlEvent> = events.into_iter().map(|event| self.with_names(event)).collect();
+        let named = |event| self.with_names(self.state.attempt, event);
+        let events: Vec<ControlEvent> = events.into_iter().map(named).collect::<Result<_, _>>()?;
+        let opening = opening.map(|Opening { attempt, events }| {
+            let named = |event| self.with_names(attempt, event);
+            Ok::<_, RuntimeError>((attempt, events.into_iter().map(named).collect::<Result<Vec<_>, _>>()?))
+        });
+        let opening = opening.transpose()?;
         let mut batch: Vec<Event> = events.into_iter().map(|event| self.control(now, event)).collect();
-        if let Some(Opening { attempt, events }) = opening {
+        if let Some((attempt, events)) = opening {
             let engine = EngineName::new(self.record.engine.name.clone());
             self.builder.set_attempt(attempt, engine);
             batch.extend(events.into_iter().map(|event| self.control(now, event)).collect::<Vec<_>>());
@@ -321,9 +328,13 @@ impl Run {
     }
 
     /// Adds what only the runtime knows: the file with the result, the hashes of files that come with an answer, the
-    /// skill, the engine and the engine's own login command in the next actions.
-    fn with_names(&self, mut event: ControlEvent) -> ControlEvent {
-        if let ControlData::RunCompleted(completed) = &mut event.data {
+    /// exact text of a message, the skill, the engine and the engine's own login command in the next actions.
+    fn with_names(&self, attempt: AttemptNumber, mut event: ControlEvent) -> Result<ControlEvent, RuntimeError> {
+        if let ControlData::MessageUser(message) = event.data {
+            let failed = RuntimeError::file(self.folder.audit(), "written");
+            let message = message::for_event(&self.folder, attempt, message).map_err(failed)?;
+            event.data = ControlData::MessageUser(message);
+        } else if let ControlData::RunCompleted(completed) = &mut event.data {
             completed.result = Some(RESULT.to_owned());
         } else if let ControlData::InteractionReplied(replied) = &mut event.data {
             let inputs = self.folder.inputs();
@@ -336,7 +347,7 @@ impl Run {
                 advice::name_login(&mut failed.next_actions, login);
             }
         }
-        event
+        Ok(event)
     }
 
     /// A control event with its place in the Log.
@@ -348,6 +359,13 @@ impl Run {
         let request_id = event.correlation.request_id.or_else(of_run);
         let correlation = Correlation { session_id, request_id, ..event.correlation };
         self.builder.control(now, event.level, event.data, correlation)
+    }
+
+    /// Appends one event, synced to disk.
+    pub(crate) fn record(&mut self, event: ControlEvent) -> Result<(), RuntimeError> {
+        let now = self.now();
+        self.builder.renumber(self.state.last_seq + 1, &mut []);
+        self.write(now, Decision { events: vec![event], ..Decision::default() }).map(drop)
     }
 
     /// A note that changes no state, such as a heartbeat.

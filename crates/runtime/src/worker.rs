@@ -213,7 +213,7 @@ impl<'a> Worker<'a> {
         for effect in effects {
             match effect {
                 Effect::Start { attempt } => start = Some(RunStep::Start(attempt)),
-                Effect::WriteInput(reply) => self.send_answer(&reply),
+                Effect::WriteInput(reply) => self.send_answer(&reply)?,
                 Effect::EndProcess => self.end_process(),
                 Effect::InterruptTurn => self.interrupt_turn(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use skillrun_model::fcmp::data::{
     ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
     ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, TimedOut, ToolCallStatus,
-    UserInputReplied,
+    TurnEnded, TurnStarted, UserInputReplied, UserMessage,
 };
 use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
 use skillrun_model::rasp::data::Diagnostic;
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, SourceStream, SpanRef};
-use skillrun_model::{AttemptNumber, Code, EngineName, RunId, RunStatus, Timestamp};
+use skillrun_model::{AttemptNumber, Code, EngineName, InteractionId, RunId, RunStatus, Timestamp, TurnState};
 
 use crate::echo::{Decided, Waiting};
 
@@ -116,7 +116,7 @@ impl FcmpTranslator {
         let level = envelope.level;
         let tool_call_id = envelope.correlation.tool_call_id.clone();
         let data = match data {
-            Data::Control(data) => control(data, level),
+            Data::Control(data) => control(data, level, envelope.correlation.interaction_id),
             Data::Evidence(data) => Some(self.evidence(data, level, tool_call_id)),
         };
         if let Some(data) = data {
@@ -225,7 +225,7 @@ fn split(event: Event) -> (Envelope, Data) {
 }
 
 /// Of a control event; none where the conversation does not show it.
-fn control(data: ControlData, level: Level) -> Option<FcmpData> {
+fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId>) -> Option<FcmpData> {
     Some(match data {
         ControlData::RunStarted(started) => FcmpData::ConversationStarted(ConversationStarted {
             title: started.skill.unwrap_or_else(|| format!("{} recording", started.engine)),
@@ -242,6 +242,24 @@ fn control(data: ControlData, level: Level) -> Option<FcmpData> {
             phase: None,
             detail: Some(format!("{} s, {} bytes", beat.elapsed_ms / 1000, beat.bytes)),
         }),
+        ControlData::AttemptStarted(_) => FcmpData::TurnStarted(TurnStarted {}),
+        ControlData::MessageUser(message) => FcmpData::UserMessage(UserMessage {
+            truncated: message.whole.is_some(),
+            text: message.text,
+            origin: message.origin,
+            interaction_id,
+            files: message.files,
+        }),
+        ControlData::AttemptEnded(ended) => {
+            let is_complete = ended.terminal_status == TurnState::Completed;
+            FcmpData::TurnEnded(TurnEnded {
+                state: ended.terminal_status,
+                reason_code: ended.verdict.reason_code,
+                answer_message_id: ended.verdict.answer_message_id.filter(|_| is_complete),
+                error: ended.verdict.error,
+                next_actions: ended.next_actions,
+            })
+        }
         ControlData::InteractionRequested(pending) => FcmpData::UserInputRequired(pending),
         ControlData::InteractionReplied(reply) => FcmpData::UserInputReplied(UserInputReplied {
             interaction_id: reply.interaction_id,
@@ -276,11 +294,9 @@ fn control(data: ControlData, level: Level) -> Option<FcmpData> {
             FcmpData::ConversationCanceled(ended(RunStatus::Canceled, canceled.reason_code))
         }
         ControlData::ParserWarning(diagnostic) => warning(diagnostic, level),
-        ControlData::ArtifactCreated(_)
-        | ControlData::ArtifactPreviewReady(_)
-        | ControlData::AttemptStarted(_)
-        | ControlData::AttemptEnded(_)
-        | ControlData::TurnUsage(_) => return None,
+        ControlData::ArtifactCreated(_) | ControlData::ArtifactPreviewReady(_) | ControlData::TurnUsage(_) => {
+            return None;
+        }
     })
 }
 

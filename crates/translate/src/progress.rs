@@ -83,6 +83,7 @@ impl Progress {
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
             | ControlData::AttemptEnded(_)
+            | ControlData::MessageUser(_)
             | ControlData::TurnUsage(_) => {}
         }
     }

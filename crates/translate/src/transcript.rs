@@ -10,8 +10,9 @@ use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::Level;
+use skillrun_model::rasp::data::MessageOrigin;
 use skillrun_model::status::Phase;
-use skillrun_model::{AttemptNumber, RunStatus};
+use skillrun_model::{AttemptNumber, ExecutionMode, RunStatus, TurnState};
 
 pub use calls::CallLayout;
 use calls::{Calls, Heading};
@@ -29,6 +30,9 @@ pub struct Transcript {
     attempt: Option<AttemptNumber>,
     /// The last message, so that a question that repeats it is not printed twice.
     last_message: String,
+    mode: Option<ExecutionMode>,
+    /// The turn has a message, which is not an answer if the turn does not complete.
+    turn_has_text: bool,
 }
 
 /// How a conversation is written.
@@ -90,9 +94,39 @@ impl Transcript {
         // Writing to a string cannot fail.
         let _ = match &event.data {
             FcmpData::ConversationStarted(started) => {
+                self.mode = Some(started.mode);
                 writeln!(text, "{} · {} · {}", started.title, started.mode, event.run_id)
             }
+            FcmpData::TurnStarted(_) => {
+                self.turn_has_text = false;
+                Ok(())
+            }
+            FcmpData::UserMessage(message) => match (message.origin, message.interaction_id) {
+                // The reply, the decision or the request has shown it.
+                (MessageOrigin::Skill | MessageOrigin::Policy, _)
+                | (MessageOrigin::User | MessageOrigin::Orchestrator, Some(_)) => Ok(()),
+                (MessageOrigin::User | MessageOrigin::Orchestrator, None) => {
+                    writeln!(text, "{}", message.origin).and_then(|()| indented(&mut text, &message.text))
+                }
+            },
+            FcmpData::TurnEnded(ended) => match (ended.state, self.turn_has_text) {
+                (TurnState::Completed, _) => Ok(()),
+                (TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut, true) => {
+                    writeln!(text, "! turn {} · {}: the text above is not an answer", ended.state, ended.reason_code)
+                }
+                // The end of the run says the same, where it ends.
+                (
+                    TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut,
+                    false,
+                ) => match self.mode {
+                    Some(ExecutionMode::Auto | ExecutionMode::Interactive) => Ok(()),
+                    Some(ExecutionMode::Conversation) | None => {
+                        writeln!(text, "! turn {} · {}", ended.state, ended.reason_code)
+                    }
+                },
+            },
             FcmpData::AssistantFinal(message) => {
+                self.turn_has_text = true;
                 let mark = if message.partial { " (partial: the message was cut off)" } else { "" };
                 let words = without_envelope(&message.text);
                 self.last_message.clone_from(&words);

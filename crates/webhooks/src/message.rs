@@ -177,6 +177,7 @@ impl Facts {
             | ControlData::ParserWarning(_)
             | ControlData::AttemptStarted(_)
             | ControlData::AttemptEnded(_)
+            | ControlData::MessageUser(_)
             | ControlData::TurnUsage(_) => return None,
         };
         let status = message_type.status(reason_code);

@@ -113,6 +113,7 @@ impl Story {
             | ControlData::ArtifactIndexed(_)
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
+            | ControlData::MessageUser(_)
             | ControlData::TurnUsage(_) => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::ControlData;
-use skillrun_model::rasp::data::{AttemptStarted, RunStarted};
+use skillrun_model::rasp::data::{AttemptStarted, RunStarted, UserMessage};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, InteractionId, RunId, RunStatus, Timestamp};
 use skillrun_translate::Facts;
@@ -18,8 +18,11 @@ use crate::settle::Settled;
 pub enum Input<'a> {
     /// A request was accepted.
     Accepted(RunStarted),
-    /// The run has a slot, and a host has claimed the attempt.
-    HostReady(AttemptStarted),
+    /// The run has a slot, and a host has claimed the attempt, which begins with this message.
+    HostReady {
+        started: AttemptStarted,
+        message: UserMessage,
+    },
     /// The attempt cannot be started at all.
     CannotStart(RunError),
     /// The evidence of the attempt is complete, and the gate has decided.
@@ -190,7 +193,7 @@ pub fn decide(
     }
     match input {
         Input::Accepted(started) => start::accepted(state, started),
-        Input::HostReady(started) => start::host_ready(state, started),
+        Input::HostReady { started, message } => start::host_ready(state, started, message),
         Input::CannotStart(error) => start::cannot_start(state, run_id, error),
         Input::Settled(attempt) => settled::settled(state, options, run_id, now, attempt),
         Input::CallAsked(question) => settled::call_asked(state, options, now, *question),
@@ -212,7 +215,7 @@ fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
         Input::Interrupt { .. } => Refusal::NoOpenTurn { status: state.status },
         Input::Reply { request_id, .. } => reply::repeated(state, request_id.as_deref()).unwrap_or(Refusal::Over),
         Input::Accepted(_)
-        | Input::HostReady(_)
+        | Input::HostReady { .. }
         | Input::CannotStart(_)
         | Input::Settled(_)
         | Input::CallAsked(_)

@@ -28,5 +28,6 @@ pub use decision::{Decision, Effect, Input, Opening, ProcessLeft, Refusal, Sessi
 pub use options::RunOptions;
 pub use quota::{QuotaWait, made_until};
 pub use recover::{HostState, recover};
+pub use start::message_event;
 pub use state::{GivenReply, State};
 pub use step::{RunStep, next_step};

@@ -15,7 +15,7 @@ use super::close;
 use super::decision::{Decision, Effect, ProcessLeft, SessionLeft};
 use super::options::RunOptions;
 use super::settled::{after_turn, timer};
-use super::start::{failed, next_attempt, opening};
+use super::start::{failed, next_attempt, of_reply, opening};
 use super::state::{GivenReply, State};
 use super::timeout;
 use crate::closing::{self, ControlEvent};
@@ -181,7 +181,7 @@ fn replied(
         (Scope::Turn | Scope::Prompt, Continuation::Sticky) => match (&state.started, found) {
             (Some(started), HostState::Alive) => Decision {
                 events: Vec::new(),
-                opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() })),
+                opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() }, of_reply(reply))),
                 effects: vec![Effect::WriteInput(reply.clone())],
             },
             (Some(_) | None, _) => match session {
@@ -209,8 +209,8 @@ fn say(
     let data = InteractionReplied::new(interaction_id, ResolutionMode::UserReply, &text);
     let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };
     let sent = ControlEvent { correlation, ..closing::control(Level::Info, ControlData::InteractionReplied(data)) };
-    let files = Vec::new();
-    let reply = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };
+    let (scope, origin, files) = (question.scope, ResolutionMode::UserReply.origin(), Vec::new());
+    let reply = GivenReply { interaction_id, scope, text, origin, files, context: question.context.clone() };
     let then = replied(state, options, run_id, now, found, &reply);
     and_then(Decision { events: vec![sent], ..Decision::default() }, then)
 }

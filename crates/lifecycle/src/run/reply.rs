@@ -8,7 +8,7 @@ use skillrun_model::{InteractionId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, Refusal};
 use super::options::RunOptions;
-use super::start::{next_attempt, opening};
+use super::start::{next_attempt, of_reply, opening};
 use super::state::{GivenReply, State};
 use crate::closing::{self, ControlEvent};
 
@@ -65,7 +65,8 @@ pub(super) fn answered(
         InteractionReplied { files: files.clone(), ..InteractionReplied::new(interaction_id, resolution_mode, &text) };
     let correlation = Correlation { interaction_id: Some(interaction_id), request_id, ..Correlation::default() };
     let replied = ControlEvent { correlation, ..closing::control(Level::Info, ControlData::InteractionReplied(data)) };
-    let given = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };
+    let (scope, context) = (question.scope, question.context.clone());
+    let given = GivenReply { interaction_id, scope, text, origin: resolution_mode.origin(), files, context };
     let disarm = Effect::DisarmTimer { interaction_id };
     match (question.scope, options.continuation) {
         // The turn continues.
@@ -79,7 +80,7 @@ pub(super) fn answered(
             let started = state.started.clone().map(|started| AttemptStarted { started_at: now, ..started });
             Decision {
                 events: vec![replied],
-                opening: started.map(|started| opening(state, started)),
+                opening: started.map(|started| opening(state, started, of_reply(&given))),
                 effects: vec![disarm, Effect::WriteInput(given)],
             }
         }

@@ -136,8 +136,14 @@ pub(super) fn call_decided(state: &State, question: Pending, text: String) -> Re
     let question = of_call(state, question)?;
     let interaction_id = question.interaction_id;
     let replied = InteractionReplied::new(interaction_id, ResolutionMode::PermissionPolicy, &text);
-    let given =
-        GivenReply { interaction_id, scope: Scope::Call, text, files: Vec::new(), context: question.context.clone() };
+    let given = GivenReply {
+        interaction_id,
+        scope: Scope::Call,
+        text,
+        origin: replied.resolution_mode.origin(),
+        files: Vec::new(),
+        context: question.context.clone(),
+    };
     let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };
     let about =
         |data: ControlData| ControlEvent { correlation: correlation.clone(), ..closing::control(Level::Info, data) };

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{Pending, Scope};
-use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, PlannedRetry, RunStatusChange};
+use skillrun_model::rasp::data::{
+    AttemptEnded, AttemptStarted, InteractionReplied, MessageOrigin, PlannedRetry, RunStatusChange, UserMessage,
+};
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::{Rule, Verdict};
@@ -30,6 +32,9 @@ pub struct State {
     pub session_id: Option<Arc<str>>,
     /// The question that is waiting.
     pub question: Option<Pending>,
+    /// The Log has the message that begins the open attempt.
+    #[serde(default)]
+    pub has_user_message: bool,
     /// Questions so far.
     pub interactions: u32,
     /// Of these, inside the turn that is open.
@@ -85,10 +90,24 @@ pub struct GivenReply {
     pub interaction_id: InteractionId,
     pub scope: Scope,
     pub text: String,
+    /// Of the user, or of a policy.
+    #[serde(default = "of_user")]
+    pub origin: MessageOrigin,
     pub files: Vec<String>,
     /// The context of the question, as it was asked.
     #[serde(default)]
     pub context: Option<Value>,
+}
+
+fn of_user() -> MessageOrigin {
+    MessageOrigin::User
+}
+
+impl GivenReply {
+    /// The message to the agent, if the answer begins a turn. The runtime adds where the files are.
+    pub fn message(&self) -> UserMessage {
+        UserMessage { files: self.files.clone(), ..UserMessage::new(self.origin, &self.text) }
+    }
 }
 
 impl Default for State {
@@ -101,6 +120,7 @@ impl Default for State {
             attempt_is_open: false,
             session_id: None,
             question: None,
+            has_user_message: false,
             interactions: 0,
             calls: 0,
             reply: None,
@@ -198,7 +218,9 @@ impl State {
                 self.calls = 0;
                 self.say = None;
                 self.lost_session = None;
+                self.has_user_message = false;
             }
+            ControlData::MessageUser(_) => self.has_user_message = true,
             ControlData::AttemptEnded(ended) => self.attempt_ended(ended),
             ControlData::InteractionRequested(question) => {
                 self.interactions = question.interaction_id.0;
@@ -287,6 +309,7 @@ impl State {
             interaction_id: reply.interaction_id,
             scope,
             text: reply.text.clone(),
+            origin: reply.resolution_mode.origin(),
             files: reply.files.clone(),
             context,
         });

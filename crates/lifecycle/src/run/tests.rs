@@ -6,7 +6,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource, Scope};
-use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunHeartbeat, RunStarted, Versions};
+use skillrun_model::rasp::data::{
+    AttemptStarted, MessageOrigin, ResolutionMode, RunHeartbeat, RunStarted, UserMessage, Versions,
+};
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EventType, Level};
 use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict};
@@ -127,6 +129,10 @@ fn started() -> RunStarted {
     RunStarted::new("scripted", ExecutionMode::Interactive, versions)
 }
 
+fn first_message() -> UserMessage {
+    UserMessage::new(MessageOrigin::Skill, "Count the words.")
+}
+
 fn attempt_started() -> AttemptStarted {
     AttemptStarted { host_pid: Some(1), ..AttemptStarted::new(ProfileId::PlainText, Timestamp::EPOCH) }
 }
@@ -189,7 +195,9 @@ impl World {
         let facts = FactsFold::default().finish(EndPolicy::Event, AnswerFrom::Only(Stream::Stdout));
         match happening {
             Happening::Accept => self.happens(Input::Accepted(started())),
-            Happening::HostReady => self.happens(Input::HostReady(attempt_started())),
+            Happening::HostReady => {
+                self.happens(Input::HostReady { started: attempt_started(), message: first_message() })
+            }
             Happening::CannotStart => self.happens(Input::CannotStart(error())),
             Happening::Settle(status) => {
                 // The gate gives a canceled run the status of a cancel, and a question the next number.

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use crate::codes::{Code, NextAction};
 use crate::ids::InteractionId;
 use crate::interaction::{DecisionPolicy, Pending};
-use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, ResolutionMode};
+use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, MessageOrigin, ResolutionMode};
 use crate::rasp::{Level, SpanRef};
-use crate::status::{ExecutionMode, Phase, RunStatus, wire_enum};
+use crate::status::{ExecutionMode, Phase, RunStatus, TurnState, wire_enum};
 use crate::verdict::RunError;
 
 /// The run has begun.
@@ -31,6 +31,43 @@ pub struct ConversationStatus {
     pub detail: Option<String>,
 }
 
+/// A turn of the agent begins. Messages that follow are not answers before the end of the turn says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnStarted {}
+
+/// The message that began the turn, as the agent received it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "UserMessageToShow")]
+pub struct UserMessage {
+    /// The beginning, if `truncated` is true.
+    pub text: String,
+    pub origin: MessageOrigin,
+    /// The reply that the message carries. A frontend that has shown this reply does not show the message again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction_id: Option<InteractionId>,
+    /// Names of files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;
+/// all other messages of the turn are work on the way, or text of a turn that broke off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnEnded {
+    pub state: TurnState,
+    pub reason_code: Code,
+    /// Only in a turn that completed: the message that is its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_message_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<RunError>,
+    /// What the user can do next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_actions: Vec<NextAction>,
+}
+
 /// A further piece of a message that is not complete yet. The final message with the same `message_id` replaces all of
 /// its pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +80,7 @@ pub struct AssistantDelta {
     pub partial: bool,
 }
 
-/// A message of the agent. Only one that is not partial may be shown as an answer.
+/// A message of the agent. It is an answer only if a `turn.ended` with the state `completed` names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantFinal {
     /// The same as that of its deltas, if there were any.
@@ -206,10 +243,13 @@ macro_rules! fcmp_types {
 fcmp_types! {
     ConversationStarted(ConversationStarted) = "conversation.started",
     ConversationStatus(ConversationStatus) = "conversation.status",
+    TurnStarted(TurnStarted) = "turn.started",
+    UserMessage(UserMessage) = "user.message",
     AssistantDelta(AssistantDelta) = "assistant.message.delta",
     AssistantFinal(AssistantFinal) = "assistant.message.final",
     AssistantReasoning(AssistantReasoning) = "assistant.reasoning",
     AssistantToolCall(AssistantToolCall) = "assistant.tool_call",
+    TurnEnded(TurnEnded) = "turn.ended",
     UserInputRequired(Pending) = "user.input.required",
     UserInputReplied(UserInputReplied) = "user.input.replied",
     AutoDecided(AutoDecided) = "interaction.auto_decided",

@@ -205,6 +205,52 @@ pub struct RunCanceled {
     pub by: Option<String>,
 }
 
+wire_enum! {
+    /// What composed a message to the agent.
+    MessageOrigin {
+        /// The user: a prompt, or an answer.
+        User = "user",
+        /// The skill: its instructions with the input of the request.
+        Skill = "skill",
+        /// A policy, in place of an answer that did not arrive in time.
+        Policy = "policy",
+        /// skillrun: the replay of another run or of a lost session, with what follows it.
+        Orchestrator = "orchestrator",
+    }
+}
+
+/// The message that begins a turn, as it was sent to the agent. `correlation.interaction_id` is that of the reply that
+/// it carries, if it carries one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UserMessage {
+    /// The exact text; its beginning if `whole` is present.
+    pub text: String,
+    pub origin: MessageOrigin,
+    /// Names of files in `inputs/` that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Where the exact text is, if it is too large for an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<TextBlob>,
+}
+
+impl UserMessage {
+    /// A message without files, whose text fits into an event.
+    pub fn new(origin: MessageOrigin, text: impl Into<String>) -> Self {
+        Self { text: text.into(), origin, files: Vec::new(), whole: None }
+    }
+}
+
+/// A text in a file of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TextBlob {
+    /// Path in the run's folder.
+    pub path: String,
+    pub bytes: u64,
+    /// BLAKE3, in hexadecimal digits.
+    pub hash: String,
+}
+
 /// A further piece of a message that is not complete yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageDelta {
@@ -266,6 +312,16 @@ wire_enum! {
         UserReply = "user_reply",
         AutoDecideTimeout = "auto_decide_timeout",
         PermissionPolicy = "permission_policy",
+    }
+}
+
+impl ResolutionMode {
+    /// Of a message that carries the answer.
+    pub fn origin(self) -> MessageOrigin {
+        match self {
+            Self::UserReply => MessageOrigin::User,
+            Self::AutoDecideTimeout | Self::PermissionPolicy => MessageOrigin::Policy,
+        }
     }
 }
 
@@ -495,6 +551,20 @@ pub struct Exit {
     pub ended_by: Option<EndedBy>,
 }
 
+wire_enum! {
+    /// A limit of a turn, by the option that sets it.
+    TurnLimit {
+        /// The time of the whole turn.
+        HardSec = "hard_sec",
+        /// The time without any output.
+        StallSec = "stall_sec",
+        /// The bytes that are recorded.
+        MaxBytes = "max_bytes",
+        /// The time that a question inside the turn waits for its answer.
+        SessionTimeoutSec = "session_timeout_sec",
+    }
+}
+
 /// The verdict on a turn of the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptEnded {
@@ -504,10 +574,19 @@ pub struct AttemptEnded {
     pub error_kind: Option<ErrorCategory>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
+    /// The limit that the turn has reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<TurnLimit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// When a time limit that the turn has reached was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
+    /// What the user can do after a turn that did not complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_actions: Vec<NextAction>,
     pub exit: Exit,
     /// BLAKE3 of `host.N.json`, which has the hashes of the evidence. Absent where the host left no record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -521,8 +600,11 @@ impl AttemptEnded {
             verdict,
             error_kind: None,
             details: None,
+            limit: None,
             timeout_ms: None,
+            deadline_at: None,
             elapsed_ms: None,
+            next_actions: Vec::new(),
             exit,
             host_hash: None,
         }
@@ -593,6 +675,7 @@ event_types! {
     RunCompleted(RunCompleted) = "run.completed" in Lifecycle by Control,
     RunFailed(RunFailed) = "run.failed" in Lifecycle by Control,
     RunCanceled(RunCanceled) = "run.canceled" in Lifecycle by Control,
+    MessageUser(UserMessage) = "message.user" in Interaction by Control,
     MessageDelta(MessageDelta) = "agent.message.delta" in Agent by Evidence,
     MessageFinal(MessageFinal) = "agent.message.final" in Agent by Evidence,
     ReasoningSummary(ReasoningSummary) = "agent.reasoning.summary" in Agent by Evidence,
@@ -640,6 +723,7 @@ data_kind! {
         RunCompleted(RunCompleted),
         RunFailed(RunFailed),
         RunCanceled(RunCanceled),
+        MessageUser(UserMessage),
         InteractionRequested(Pending),
         InteractionReplied(InteractionReplied),
         InteractionTimeout(InteractionTimeout),

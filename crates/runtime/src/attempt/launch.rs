@@ -1,6 +1,5 @@
 //! The plan for the host of an attempt.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -19,10 +18,10 @@ use skillrun_model::status::Continuation;
 use skillrun_model::verdict::RunError;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::login;
-use skillrun_runs::record::{HomeChoice, Snapshot, seconds};
-use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
+use skillrun_runs::record::{HomeChoice, RunRecord, Snapshot, seconds};
+use skillrun_skill::SkillErrorKind;
 
-use super::{inputs, keys, opening};
+use super::{inputs, keys, message, opening};
 use crate::accept::OWN_SCRIPT;
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
@@ -46,10 +45,7 @@ pub(crate) fn plan(
 ) -> Result<HostPlan, RunError> {
     let (record, folder) = (&run.record, &run.folder);
     let engine = |message: String| error(ErrorCategory::Engine, Code::EngineNotStarted, message);
-    let descriptor = config
-        .engines
-        .get(&record.engine.name)
-        .map_err(|broken| error(ErrorCategory::Engine, Code::EngineNotFound, broken.to_string()))?;
+    let descriptor = descriptor(config, record)?;
     inputs::check(run).map_err(|changed| error(ErrorCategory::Input, Code::InputChanged, changed))?;
     let places = Places::of(folder, record, descriptor, &config.user_home);
     // A Log gets another epoch when it is opened after a power failure.
@@ -58,8 +54,6 @@ pub(crate) fn plan(
         Ok(_) | Err(_) => EarlierCopy::Unsynced,
     };
     places.prepare(folder, record, &config.layers, earlier).map_err(place_error)?;
-    let files: BTreeMap<String, PathBuf> =
-        record.request.files.iter().map(|(slot, name)| (slot.clone(), folder.inputs().join(name))).collect();
     let Some(skill) = &rules.skill else {
         return Err(error(
             ErrorCategory::Skill,
@@ -67,22 +61,8 @@ pub(crate) fn plan(
             "the run's copy of the skill cannot be read".into(),
         ));
     };
-    let words = match &run.state.reply {
-        Some(reply) => reply_words(run, &reply.text, &reply.files),
-        None => {
-            let values = PromptValues {
-                skill_path: &places.skill,
-                engine: &descriptor.name,
-                mode: record.request.mode,
-                artifacts_dir: &places.artifacts,
-                input: &record.request.input,
-                parameter: &record.request.parameter,
-                files: &files,
-            };
-            prompt(skill, &values)
-                .map_err(|wrong| error(ErrorCategory::Skill, Code::SkillUnreadable, wrong.to_string()))?
-        }
-    };
+    let message = message::compose(run, rules, descriptor, &places)?;
+    let words = message::words(folder, &message.text, &message.files);
     fs::create_dir_all(folder.inputs()).map_err(|failed| engine(failed.to_string()))?;
     let prompt_file = folder.inputs().join(prompt_name(attempt));
     let script = match (&record.request.script, &descriptor.executable) {
@@ -189,6 +169,12 @@ pub(crate) fn plan(
     })
 }
 
+/// The engine of a run.
+pub(crate) fn descriptor<'a>(config: &'a RuntimeConfig, record: &RunRecord) -> Result<&'a Descriptor, RunError> {
+    let found = config.engines.get(&record.engine.name);
+    found.map_err(|broken| error(ErrorCategory::Engine, Code::EngineNotFound, broken.to_string()))
+}
+
 /// The user's login, which is in the HOME of the run from here on.
 fn taken_login(
     config: &RuntimeConfig,
@@ -204,16 +190,6 @@ fn taken_login(
         login::take(data, run.id, descriptor, &found, &places.home, user_home, is_left)?;
     }
     Ok(found)
-}
-
-/// The user's answer, and the files that came with it.
-pub(crate) fn reply_words(run: &Run, text: &str, files: &[String]) -> String {
-    let mut words = text.to_owned();
-    for (number, name) in files.iter().enumerate() {
-        let before = if number == 0 { "\n\nFiles that came with this answer:" } else { "" };
-        words.push_str(&format!("{before}\n- {}", run.folder.inputs().join(name).display()));
-    }
-    words
 }
 
 /// Variables that the request names, with their current values.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use skillrun_engine::Engines;
 use skillrun_model::AttemptNumber;
-use skillrun_model::rasp::data::AttemptStarted;
+use skillrun_model::rasp::data::{AttemptStarted, MessageOrigin, UserMessage};
 use skillrun_skill::{Layers, Skill};
 
 use super::*;
@@ -60,6 +60,11 @@ fn started(run: &Run) -> AttemptStarted {
     }
 }
 
+fn ready(run: &Run) -> Input<'static> {
+    let message = UserMessage::new(MessageOrigin::Skill, "Count the words.");
+    Input::HostReady { started: started(run), message }
+}
+
 fn attempts(run: &Run) -> Vec<u32> {
     let mut attempts = Vec::new();
     let mut take = |event: &Event, _| {
@@ -83,7 +88,7 @@ fn after_a_failed_append_events_keep_the_last_attempt_number() {
     let before = attempts(&run);
     let (log, away) = (run.folder.events(), root.path().join("away"));
     fs::rename(&log, &away).expect("moved");
-    run.apply(Input::HostReady(started(&run))).expect_err("there is nothing to append to");
+    run.apply(ready(&run)).expect_err("there is nothing to append to");
     fs::rename(&away, &log).expect("moved back");
     assert_eq!((attempts(&run), run.state.attempt), (before.clone(), AttemptNumber::BEFORE_FIRST), "nothing was kept");
     run.apply(cancel()).expect("canceled");
@@ -110,7 +115,7 @@ fn a_process_is_ended_after_the_log_has_the_reason_and_before_it_has_the_end() {
 fn a_process_of_a_continuing_run_is_not_ended() {
     let root = tempfile::tempdir().expect("a folder");
     let mut run = queued(root.path());
-    run.apply(Input::HostReady(started(&run))).expect("started");
+    run.apply(ready(&run)).expect("started");
     let effects = run.apply_idle(cancel(), || panic!("its turn is settled first")).expect("canceling");
     assert!(effects.contains(&Effect::EndProcess) && !run.state.is_over(), "{effects:?}");
 }

@@ -236,6 +236,7 @@ impl Laws {
             | ControlData::ArtifactIndexed(_)
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
+            | ControlData::MessageUser(_)
             | ControlData::TurnUsage(_) => {}
         }
         Ok(())

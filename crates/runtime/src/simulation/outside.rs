@@ -15,12 +15,13 @@ use skillrun_evidence::live_feed::Extent;
 use skillrun_evidence::{EvidenceError, FeedStep, Meta, Stream};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{GivenReply, ProcessLeft, SessionLeft};
 use skillrun_log::{Durability, FileLog, LineHash, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::Event;
-use skillrun_model::verdict::Verdict;
+use skillrun_model::rasp::data::{MessageOrigin, UserMessage};
+use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Timestamp};
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::events::is_evidence;
@@ -363,6 +364,11 @@ impl AttemptFiles for Outside {
             Some(_) => self.0.lock().scene.session,
             None => SessionLeft::Lost,
         }
+    }
+
+    fn message(&self, run: &Run, _: &Rules) -> Result<UserMessage, RunError> {
+        let first = || UserMessage::new(MessageOrigin::Skill, "the instructions of the skill");
+        Ok(run.state.reply.as_ref().map_or_else(first, GivenReply::message))
     }
 
     fn has_opening(&self, _: &Run, attempt: AttemptNumber) -> bool {

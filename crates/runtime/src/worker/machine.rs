@@ -20,7 +20,8 @@ use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
-use skillrun_model::verdict::Verdict;
+use skillrun_model::rasp::data::UserMessage;
+use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, IgnoredError, RunId};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
@@ -30,12 +31,13 @@ use super::outside::{AttachedHost, AttemptFiles, HostLink, Hosts, NoHost, TurnFi
 use super::start::no_host;
 use crate::attempt::evidence::{AttemptEvidence, AuditFiles};
 use crate::attempt::reading::AttemptRead;
-use crate::attempt::{launch, opening};
+use crate::attempt::{launch, message, opening};
 use crate::error::RuntimeError;
 use crate::mailbox::{Mail, Mailbox};
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 use crate::views;
+use crate::workspace::Places;
 
 /// How long an unresponsive host is waited for before the run is left for a while. Messages to the run wait as long.
 const HOST_ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -162,6 +164,13 @@ impl AttemptFiles for Machine<'_> {
 
     fn session_left(&self, run: &Run) -> SessionLeft {
         opening::session_left(run)
+    }
+
+    fn message(&self, run: &Run, rules: &Rules) -> Result<UserMessage, RunError> {
+        let record = &run.record;
+        let descriptor = launch::descriptor(self.config, record)?;
+        let places = Places::of(&run.folder, record, descriptor, &self.config.user_home);
+        message::compose(run, rules, descriptor, &places)
     }
 
     fn has_opening(&self, run: &Run, attempt: AttemptNumber) -> bool {

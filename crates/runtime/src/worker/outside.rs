@@ -11,6 +11,7 @@ use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
+use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::judge::Rules;
@@ -113,6 +114,9 @@ pub(crate) trait AttemptFiles {
 
     /// Whether another process can load the session of one that is gone.
     fn session_left(&self, run: &Run) -> SessionLeft;
+
+    /// The message that the next attempt begins with.
+    fn message(&self, run: &Run, rules: &Rules) -> Result<UserMessage, RunError>;
 
     /// Whether the prompt of an attempt is sent at the start of its process, and not as an answer to a running one.
     fn has_opening(&self, run: &Run, attempt: AttemptNumber) -> bool;

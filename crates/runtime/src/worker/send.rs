@@ -12,18 +12,22 @@ use skillrun_model::status::Continuation;
 use super::Worker;
 use super::calls::{Calls, asked_in, context};
 use super::host::Host;
-use crate::attempt::launch::reply_words;
+use crate::attempt::message;
 use crate::attempt::reading::Reading;
+use crate::error::RuntimeError;
 
 impl Worker<'_> {
     /// Sends an answer to the running process. The host refuses one that it has written before.
-    pub(super) fn send_answer(&mut self, reply: &GivenReply) {
+    pub(super) fn send_answer(&mut self, reply: &GivenReply) -> Result<(), RuntimeError> {
         let attempt = self.run.state.attempt;
-        if matches!(reply.scope, Scope::Turn | Scope::Prompt) && self.files.has_opening(&self.run, attempt) {
-            // The process was started with it.
-            return;
+        if matches!(reply.scope, Scope::Turn | Scope::Prompt) {
+            self.note_message(reply.message())?;
+            if self.files.has_opening(&self.run, attempt) {
+                // The process was started with it.
+                return Ok(());
+            }
         }
-        let words = reply_words(&self.run, &reply.text, &reply.files);
+        let words = message::words(&self.run.folder, &reply.text, &reply.files);
         let profile = self.run.record.engine.profile;
         let context = reply.context.as_ref().filter(|_| reply.scope == Scope::Call);
         let call = context.and_then(|context| question(profile, context));
@@ -34,6 +38,7 @@ impl Worker<'_> {
             host.send(&HostRequest::GoOn);
             host.send_line(reply.interaction_id.0.to_string(), line);
         }
+        Ok(())
     }
 
     /// Ends the process: at once if the run is canceled, otherwise its input is closed, and it has a moment to exit.

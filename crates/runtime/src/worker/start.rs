@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use skillrun_collect::CollectError;
 use skillrun_collect::protocol::HostRequest;
-use skillrun_lifecycle::run::{Input, ProcessLeft, RunStep};
+use skillrun_lifecycle::run::{Input, ProcessLeft, RunStep, message_event};
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::rasp::data::AttemptStarted;
+use skillrun_model::rasp::data::{AttemptStarted, MessageOrigin, UserMessage};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, IgnoredError};
 
@@ -44,7 +44,21 @@ impl Worker<'_> {
         let pid = host.link.host_pid();
         tracing::debug!(pid, attempt = attempt.0, "the host process has the attempt");
         self.host = Some(host);
-        if !is_restarted {
+        let message = match self.files.message(&self.run, &self.rules) {
+            Ok(message) => message,
+            // Its files were changed after its host was started.
+            Err(error) if !is_restarted => {
+                if let Some(host) = &mut self.host {
+                    host.end_now();
+                }
+                let effects = self.run.apply(Input::CannotStart(error))?;
+                return self.carry_out(effects);
+            }
+            Err(_) => UserMessage::new(MessageOrigin::Orchestrator, ""),
+        };
+        if is_restarted {
+            self.note_message(message)?;
+        } else {
             let engine = &self.run.record.engine;
             let started = AttemptStarted {
                 profile: engine.profile,
@@ -57,7 +71,7 @@ impl Worker<'_> {
             // that it receives while it waits is carried out once it starts. It waits for the request of the next try,
             // or withdraws.
             planted!(StartsBeforeWriting => { self.ask_to_start(); });
-            let ready = self.run.apply(Input::HostReady(started));
+            let ready = self.run.apply(Input::HostReady { started, message });
             planted!(EndsHeldHost => { if ready.is_err() && let Some(host) = &mut self.host { host.end_now(); } });
             ready?;
             self.begun = Some(attempt);
@@ -68,6 +82,15 @@ impl Worker<'_> {
         }
         self.ask_to_start();
         Ok(RunStep::Follow)
+    }
+
+    /// Writes the message of the open attempt, where an earlier owner died before it was in the Log.
+    pub(super) fn note_message(&mut self, message: UserMessage) -> Result<(), RuntimeError> {
+        if self.run.state.has_user_message {
+            return Ok(());
+        }
+        let event = message_event(message, self.run.state.reply.as_ref());
+        self.run.record(event)
     }
 
     pub(super) fn ask_to_start(&mut self) {

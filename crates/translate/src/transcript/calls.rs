@@ -87,6 +87,9 @@ impl Calls {
             }
             FcmpData::ConversationStarted(_)
             | FcmpData::ConversationStatus(_)
+            | FcmpData::TurnStarted(_)
+            | FcmpData::UserMessage(_)
+            | FcmpData::TurnEnded(_)
             | FcmpData::AssistantDelta(_)
             | FcmpData::AssistantFinal(_)
             | FcmpData::AssistantReasoning(_)

@@ -132,6 +132,9 @@ fn word(event: &FcmpEvent) -> String {
         },
         FcmpData::ConversationStarted(_)
         | FcmpData::ConversationStatus(_)
+        | FcmpData::TurnStarted(_)
+        | FcmpData::UserMessage(_)
+        | FcmpData::TurnEnded(_)
         | FcmpData::AssistantDelta(_)
         | FcmpData::AssistantReasoning(_)
         | FcmpData::AssistantToolCall(_)
