@@ -15,6 +15,7 @@ from .laws.chain import Chain
 from .laws.conversation import Conversation
 from .laws.effects import RunEffects
 from .laws.evidence import Evidence
+from .laws.messages import Messages
 from .laws.replies import Replies, repeated
 from .laws.seq import Streams
 from .laws.status import State
@@ -89,7 +90,7 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
         # Without a first event nothing was ever accepted.
         return looking.count(Law.SEQ, "folders without an event")
     laws: list[RunLaw] = [
-        Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Bytes(looking),
+        Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Messages(looking), Bytes(looking),
         Conversation(looking), State(looking, row), Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")

@@ -156,6 +156,19 @@ def _completed(_: Translation, event: Event) -> tuple[str, Data]:
     return "conversation.completed", words | {"state": end_status(event)}
 
 
+def _user_message(_: Translation, event: Event) -> tuple[str, Data]:
+    words = {name: event.data.get(name) for name in ("text", "origin", "files")}
+    interaction = event.value["correlation"].get("interaction_id")
+    return "user.message", words | {"interaction_id": interaction, "truncated": "whole" in event.data or None}
+
+
+def _turn_ended(_: Translation, event: Event) -> tuple[str, Data]:
+    verdict, state = event.data.get("verdict") or {}, event.data.get("terminal_status")
+    answer = verdict.get("answer_message_id") if state == "completed" else None
+    data = {"state": state, "reason_code": verdict.get("reason_code"), "error": verdict.get("error")}
+    return "turn.ended", data | {"answer_message_id": answer, "next_actions": event.data.get("next_actions")}
+
+
 def _requested(_: Translation, event: Event) -> tuple[str, Data]:
     return "user.input.required", dict(event.data)
 
@@ -163,12 +176,18 @@ def _requested(_: Translation, event: Event) -> tuple[str, Data]:
 _MESSAGE = ("message_id", "text")
 _END = ("reason_code", "error", "next_actions")
 
+# What the first two translators did not write.
+TURN_TYPES = frozenset({"turn.started", "user.message", "turn.ended"})
+
 # Types that are not here have no place in a conversation: `artifact.created`, `artifact.preview_ready`,
-# `attempt.*`, `turn.usage`.
+# `turn.usage`.
 _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.RUN_STARTED: _started,
     Rasp.RUN_STATUS: _fields("conversation.status", "status", "phase", "detail"),
     Rasp.RUN_HEARTBEAT: _heartbeat,
+    Rasp.ATTEMPT_STARTED: _fields("turn.started"),
+    Rasp.MESSAGE_USER: _user_message,
+    Rasp.ATTEMPT_ENDED: _turn_ended,
     Rasp.MESSAGE_DELTA: _fields("assistant.message.delta", *_MESSAGE, partial=True),
     Rasp.MESSAGE_FINAL: _fields("assistant.message.final", *_MESSAGE, "partial", "structured_payload"),
     Rasp.REASONING: _fields("assistant.reasoning", "text"),

@@ -17,6 +17,7 @@ class Law(StrEnum):
     CHAIN = "chain"
     TERMINAL = "terminal"
     REPLIES = "replies"
+    MESSAGES = "messages"
     EFFECTS = "effects"
     PROCESSES = "processes"
     BYTES = "bytes"

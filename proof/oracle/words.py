@@ -51,6 +51,7 @@ class Rasp(StrEnum):
     RUN_COMPLETED = "run.completed"
     RUN_FAILED = "run.failed"
     RUN_CANCELED = "run.canceled"
+    MESSAGE_USER = "message.user"
     MESSAGE_DELTA = "agent.message.delta"
     MESSAGE_FINAL = "agent.message.final"
     REASONING = "agent.reasoning.summary"

@@ -19,8 +19,8 @@ use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Ti
 /// Version of `run.json`. A run with a later version is refused.
 pub const FORMAT: u32 = 1;
 
-/// The version of the translation from RASP to FCMP.
-pub const TRANSLATOR: u32 = 2;
+/// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
+pub const TRANSLATOR: u32 = 3;
 /// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers. 3: the reason that
 /// an engine gave on stderr.
 pub const GATE: u32 = 3;

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..event import Event
-from ..fcmp import Translation, seen_as
+from ..fcmp import TURN_TYPES, Translation, seen_as
 from ..fold import Fold
 from ..ledger import Protocol
 from ..lockstep import Lockstep
@@ -18,6 +18,7 @@ FILE = "fcmp.jsonl"
 LOG = "events.jsonl"
 # Contract R9.8: the conversation of a larger Log is not stored.
 LOG_MAX = 8 * 1024 * 1024
+FIRST_WITH_TURNS = 3
 
 
 class Conversation:
@@ -26,6 +27,8 @@ class Conversation:
     def __init__(self, looking: Looking) -> None:
         self.looking = looking
         self.translation = Translation()
+        # Runs of older translators have no turns in their file; a newer program continues it with turns.
+        self.has_turns = looking.record.get("translator", 1) >= FIRST_WITH_TURNS
         # Events of types that the oracle does not know; what was made of them is passed over.
         self.unknown: set[int] = set()
         self.file = self._lockstep(looking.folder / FILE) if (looking.folder / FILE).exists() else None
@@ -34,7 +37,8 @@ class Conversation:
 
     def _lockstep(self, path: Path) -> Lockstep:
         def passes_over(line: dict[str, Any]) -> bool:
-            return (line.get("meta") or {}).get("rasp_seq") in self.unknown
+            is_unknown = (line.get("meta") or {}).get("rasp_seq") in self.unknown
+            return is_unknown or (not self.has_turns and line.get("type") in TURN_TYPES)
 
         def numbered(found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
             # Its own seq has no gap, so it is the number of the line.
@@ -51,6 +55,8 @@ class Conversation:
             return
         comparing = [self.file, *self.readers] if self.file else self.readers
         for wanted in self.translation.take(event):
+            if not self.has_turns and wanted["type"] in TURN_TYPES:
+                continue
             for lockstep in comparing:
                 if problem := lockstep.expect(wanted):
                     what = f"{wanted['type']} of seq {wanted['meta']['rasp_seq']}: {problem}"

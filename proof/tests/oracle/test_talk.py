@@ -103,3 +103,51 @@ class Talk(LawCase):
         self.write()
         report = self.look(CloseAcknowledged(self.run_.run))
         self.assert_breaks(Law.STATUS, "a close was acknowledged", report)
+
+
+class Messages(LawCase):
+    """The same conversation as a newer program records it: with the message that begins each turn."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_ = Recorded("talk")
+        self.run_.fcmp = []
+        self.run_.files["run.json"] = '{"translator": 3}'
+        self.messages = []
+        for number, words in enumerate(("the instructions", *self.answers())):
+            started = self.run_.of("attempt.started", number)
+            message = self.run_.again(started)
+            message["event"] = {"category": "runtime", "type": "message.user", "level": "info"}
+            message["data"] = {"text": words, "origin": "user" if number else "skill"}
+            message["correlation"]["interaction_id"] = number or None
+            self.messages.append(message)
+
+    def answers(self) -> list[str]:
+        replied = [event for event in self.run_.rasp if event["event"]["type"] == "interaction.replied"]
+        return [event["data"]["text"] for event in replied]
+
+    def test_each_turn_has_its_message(self) -> None:
+        self.run_.write(self.data)
+        report = self.look()
+        self.assert_holds(report)
+        self.assertEqual(len(self.messages), report.counts[Law.MESSAGES]["messages"])
+
+    def test_a_turn_has_no_message(self) -> None:
+        self.run_.without(self.messages[1])
+        self.run_.write(self.data)
+        self.assert_breaks(Law.MESSAGES, "no message began the turn", self.look())
+
+    def test_a_turn_has_two_messages(self) -> None:
+        self.run_.again(self.messages[0])
+        self.run_.write(self.data)
+        self.assert_breaks(Law.MESSAGES, "a second message in one turn", self.look())
+
+    def test_a_message_has_other_words_than_the_answer(self) -> None:
+        self.messages[1]["data"]["text"] = "other words"
+        self.run_.write(self.data)
+        self.assert_breaks(Law.MESSAGES, "and its message is", self.look())
+
+    def test_a_message_names_no_answer(self) -> None:
+        self.messages[1]["correlation"]["interaction_id"] = None
+        self.run_.write(self.data)
+        self.assert_breaks(Law.MESSAGES, "names question None", self.look())

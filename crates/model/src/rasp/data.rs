@@ -675,7 +675,7 @@ event_types! {
     RunCompleted(RunCompleted) = "run.completed" in Lifecycle by Control,
     RunFailed(RunFailed) = "run.failed" in Lifecycle by Control,
     RunCanceled(RunCanceled) = "run.canceled" in Lifecycle by Control,
-    MessageUser(UserMessage) = "message.user" in Interaction by Control,
+    MessageUser(UserMessage) = "message.user" in Runtime by Control,
     MessageDelta(MessageDelta) = "agent.message.delta" in Agent by Evidence,
     MessageFinal(MessageFinal) = "agent.message.final" in Agent by Evidence,
     ReasoningSummary(ReasoningSummary) = "agent.reasoning.summary" in Agent by Evidence,

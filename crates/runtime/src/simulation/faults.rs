@@ -68,6 +68,8 @@ faults! {
     SaysAnyway breaks [Say],
     /// The process of a run that is closed is not ended.
     LeavesProcessAtClose breaks [ProcessLeft],
+    /// The message of an attempt is not written where an earlier owner died before it was in the Log.
+    ForgetsTheMessage breaks [Message],
     /// A process that waits for the next prompt is never ended.
     WaitsForever breaks [Forgotten],
 }

@@ -43,6 +43,7 @@ laws! {
     NotGiven = "an answer that is in the Log reaches the process that waits for it",
     BeganOnce = "one process is started for an attempt",
     BeganLogged = "the Log contains an attempt before its process begins",
+    Message = "the Log has the message of a turn, once, before the process receives it",
     OneProcess = "a run has one process",
     Fold = "the state of the owner is the fold over the Log",
     Verdict = "a verdict depends on the evidence alone",
@@ -105,6 +106,8 @@ pub(crate) struct Laws {
     /// Of these, the answers that processes received.
     given: Vec<u32>,
     verdict: Option<RunStatus>,
+    /// The message that began the open attempt is in the Log.
+    has_message: bool,
     /// Events made from evidence in the open attempt.
     evidence: Vec<Arc<Event>>,
 }
@@ -136,8 +139,19 @@ impl Laws {
                 Law::OneRecord.check(is_next, || format!("attempt {} begins", event.attempt_number))?;
                 self.attempts += 1;
                 self.is_open = true;
+                self.has_message = false;
                 self.verdict = None;
                 self.evidence.clear();
+            }
+            ControlData::MessageUser(message) => {
+                let is_first = self.is_open && !self.has_message;
+                Law::Message.check(is_first, || format!("attempt {} has another message", self.attempts))?;
+                let reply = self.replies.last().filter(|_| self.attempts > 1);
+                let words = reply.map(|(id, text)| (Some(*id), text.as_str()));
+                let named = event.correlation.interaction_id.map(|id| id.0);
+                let is_so = words.is_none_or(|words| words == (named, message.text.as_str()));
+                Law::Message.check(is_so, || format!("attempt {} has the message of another", self.attempts))?;
+                self.has_message = true;
             }
             ControlData::AttemptEnded(ended) => {
                 Law::OneRecord.check(self.is_open, || format!("attempt {} ends again", event.attempt_number))?;
@@ -236,7 +250,6 @@ impl Laws {
             | ControlData::ArtifactIndexed(_)
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
-            | ControlData::MessageUser(_)
             | ControlData::TurnUsage(_) => {}
         }
         Ok(())
@@ -305,6 +318,7 @@ impl Laws {
         let id = given.interaction;
         let is_logged = self.replies.iter().any(|(logged, text)| *logged == id && given.text.contains(text));
         Law::GivenUnlogged.check(is_logged, || format!("the answer to question {id} is given and not in the Log"))?;
+        Law::Message.check(self.has_message, || format!("the answer to question {id} is given without a message"))?;
         Law::GivenOnce.check(!self.given.contains(&id), || format!("the answer to question {id} is given again"))?;
         self.given.push(id);
         Ok(())
@@ -315,6 +329,7 @@ impl Laws {
         Law::BeganOnce.check(starts == 1, || format!("attempt {attempt} has {starts} processes"))?;
         let is_logged = self.attempts == attempt && self.is_open;
         Law::BeganLogged.check(is_logged, || format!("attempt {attempt} begins, and the Log has {}", self.attempts))?;
+        Law::Message.check(self.has_message, || format!("attempt {attempt} begins without a message in the Log"))?;
         let last = self.replies.last().map(|(id, _)| *id);
         let has_words = attempt == 1 || words.map(|words| words.interaction) == last;
         Law::NotGiven.check(has_words, || format!("attempt {attempt} begins without the answer"))

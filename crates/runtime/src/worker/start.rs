@@ -89,6 +89,7 @@ impl Worker<'_> {
         if self.run.state.has_user_message {
             return Ok(());
         }
+        planted!(ForgetsTheMessage => { return Ok(()); });
         let event = message_event(message, self.run.state.reply.as_ref());
         self.run.record(event)
     }

@@ -2,10 +2,13 @@
 
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::fcmp::FcmpData;
-use skillrun_model::rasp::data::{RunCanceled, RunCompleted, RunFailed};
+use skillrun_model::rasp::data::{
+    AttemptEnded, AttemptStarted, Exit, MessageOrigin, RunCanceled, RunCompleted, RunFailed, UserMessage,
+};
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level};
-use skillrun_model::verdict::RunError;
-use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
+use skillrun_model::status::CompletionState;
+use skillrun_model::verdict::{Rule, RunError, Verdict};
+use skillrun_model::{AttemptNumber, Code, InteractionId, ProfileId, RunStatus, Stream, Timestamp, TurnState};
 use skillrun_translate::EventBuilder;
 
 use crate::run::{Arrival, builder, conversation, message_of, read, read_with, story};
@@ -36,6 +39,40 @@ fn the_end_comes_once_and_last() {
         assert_eq!(story(&told), ["LOW_CONFIDENCE_PARSE 1", "out waits", word]);
         assert_eq!(told.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3]);
     }
+}
+
+fn turn_ended(state: TurnState) -> ControlData {
+    let (completion, status) = (CompletionState::Unknown, RunStatus::WaitingUser);
+    let verdict = Verdict::new(Rule::Failure, state, completion, Code::EngineFailed, status);
+    let verdict = Verdict { answer_message_id: Some("m1".to_owned()), ..verdict };
+    let exit = Exit { code: None, signal: None, ended_by: None };
+    ControlData::AttemptEnded(Box::new(AttemptEnded::new(verdict, exit)))
+}
+
+#[test]
+fn only_a_completed_turn_names_its_answer() {
+    for state in TurnState::ALL.iter().copied() {
+        let mut builder = builder();
+        let told = conversation(vec![control(&mut builder, turn_ended(state))]);
+        let FcmpData::TurnEnded(ended) = &told[0].data else { panic!("{told:?}") };
+        let is_complete = state == TurnState::Completed;
+        assert_eq!((ended.state, ended.answer_message_id.is_some()), (state, is_complete));
+    }
+}
+
+#[test]
+fn a_message_names_the_reply_that_it_carries() {
+    let mut builder = builder();
+    let started = ControlData::AttemptStarted(AttemptStarted::new(ProfileId::CodexNdjson, Timestamp::EPOCH));
+    let message = ControlData::MessageUser(UserMessage::new(MessageOrigin::User, "blue"));
+    let correlation = Correlation { interaction_id: Some(InteractionId(3)), ..Correlation::default() };
+    let log =
+        vec![control(&mut builder, started), builder.control(Timestamp::EPOCH, Level::Info, message, correlation)];
+    let told = conversation(log);
+    assert_eq!(story(&told), ["turn.started", "user.message"]);
+    let FcmpData::UserMessage(message) = &told[1].data else { panic!("{told:?}") };
+    let seen = (message.text.as_str(), message.origin, message.interaction_id, message.truncated);
+    assert_eq!(seen, ("blue", MessageOrigin::User, Some(InteractionId(3)), false));
 }
 
 /// The ids of the final messages of a conversation.

@@ -9,6 +9,7 @@ mod figures;
 mod iflow;
 mod logins;
 mod matrix;
+mod messages;
 mod offline;
 mod profiles;
 mod queue;
