@@ -1006,7 +1006,7 @@ export interface components {
             /** @description The text that follows the previous deltas. */
             text: string;
         };
-        /** @description A message of the agent. Only one that is not partial may be shown as an answer. */
+        /** @description A message of the agent. It is an answer only if a `turn.ended` with the state `completed` names it. */
         AssistantFinal: {
             /** @description The same as that of its deltas, if there were any. */
             message_id: string;
@@ -1071,6 +1071,8 @@ export interface components {
         };
         /** @description The verdict on a turn of the engine. */
         AttemptEnded: {
+            /** @description When a time limit that the turn has reached was over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
             details?: string | null;
             /** Format: uint64 */
             elapsed_ms?: number | null;
@@ -1078,6 +1080,10 @@ export interface components {
             exit: components["schemas"]["Exit"];
             /** @description BLAKE3 of `host.N.json`, which has the hashes of the evidence. Absent where the host left no record. */
             host_hash?: string | null;
+            /** @description The limit that the turn has reached. */
+            limit?: components["schemas"]["TurnLimit"] | null;
+            /** @description What the user can do after a turn that did not complete. */
+            next_actions?: components["schemas"]["NextAction"][];
             terminal_status: components["schemas"]["TurnState"];
             /** Format: uint64 */
             timeout_ms?: number | null;
@@ -1515,7 +1521,7 @@ export interface components {
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1551,6 +1557,14 @@ export interface components {
             /** @constant */
             type: "conversation.status";
         } | {
+            data: components["schemas"]["TurnStarted"];
+            /** @constant */
+            type: "turn.started";
+        } | {
+            data: components["schemas"]["UserMessageToShow"];
+            /** @constant */
+            type: "user.message";
+        } | {
             data: components["schemas"]["AssistantDelta"];
             /** @constant */
             type: "assistant.message.delta";
@@ -1566,6 +1580,10 @@ export interface components {
             data: components["schemas"]["AssistantToolCall"];
             /** @constant */
             type: "assistant.tool_call";
+        } | {
+            data: components["schemas"]["TurnEnded"];
+            /** @constant */
+            type: "turn.ended";
         } | {
             data: components["schemas"]["Interaction"];
             /** @constant */
@@ -1615,7 +1633,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -1766,6 +1784,8 @@ export interface components {
             /** @description Only the beginning of the text is here; the range is exact. */
             truncated?: boolean;
         };
+        /** @description What composed a message to the agent. */
+        MessageOrigin: "user" | "skill" | "policy" | "orchestrator";
         /**
          * @description What a message is about.
          * @enum {string}
@@ -2111,6 +2131,14 @@ export interface components {
                 category: "lifecycle";
                 /** @constant */
                 type: "run.canceled";
+            };
+        } | {
+            data: components["schemas"]["UserMessage"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "message.user";
             };
         } | {
             data: components["schemas"]["MessageDelta"];
@@ -2996,6 +3024,15 @@ export interface components {
             /** Format: uint64 */
             stdout: number | null;
         };
+        /** @description A text in a file of the run. */
+        TextBlob: {
+            /** Format: uint64 */
+            bytes: number;
+            /** @description BLAKE3, in hexadecimal digits. */
+            hash: string;
+            /** @description Path in the run's folder. */
+            path: string;
+        };
         /** @description The deadline of a question has passed. */
         TimedOut: {
             interaction_id: components["schemas"]["InteractionId"];
@@ -3032,6 +3069,23 @@ export interface components {
          */
         ToolCallStatus: "started" | "completed" | "failed";
         /**
+         * @description A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;
+         *     all other messages of the turn are work on the way, or text of a turn that broke off.
+         */
+        TurnEnded: {
+            /** @description Only in a turn that completed: the message that is its answer. */
+            answer_message_id?: string | null;
+            error?: components["schemas"]["RunError"] | null;
+            /** @description What the user can do next. */
+            next_actions?: components["schemas"]["NextAction"][];
+            reason_code: components["schemas"]["Code"];
+            state: components["schemas"]["TurnState"];
+        };
+        /** @description A limit of a turn, by the option that sets it. */
+        TurnLimit: "hard_sec" | "stall_sec" | "max_bytes" | "session_timeout_sec";
+        /** @description A turn of the agent begins. Messages that follow are not answers before the end of the turn says so. */
+        TurnStarted: Record<string, never>;
+        /**
          * @description How a turn ended; exactly one per attempt, written once.
          * @enum {string}
          */
@@ -3056,6 +3110,30 @@ export interface components {
             resolution_mode: components["schemas"]["ResolutionMode"];
             /** @description The text of the answer. */
             text: string;
+        };
+        /**
+         * @description The message that begins a turn, as it was sent to the agent. `correlation.interaction_id` is that of the reply that
+         *     it carries, if it carries one.
+         */
+        UserMessage: {
+            /** @description Names of files in `inputs/` that came with it. */
+            files?: string[];
+            origin: components["schemas"]["MessageOrigin"];
+            /** @description The exact text; its beginning if `whole` is present. */
+            text: string;
+            /** @description Where the exact text is, if it is too large for an event. */
+            whole?: components["schemas"]["TextBlob"] | null;
+        };
+        /** @description The message that began the turn, as the agent received it. */
+        UserMessageToShow: {
+            /** @description Names of files that came with it. */
+            files?: string[];
+            /** @description The reply that the message carries. A frontend that has shown this reply does not show the message again. */
+            interaction_id?: components["schemas"]["InteractionId"] | null;
+            origin: components["schemas"]["MessageOrigin"];
+            /** @description The beginning, if `truncated` is true. */
+            text: string;
+            truncated?: boolean;
         };
         /** @description Result of `settle`: decided once, from evidence alone. */
         Verdict: {
