@@ -784,7 +784,7 @@ fn an_interrupt_needs_an_open_turn_and_a_mode_with_a_user() {
 fn the_prompt_of_an_interrupt_follows_the_interrupted_turn() {
     for (continuation, tail) in [
         (Continuation::Resumable, ["interaction.requested", "run.status", "interaction.replied", "run.status"]),
-        (Continuation::Sticky, ["run.status", "interaction.replied", "run.status", "attempt.started"]),
+        (Continuation::Sticky, ["interaction.replied", "run.status", "attempt.started", "message.user"]),
     ] {
         let mut world = conversation(continuation);
         world.all(&[Happening::Interrupt { say: true }, Happening::Settle(RunStatus::WaitingUser)]);

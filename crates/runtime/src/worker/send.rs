@@ -21,7 +21,7 @@ impl Worker<'_> {
     pub(super) fn send_answer(&mut self, reply: &GivenReply) -> Result<(), RuntimeError> {
         let attempt = self.run.state.attempt;
         if matches!(reply.scope, Scope::Turn | Scope::Prompt) {
-            self.note_message(reply.message())?;
+            self.note_missing_message()?;
             if self.files.has_opening(&self.run, attempt) {
                 // The process was started with it.
                 return Ok(());

@@ -7,7 +7,8 @@ use skillrun_collect::CollectError;
 use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::run::{Input, ProcessLeft, RunStep, message_event};
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::rasp::data::{AttemptStarted, MessageOrigin, UserMessage};
+use skillrun_model::interaction::Scope;
+use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, IgnoredError};
 
@@ -44,21 +45,20 @@ impl Worker<'_> {
         let pid = host.link.host_pid();
         tracing::debug!(pid, attempt = attempt.0, "the host process has the attempt");
         self.host = Some(host);
-        let message = match self.files.message(&self.run, &self.rules) {
-            Ok(message) => message,
-            // Its files were changed after its host was started.
-            Err(error) if !is_restarted => {
-                if let Some(host) = &mut self.host {
-                    host.end_now();
-                }
-                let effects = self.run.apply(Input::CannotStart(error))?;
-                return self.carry_out(effects);
-            }
-            Err(_) => UserMessage::new(MessageOrigin::Orchestrator, ""),
-        };
         if is_restarted {
-            self.note_message(message)?;
+            self.note_missing_message()?;
         } else {
+            let message = match self.files.message(&self.run, &self.rules) {
+                Ok(message) => message,
+                // Its files were changed after its host was started.
+                Err(error) => {
+                    if let Some(host) = &mut self.host {
+                        host.end_now();
+                    }
+                    let effects = self.run.apply(Input::CannotStart(error))?;
+                    return self.carry_out(effects);
+                }
+            };
             let engine = &self.run.record.engine;
             let started = AttemptStarted {
                 profile: engine.profile,
@@ -85,13 +85,16 @@ impl Worker<'_> {
     }
 
     /// Writes the message of the open attempt, where an earlier owner died before it was in the Log.
-    pub(super) fn note_message(&mut self, message: UserMessage) -> Result<(), RuntimeError> {
-        if self.run.state.has_user_message {
+    pub(super) fn note_missing_message(&mut self) -> Result<(), RuntimeError> {
+        // A question inside the turn was answered: the turn is under way, and an older version has begun it.
+        let is_under_way = self.run.state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Call);
+        if self.run.state.has_user_message || is_under_way {
             return Ok(());
         }
         planted!(ForgetsTheMessage => { return Ok(()); });
-        let event = message_event(message, self.run.state.reply.as_ref());
-        self.run.record(event)
+        // Without it the process has certainly received nothing; what is missing here is missing for the plan too.
+        let Ok(message) = self.files.message(&self.run, &self.rules) else { return Ok(()) };
+        self.run.record(message_event(message, self.run.state.reply.as_ref()))
     }
 
     pub(super) fn ask_to_start(&mut self) {

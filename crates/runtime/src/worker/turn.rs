@@ -41,7 +41,7 @@ impl Worker<'_> {
         } else {
             self.reading(attempt)?
         };
-        self.start_again();
+        self.start_again()?;
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         let time = seconds(self.run.record.request.timeouts.hard_sec);
@@ -129,9 +129,11 @@ impl Worker<'_> {
     }
 
     /// The request to start is sent again, because an earlier owner may not have sent it.
-    fn start_again(&mut self) {
-        planted!(DoesNotStartAgain => { return; });
+    fn start_again(&mut self) -> Result<(), RuntimeError> {
+        planted!(DoesNotStartAgain => { return Ok(()); });
+        self.note_missing_message()?;
         self.ask_to_start();
+        Ok(())
     }
 
     /// Notifies the host that the turn is over, or that it continues after all.

@@ -276,6 +276,8 @@ fn essence(events: &[Value]) -> Vec<Value> {
                     data.remove("host_hash");
                 }
             }
+            // It names the folder of the run.
+            "message.user" if data["origin"] == "skill" => data["text"] = Value::Null,
             "interaction.requested" | "interaction.timeout" => data["deadline"] = Value::Null,
             "run.failed" => data["next_actions"] = Value::Null,
             _ => {}

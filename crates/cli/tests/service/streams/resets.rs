@@ -140,7 +140,7 @@ fn a_frontend_gets_holes_and_the_end() {
     let lab = Lab::new();
     let server = lab.serve();
     let run = finished(&lab, &server);
-    let runtime = ["attempt.started", "attempt.ended", "turn.usage", "run.options"];
+    let runtime = ["attempt.started", "message.user", "attempt.ended", "turn.usage"];
     let is_shown = |event: &&Value| !runtime.contains(&event["event"]["type"].as_str().unwrap_or_default());
     let log = lab.events(&run);
     let shown: Vec<&Value> = log.iter().filter(is_shown).collect();
