@@ -7,13 +7,13 @@ use std::path::Path;
 use skillrun_base::whole_file;
 use skillrun_evidence::HostRecord;
 use skillrun_lifecycle::run::State;
-use skillrun_model::rasp::data::{ArtifactIndexed, RunStarted};
+use skillrun_model::rasp::data::{ArtifactIndexed, RunStarted, UserMessage};
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::{Code, EndedBy, RunId};
 use skillrun_runs::artifacts::{self, Root};
-use skillrun_runs::inputs;
 use skillrun_runs::record::Workspace;
 use skillrun_runs::retention::is_evidence_removed;
+use skillrun_runs::{blobs, inputs};
 
 use super::VerifyOutcome;
 use super::attempt::Context;
@@ -26,6 +26,8 @@ pub(super) struct Kept {
     reply_hashes: BTreeMap<String, String>,
     /// Files of answers whose hashes were not recorded.
     unhashed_reply: bool,
+    /// Messages whose text is in a file.
+    messages: Vec<UserMessage>,
     artifacts: BTreeMap<String, ArtifactIndexed>,
     /// There were more artifacts than are listed, so a listed one may have changed without being listed again.
     is_cut: bool,
@@ -38,6 +40,8 @@ impl Kept {
         } else if let Data::Control(ControlData::InteractionReplied(replied)) = &event.data {
             self.unhashed_reply |= replied.files.iter().any(|name| !replied.file_hashes.contains_key(name));
             self.reply_hashes.extend(replied.file_hashes.clone());
+        } else if let Data::Control(ControlData::MessageUser(message)) = &event.data {
+            self.messages.extend(message.whole.is_some().then(|| message.clone()));
         } else if let Data::Control(ControlData::ArtifactCreated(created)) = &event.data {
             self.artifacts.remove(&created.path);
         } else if let Data::Control(ControlData::ArtifactIndexed(indexed)) = &event.data {
@@ -75,9 +79,17 @@ impl Kept {
         if let Err(changed) = inputs::files(&folder, &hashes) {
             return Some(VerifyOutcome::different(changed));
         }
+        for message in &self.messages {
+            if let (Some(whole), Err(error)) = (&message.whole, blobs::read_prompt(context.folder, message)) {
+                return Some(VerifyOutcome::different(format!(
+                    "{} is not the message that was sent ({error})",
+                    whole.path
+                )));
+            }
+        }
         let named = record.request.files.values().chain(&record.request.script);
         let is_unhashed = self.unhashed_reply || named.into_iter().any(|name| !hashes.contains_key(name));
-        match (is_unhashed, hashes.is_empty()) {
+        match (is_unhashed, hashes.is_empty() && self.messages.is_empty()) {
             (true, _) => {
                 Some(VerifyOutcome::not_comparable("their hashes were not recorded: an older version took them"))
             }

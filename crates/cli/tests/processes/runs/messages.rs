@@ -1,10 +1,13 @@
 //! `message.user`: the Log has what each turn began with, word for word.
 
 use lab::runtime::{RuntimeLab, impatient, reply, sticky};
+use skillrun_inspect::verify::CheckKind;
 use skillrun_model::rasp::data::{MessageOrigin, UserMessage};
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId};
 use skillrun_runs::blobs;
+
+use crate::runs::verify::{bad, check};
 
 /// The message of each attempt, with the question that it answers.
 fn messages(lab: &RuntimeLab, run: RunId) -> Vec<(AttemptNumber, Option<InteractionId>, UserMessage)> {
@@ -56,8 +59,10 @@ fn a_long_message_is_in_a_file() {
     assert!(text.starts_with(&message.text) && message.text.len() <= blobs::PROMPT_IN_EVENT);
     let folder = lab.data().run(run);
     assert_eq!(blobs::read_prompt(&folder, &message).expect("read"), text);
-    std::fs::write(folder.root().join(&whole.path), "changed").expect("written");
-    blobs::read_prompt(&folder, &message).expect_err("another text");
     runtime.close(run, "test").expect("closed");
     lab.finish(&runtime, run);
+    assert_eq!(bad(&check(&lab, run)), []);
+    std::fs::write(folder.root().join(&whole.path), "changed").expect("written");
+    blobs::read_prompt(&folder, &message).expect_err("another text");
+    assert_eq!(bad(&check(&lab, run)), [CheckKind::Inputs]);
 }

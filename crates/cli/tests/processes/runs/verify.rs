@@ -32,7 +32,7 @@ const ASKS: &str = concat!(
     "- - say: Second.\n  - output: {answer: '{{reply}}'}\n    done: true\n",
 );
 
-fn check(lab: &RuntimeLab, run: RunId) -> VerifyReport {
+pub(super) fn check(lab: &RuntimeLab, run: RunId) -> VerifyReport {
     // As another process would: nothing of this is owned here.
     let log = FileLog::new(lab.data().runs());
     verify(&lab.data(), &log, run).expect("a report")
@@ -92,7 +92,7 @@ fn rewrite_log(lab: &RuntimeLab, run: RunId, events: impl IntoIterator<Item = Ev
     fs::write(lab.data().run(run).events(), lines).expect("written");
 }
 
-fn bad(report: &VerifyReport) -> Vec<CheckKind> {
+pub(super) fn bad(report: &VerifyReport) -> Vec<CheckKind> {
     report.checks.iter().filter(|check| !check.outcome.is_good()).map(|check| check.what).collect()
 }
 
