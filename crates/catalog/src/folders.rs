@@ -37,6 +37,15 @@ pub(super) struct FolderStamp {
     modified: (i64, u64),
 }
 
+/// A Log as one `stat` shows it. Any change of the Log changes it: a Log that is cut, and written again up to the same
+/// size, has another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LogStamp {
+    inode: u64,
+    bytes: i64,
+    changed: (i64, u64),
+}
+
 /// The folder of all runs. None when the folder does not exist, so there are no runs.
 #[derive(Debug)]
 pub(super) struct Runs {
@@ -92,6 +101,13 @@ impl Runs {
     pub(super) fn removals(&self) -> i64 {
         let listed = self.folder.as_ref().map(|folder| statat(folder, "removed.jsonl", AtFlags::empty()));
         listed.and_then(Result::ok).map_or(0, |found| found.st_size)
+    }
+
+    /// None when there is no Log, or that cannot be known. This costs half of an [`Self::inspect`].
+    pub(super) fn log_stamp(&self, run: RunId) -> Option<LogStamp> {
+        let path = format!("{run}/events.jsonl");
+        let found = statat(self.folder.as_ref()?, path, AtFlags::empty()).ok()?;
+        Some(LogStamp { inode: found.st_ino, bytes: found.st_size, changed: (found.st_ctime, found.st_ctime_nsec) })
     }
 
     pub(super) fn inspect(&self, run: RunId) -> Seen {

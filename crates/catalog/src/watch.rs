@@ -6,7 +6,8 @@
 //! - A run is added or removed: the folder of all runs has another modification time, and its names are read again. A
 //!   removal that leaves the folder of the run is noted in `removed.jsonl`, and then all runs are inspected.
 //! - A run goes on: runs that neither ended nor wait are inspected at each look; of those that wait for an answer, a
-//!   thousand at each look.
+//!   thousand at each look. Such a run is inspected only if the stamp of its Log differs from that of the last
+//!   inspection: beside ten thousand of them, the system calls of the inspections were most of what a server did.
 //! - The Log of an ended run is changed by hand: a hundred ended runs are inspected at each look, all of them in turn.
 //!
 //! A server has far more ended runs than others, so 24 bytes are kept of each, and nothing of their number is allocated
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use skillrun_model::{RunId, RunStatus};
 
-use super::folders::{FolderStamp, Mark, Runs, Seen};
+use super::folders::{FolderStamp, LogStamp, Mark, Runs, Seen};
 use super::some::RowState;
 use super::trouble::CatalogError;
 
@@ -57,6 +58,8 @@ pub struct WatchedRuns {
     pub behind: Vec<RunId>,
     /// How many folders of runs were inspected.
     pub inspected: usize,
+    /// How many runs that wait were not inspected, because their Logs are unchanged.
+    pub unchanged: usize,
     /// Whether the names of all folders were read.
     pub has_read_names: bool,
 }
@@ -96,7 +99,7 @@ impl RunsWatch {
             (Some(state), None) => {
                 self.ended.remove(run);
                 if state.damage.is_none() && state.status == Some(RunStatus::WaitingUser) {
-                    self.waiting.runs.insert(run);
+                    self.waiting.runs.insert(run, None);
                     self.active.remove(&run);
                 } else {
                     self.active.insert(run);
@@ -117,7 +120,11 @@ impl RunsWatch {
     pub fn look(&mut self, runs: &Path, now: Instant) -> Result<WatchedRuns, CatalogError> {
         let folder = Runs::open(runs)?;
         let mut candidates = self.active.clone();
-        candidates.extend(self.waiting.take(WAITING_AT_ONCE));
+        // Taken before the inspection: what is appended after it has another stamp.
+        let waiting = self.waiting.take(WAITING_AT_ONCE).into_iter().map(|run| (run, folder.log_stamp(run)));
+        let (unchanged, stamps): (Vec<_>, Vec<_>) =
+            waiting.partition(|(run, stamp)| stamp.is_some() && self.waiting.runs.get(run) == Some(stamp));
+        candidates.extend(stamps.iter().map(|(run, _)| *run));
         candidates.extend(self.ended.take(ENDED_AT_ONCE));
         let has_read_names = self.names.is_due(folder.stamp(), now);
         if has_read_names {
@@ -137,8 +144,11 @@ impl RunsWatch {
             behind.extend(all.inspect(|_| inspected += 1).filter(is_behind));
             self.removals.read_at = Some(now);
         }
+        for (run, stamp) in stamps.into_iter().filter(|(run, _)| !behind.contains(run)) {
+            self.waiting.runs.insert(run, stamp);
+        }
         self.active.extend(&behind);
-        Ok(WatchedRuns { behind: behind.into_iter().collect(), inspected, has_read_names })
+        Ok(WatchedRuns { behind: behind.into_iter().collect(), inspected, unchanged: unchanged.len(), has_read_names })
     }
 
     /// Adds the runs whose folder is new or gone to those that are inspected.
@@ -246,7 +256,8 @@ impl Bits {
 /// Runs of which a few are inspected at each look, all of them in turn.
 #[derive(Debug, Default)]
 struct Rotation {
-    runs: BTreeSet<RunId>,
+    /// With the stamp of the Log before the last inspection, which found nothing new.
+    runs: BTreeMap<RunId, Option<LogStamp>>,
     /// The last run of the previous look.
     last: Option<RunId>,
 }
@@ -254,7 +265,7 @@ struct Rotation {
 impl Rotation {
     fn take(&mut self, most: usize) -> Vec<RunId> {
         let first = self.last.map_or(Bound::Unbounded, Bound::Excluded);
-        let taken: Vec<RunId> = self.runs.range((first, Bound::Unbounded)).take(most).copied().collect();
+        let taken: Vec<RunId> = self.runs.range((first, Bound::Unbounded)).take(most).map(|(run, _)| *run).collect();
         // The next look starts again from the beginning.
         self.last = taken.last().copied().filter(|_| taken.len() == most);
         taken
