@@ -66,8 +66,10 @@ pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Ti
         }
     }
     for run in runs(data).unwrap_or_default() {
-        // Recorded as removed, but the process died before the folder was gone. One without a Log may also be new.
-        if matches!(log.head(run), Err(LogError { kind: LogErrorKind::Gone, .. })) {
+        // Recorded as removed, but the process died before the folder was gone. One without a Log may also be new. A Log
+        // that exists is not read: that took most of the time of a round in which nothing was removed.
+        let has_log = data.run(run).events().exists();
+        if !has_log && matches!(log.head(run), Err(LogError { kind: LogErrorKind::Gone, .. })) {
             let tidied = remove_tree(data.run(run).root());
             outcome.skipped.extend(tidied.err().map(|error| Skipped { run, why: failed(error) }));
         }
