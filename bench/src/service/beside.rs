@@ -21,8 +21,9 @@ const FOLLOWER_TARGET: f64 = 0.5;
 
 const QUESTIONS_TARGET: Duration = Duration::from_millis(10);
 
-/// What is done after the start is done by then: the folder of all runs is read again for some seconds.
-const CALM: Duration = Duration::from_secs(5);
+/// What is done after the start is done by then: the folder of all runs is read again for some seconds, and five seconds
+/// after the start old runs are looked for, which the server does once an hour.
+const CALM: Duration = Duration::from_secs(12);
 
 /// Number of requests for questions.
 const REQUESTS: usize = 30;
