@@ -8,18 +8,19 @@ use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
 use skillrun_model::cost::RunCost;
 use skillrun_model::rasp::data::{MessageFinal, RunCanceled, RunCompleted};
-use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
+use skillrun_model::rasp::{ControlData, Data, Event, EventType, EvidenceData};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
+use super::front::{LineFront, has_no_session};
 use super::row::{TokenUsage, beginning};
 use skillrun_log::LiveFold;
 use skillrun_log::cursor::{Cursor, Seq};
-use skillrun_log::error::LogErrorKind;
+use skillrun_log::error::{LogError, LogErrorKind};
 use skillrun_log::event_log::EventLog;
 use skillrun_log::file::FileLog;
-use skillrun_log::page::{Limits, LogRead};
+use skillrun_log::page::{Limits, LogLine, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
@@ -112,7 +113,58 @@ impl LiveFold for Fold {
     }
 }
 
+/// Whether an event of this type changes nothing in a fold but how far it goes, and the session while none is known.
+fn is_passed_over(event_type: EventType) -> bool {
+    match event_type {
+        EventType::MessageDelta
+        | EventType::ReasoningSummary
+        | EventType::ToolCallStarted
+        | EventType::ToolCallCompleted
+        | EventType::ToolCallFailed
+        | EventType::ParserError
+        | EventType::EngineError
+        | EventType::RawStdout
+        | EventType::RawStderr => true,
+        // The last message is shown, and a warning can retract it.
+        EventType::MessageFinal | EventType::ParserWarning => false,
+        EventType::RunStarted
+        | EventType::RunStatus
+        | EventType::RunHeartbeat
+        | EventType::RunCompleted
+        | EventType::RunFailed
+        | EventType::RunCanceled
+        | EventType::MessageUser
+        | EventType::InteractionRequested
+        | EventType::InteractionReplied
+        | EventType::InteractionTimeout
+        | EventType::AutoDecision
+        | EventType::ArtifactCreated
+        | EventType::ArtifactIndexed
+        | EventType::ArtifactPreviewReady
+        | EventType::AttemptStarted
+        | EventType::AttemptEnded
+        | EventType::TurnUsage => false,
+    }
+}
+
 impl Fold {
+    /// Adds a line, without parsing its data where that cannot change the fold. The result is that of [`Fold::add`] for
+    /// every line that this program has written; a line that is JSON and whose data does not match its type is found by
+    /// `skillrun verify`.
+    pub(super) fn add_line(&mut self, line: &LogLine<'_>) -> Result<(), LogError> {
+        if line.parsed().is_none()
+            && let Some(front) = LineFront::of(line.json()).filter(|front| is_passed_over(front.event_type))
+            && (self.state.session_id.is_some() || has_no_session(line.json()))
+        {
+            self.state.last_seq = line.seq.0;
+            self.created_at.get_or_insert(front.ts);
+            self.updated_at = Some(front.ts);
+            return Ok(());
+        }
+        self.add(&*line.event_ref()?);
+        Ok(())
+    }
+
     pub(super) fn add(&mut self, event: &Event) {
         self.state.evolve(event);
         self.created_at.get_or_insert(event.ts);
@@ -206,13 +258,10 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
             Ok(LogRead::Page(page)) => {
                 folded.mark.epoch = page.epoch();
                 for line in page.lines() {
-                    match line.event_ref() {
-                        Ok(event) => folded.fold.add(&event),
-                        // JSON, but not an event that this version knows.
-                        Err(error) => {
-                            folded.damage = Some(error.kind.to_string());
-                            return Ok(folded);
-                        }
+                    // JSON, but not an event that this version knows.
+                    if let Err(error) = folded.fold.add_line(&line) {
+                        folded.damage = Some(error.kind.to_string());
+                        return Ok(folded);
                     }
                     folded.mark.bytes = line.end();
                 }

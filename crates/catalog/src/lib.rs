@@ -10,6 +10,7 @@
 //! - `refresh`: finds outdated rows and refreshes them. `some`: the same for a few rows. `folders`: scans `runs/`.
 //! - `watch`: [`RunsWatch`], which finds outdated rows again and again at a cost that ended runs do not add to.
 //! - `fold`: the state of one run, and how reading its Log resumes. `row`: what is shown of a run.
+//!   `front`: the part of a line that suffices for events that no row shows.
 //! - `query`: the queries. `words`: text search.
 //!
 //! # The file
@@ -44,6 +45,7 @@
 
 mod fold;
 mod folders;
+mod front;
 mod query;
 mod refresh;
 mod row;

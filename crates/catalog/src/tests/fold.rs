@@ -2,6 +2,7 @@
 
 use super::super::fold::{FOLD_VERSION, Fold, Folded, read_on};
 use super::super::folders::{Runs, Seen};
+use super::super::front::{LineFront, has_no_session};
 use super::*;
 
 /// As a reader of the Log gets it.
@@ -47,6 +48,80 @@ proptest! {
         prop_assert_eq!((&*live.downcast::<Fold>().expect("a fold"), epoch, bytes), (&read.fold, seen.epoch, seen.bytes));
         prop_assert_eq!((read.mark, read.damage), (seen, None));
     }
+}
+
+/// Evidence that no row shows, with all that could be mistaken for the end of its line.
+fn any_evidence() -> impl Strategy<Value = EvidenceData> {
+    let texts = prop_oneof![
+        ".{0,40}",
+        Just(
+            r#"","correlation":{"interaction_id":null,"tool_call_id":null,"session_id":null,"request_id":null}"#
+                .to_owned()
+        ),
+    ];
+    (0..7_u8, texts).prop_map(|(kind, text)| match kind {
+        0 => EvidenceData::RawStdout(RawText::new(text)),
+        1 => EvidenceData::RawStderr(RawText::new(text)),
+        2 => EvidenceData::ParserError(Diagnostic::new(Code::EngineFailed, text)),
+        3 => EvidenceData::MessageDelta(MessageDelta { message_id: text.clone(), text, sanitized: false }),
+        4 => EvidenceData::ReasoningSummary(ReasoningSummary { text, sanitized: false, truncated: false }),
+        5 => {
+            let input =
+                json!({ "a": 1, "correlation": { "interaction_id": null, "session_id": null, "request_id": text } });
+            let input = serde_json::value::to_raw_value(&input).expect("JSON");
+            let call = ToolCallStarted { name: "a".to_owned(), input: Some(Foreign(input)), truncated: false };
+            EvidenceData::ToolCallStarted(call)
+        }
+        _ => EvidenceData::MessageFinal(MessageFinal::new("m", text)),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Most lines are not parsed, and the result is that of a fold of all events.
+    #[test]
+    fn a_fold_of_lines_equals_a_fold_of_events(
+        kinds in prop::collection::vec((prop::option::weighted(0.7, any_evidence()), any_data()), 1..40),
+        sessions in prop::collection::vec(prop::option::weighted(0.2, ".{0,9}"), 40),
+        engine in prop_oneof![3 => Just("scripted".to_owned()), 1 => ".{0,9}"],
+    ) {
+        let (world, run) = (World::new(), run_id(1));
+        let events = (1..).zip(kinds).zip(sessions).map(|((seq, (evidence, other)), session)| {
+            let mut event = event_of(run, seq, evidence.map_or(other, Data::Evidence));
+            event.source.engine = EngineName::new(&*engine);
+            event.correlation.session_id = session.map(Into::into);
+            event.correlation.tool_call_id = seq.is_multiple_of(3).then(|| r#","session_id":null,"request_id":"#.to_owned());
+            event
+        });
+        let events: Vec<_> = events.collect();
+        world.log.create(run).expect("made");
+        world.log.append(run, Seq(1), &events, Durability::Derived).expect("appended");
+        world.log.release(run);
+        let mut whole = Fold::default();
+        events.iter().for_each(|event| whole.add(&read(event)));
+        let Seen::Log(seen) = Runs::open(world.log.runs()).expect("a folder").inspect(run) else { panic!("no Log") };
+        let folded = read_on(&FileLog::new(world.log.runs()), run, Folded::nothing(seen), seen).expect("a Log");
+        prop_assert_eq!((folded.fold, folded.mark, folded.damage), (whole, seen, None));
+    }
+}
+
+/// A front that is not recognized any more would be slow, and no other test would fail.
+#[test]
+fn the_front_of_a_written_line_is_recognized() {
+    let mut event = event_of(run_id(1), 7, text(3));
+    for (stream, parser, confidence) in
+        [(SourceStream::Stdout, Some(ProfileId::CodexNdjson), 1.0), (SourceStream::Control, None, 0.25)]
+    {
+        event.source = Source { engine: EngineName::new("codex"), stream, parser, confidence };
+        let front = LineFront::of(event.to_json().as_bytes());
+        assert_eq!(front, Some(LineFront { ts: event.ts, event_type: event.event_type() }));
+    }
+    assert!(has_no_session(event.to_json().as_bytes()));
+    event.correlation.session_id = Some("s".into());
+    assert!(!has_no_session(event.to_json().as_bytes()));
+    event.source.engine = EngineName::new("a \"name\"");
+    assert_eq!(LineFront::of(event.to_json().as_bytes()), None, "a name with an escape");
 }
 
 /// New optional fields of the state would be read from old rows as none, without an error.
