@@ -13,7 +13,7 @@ use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
-use super::front::{LineFront, has_no_session};
+use super::front::{FrontReader, has_no_session};
 use super::row::{TokenUsage, beginning};
 use skillrun_log::LiveFold;
 use skillrun_log::cursor::{Cursor, Seq};
@@ -151,9 +151,9 @@ impl Fold {
     /// Adds a line, without parsing its data where that cannot change the fold. The result is that of [`Fold::add`] for
     /// every line that this program has written; a line that is JSON and whose data does not match its type is found by
     /// `skillrun verify`.
-    pub(super) fn add_line(&mut self, line: &LogLine<'_>) -> Result<(), LogError> {
+    pub(super) fn add_line(&mut self, line: &LogLine<'_>, fronts: &mut FrontReader) -> Result<(), LogError> {
         if line.parsed().is_none()
-            && let Some(front) = LineFront::of(line.json()).filter(|front| is_passed_over(front.event_type))
+            && let Some(front) = fronts.read(line.json()).filter(|front| is_passed_over(front.event_type))
             && (self.state.session_id.is_some() || has_no_session(line.json()))
         {
             self.state.last_seq = line.seq.0;
@@ -247,7 +247,7 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
     {
         return Ok(Folded { fold: *fold, mark: Mark { epoch, bytes, ..seen }, damage: None });
     }
-    let mut resets = 0;
+    let (mut resets, mut fronts) = (0, FrontReader::default());
     // Events appended after `seen` was taken are left for the next refresh: a writer that never pauses must not hold up
     // this one.
     while folded.mark.bytes < seen.bytes {
@@ -259,7 +259,7 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
                 folded.mark.epoch = page.epoch();
                 for line in page.lines() {
                     // JSON, but not an event that this version knows.
-                    if let Err(error) = folded.fold.add_line(&line) {
+                    if let Err(error) = folded.fold.add_line(&line, &mut fronts) {
                         folded.damage = Some(error.kind.to_string());
                         return Ok(folded);
                     }

@@ -13,37 +13,47 @@ pub(super) struct LineFront {
     pub(super) event_type: EventType,
 }
 
-impl LineFront {
-    /// None for a line in any other form: such a line has to be parsed.
-    pub(super) fn of(json: &[u8]) -> Option<Self> {
+/// Reads fronts. Consecutive events mostly have the same source and type, and often the same time, so these parts are
+/// compared with those of the line before.
+#[derive(Debug, Default)]
+pub(super) struct FrontReader {
+    /// The time as it is written.
+    ts: Option<(Box<str>, Timestamp)>,
+    /// Everything from the attempt to the data.
+    middle: Option<(Box<[u8]>, EventType)>,
+}
+
+impl FrontReader {
+    /// None for a line in any other form than the one in which events are written: such a line has to be parsed.
+    pub(super) fn read(&mut self, json: &[u8]) -> Option<LineFront> {
         let mut rest = Rest(json);
         rest.skip("{\"protocol_version\":\"rasp/1.0\",\"run_id\":\"")?;
         rest.text()?;
         rest.skip(",\"seq\":")?;
         rest.number()?;
         rest.skip(",\"ts\":\"")?;
-        let ts = rest.text()?;
-        rest.skip(",\"attempt_number\":")?;
-        rest.number()?;
-        rest.skip(",\"source\":{\"engine\":\"")?;
-        rest.text()?;
-        rest.skip(",\"stream\":\"")?;
-        rest.text()?;
-        rest.skip(",\"parser\":")?;
-        if rest.skip("null").is_none() {
-            rest.skip("\"")?;
-            rest.text()?;
+        let ts = self.moment(rest.text()?)?;
+        let event_type = match &self.middle {
+            Some((middle, event_type)) if rest.0.starts_with(middle) => *event_type,
+            Some(_) | None => {
+                let begin = rest.0;
+                let event_type = rest.middle()?;
+                self.middle = Some((begin[..begin.len() - rest.0.len()].into(), event_type));
+                event_type
+            }
+        };
+        Some(LineFront { ts, event_type })
+    }
+
+    fn moment(&mut self, text: &str) -> Option<Timestamp> {
+        match &self.ts {
+            Some((known, ts)) if **known == *text => Some(*ts),
+            Some(_) | None => {
+                let ts = text.parse().ok()?;
+                self.ts = Some((text.into(), ts));
+                Some(ts)
+            }
         }
-        rest.skip(",\"confidence\":")?;
-        rest.number()?;
-        rest.skip("},\"event\":{\"category\":\"")?;
-        rest.text()?;
-        rest.skip(",\"type\":\"")?;
-        let event_type = rest.text()?;
-        rest.skip(",\"level\":\"")?;
-        rest.text()?;
-        rest.skip("},\"data\":")?;
-        Some(Self { ts: ts.parse().ok()?, event_type: event_type.parse().ok()? })
     }
 }
 
@@ -66,9 +76,34 @@ impl<'a> Rest<'a> {
         Some(())
     }
 
+    /// From the attempt to the data.
+    fn middle(&mut self) -> Option<EventType> {
+        self.skip(",\"attempt_number\":")?;
+        self.number()?;
+        self.skip(",\"source\":{\"engine\":\"")?;
+        self.text()?;
+        self.skip(",\"stream\":\"")?;
+        self.text()?;
+        self.skip(",\"parser\":")?;
+        if self.skip("null").is_none() {
+            self.skip("\"")?;
+            self.text()?;
+        }
+        self.skip(",\"confidence\":")?;
+        self.number()?;
+        self.skip("},\"event\":{\"category\":\"")?;
+        self.text()?;
+        self.skip(",\"type\":\"")?;
+        let event_type = self.text()?;
+        self.skip(",\"level\":\"")?;
+        self.text()?;
+        self.skip("},\"data\":")?;
+        event_type.parse().ok()
+    }
+
     /// A text without escapes, whose opening quote was skipped.
     fn text(&mut self) -> Option<&'a str> {
-        let end = self.0.iter().take(TEXT_MAX).position(|byte| matches!(byte, b'"' | b'\\'))?;
+        let end = memchr::memchr2(b'"', b'\\', &self.0[..self.0.len().min(TEXT_MAX)])?;
         let (text, rest) = self.0.split_at(end);
         self.0 = rest.strip_prefix(b"\"")?;
         std::str::from_utf8(text).ok()

@@ -2,7 +2,7 @@
 
 use super::super::fold::{FOLD_VERSION, Fold, Folded, read_on};
 use super::super::folders::{Runs, Seen};
-use super::super::front::{LineFront, has_no_session};
+use super::super::front::{FrontReader, LineFront, has_no_session};
 use super::*;
 
 /// As a reader of the Log gets it.
@@ -109,19 +109,19 @@ proptest! {
 /// A front that is not recognized any more would be slow, and no other test would fail.
 #[test]
 fn the_front_of_a_written_line_is_recognized() {
-    let mut event = event_of(run_id(1), 7, text(3));
+    let (mut event, mut fronts) = (event_of(run_id(1), 7, text(3)), FrontReader::default());
     for (stream, parser, confidence) in
         [(SourceStream::Stdout, Some(ProfileId::CodexNdjson), 1.0), (SourceStream::Control, None, 0.25)]
     {
         event.source = Source { engine: EngineName::new("codex"), stream, parser, confidence };
-        let front = LineFront::of(event.to_json().as_bytes());
+        let front = fronts.read(event.to_json().as_bytes());
         assert_eq!(front, Some(LineFront { ts: event.ts, event_type: event.event_type() }));
     }
     assert!(has_no_session(event.to_json().as_bytes()));
     event.correlation.session_id = Some("s".into());
     assert!(!has_no_session(event.to_json().as_bytes()));
     event.source.engine = EngineName::new("a \"name\"");
-    assert_eq!(LineFront::of(event.to_json().as_bytes()), None, "a name with an escape");
+    assert_eq!(fronts.read(event.to_json().as_bytes()), None, "a name with an escape");
 }
 
 /// New optional fields of the state would be read from old rows as none, without an error.
