@@ -70,15 +70,15 @@ impl ProfileId {
             // raw, structured payloads, `parser.error`, the texts of warnings.
             // 3: long rows of lines that the parser does not know, as counts and ranges; no warnings about stderr;
             // retries on stderr.
-            Self::CodexNdjson
-            | Self::GeminiStreamJson
+            Self::GeminiStreamJson
             | Self::GeminiJson
             | Self::OpencodeNdjson
             | Self::ClaudeStreamJson
             | Self::QwenStreamJson
             | Self::IflowText
-            | Self::PlainText
-            | Self::AcpJsonrpc => 3,
+            | Self::PlainText => 3,
+            // 4: the content of plans.
+            Self::CodexNdjson | Self::AcpJsonrpc => 4,
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Transcript {
     /// The last message, so that a question that repeats it is not printed twice.
     last_message: String,
     mode: Option<ExecutionMode>,
+    /// The last plan.
+    plan: String,
     /// The turn has a message, which is not an answer if the turn does not complete.
     turn_has_text: bool,
 }
@@ -187,6 +189,14 @@ impl Transcript {
             FcmpData::ConversationStatus(change) if change.phase == Some(Phase::Interrupting) => {
                 writeln!(text, "! the user interrupts the turn")
             }
+            FcmpData::ConversationStatus(change) if change.phase == Some(Phase::Planning) => match &change.detail {
+                // Engines report a plan at each change of their work, also where it stays the same.
+                Some(plan) if *plan != self.plan => {
+                    self.plan.clone_from(plan);
+                    writeln!(text, "plan").and_then(|()| indented(&mut text, plan))
+                }
+                Some(_) | None => Ok(()),
+            },
             FcmpData::ConversationStatus(change) => match change.status {
                 Some(RunStatus::WaitingUser) if self.style.asks == Asks::Here => {
                     writeln!(text, "… waiting for the user")

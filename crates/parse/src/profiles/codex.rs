@@ -12,7 +12,7 @@ use skillrun_model::{Code, ProfileId, Stream};
 use crate::classify;
 use crate::json::{self, Str};
 use crate::profile::{Emit, LineOutcome, MergedUse, Profile, ProfileLine};
-use crate::profiles::{stderr, text_errors};
+use crate::profiles::{plan_items, stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind};
 
 #[derive(Debug, Default)]
@@ -54,6 +54,7 @@ struct Item<'a> {
     query: Option<Str<'a>>,
     arguments: Option<&'a RawValue>,
     changes: Option<&'a RawValue>,
+    items: Option<&'a RawValue>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
 }
@@ -172,7 +173,9 @@ fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> LineOutc
             emit.push(RecordKind::Reasoning { text: item.text.unwrap_or_default().into_string() });
         }
         ("reasoning", Moment::Started | Moment::Updated) => emit.status(Phase::Working),
-        ("todo_list", _) => emit.status(Phase::Planning),
+        ("todo_list", _) => {
+            emit.push(RecordKind::Status { phase: Phase::Planning, detail: plan_items::text(item.items) });
+        }
         ("error", _) => {
             let message = item.message.or(item.text).unwrap_or_default();
             emit.push(warning(Code::EngineWarning, message.as_str()));
@@ -226,5 +229,26 @@ fn tool_input(item: &Item<'_>) -> Option<String> {
         Some(text("query", query))
     } else {
         item.arguments.or(item.changes).map(|raw| raw.get().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillrun_model::{ProfileId, Stream};
+
+    use crate::profiles::story;
+
+    /// A list was reported only as a phase, so that its items were nowhere but in the evidence.
+    #[test]
+    fn a_todo_list_keeps_its_items() {
+        let item = |kind: &str, first: bool| {
+            format!(
+                r#"{{"type":"item.{kind}","item":{{"id":"item_0","type":"todo_list","items":[{{"text":"Read it","completed":{first}}},{{"text":"Write it","completed":false}}]}}}}"#
+            )
+        };
+        let text = [item("started", false), item("updated", true), item("completed", true)].join("\n") + "\n";
+        let lines = story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, text)]).lines();
+        let changed = "status planning: [x] Read it\n[ ] Write it";
+        assert_eq!(lines, ["status planning: [ ] Read it\n[ ] Write it", changed, changed]);
     }
 }

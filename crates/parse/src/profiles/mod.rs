@@ -9,6 +9,7 @@ mod message_events;
 mod open_message;
 mod opencode;
 mod plain;
+mod plan_items;
 mod qwen;
 #[cfg(test)]
 mod refusals;

@@ -1,6 +1,6 @@
 use serde_json::value::RawValue;
 use skillrun_model::fcmp::Meta;
-use skillrun_model::fcmp::data::{AssistantFinal, AssistantToolCall, ToolCallStatus};
+use skillrun_model::fcmp::data::{AssistantFinal, AssistantToolCall, ConversationStatus, ToolCallStatus};
 use skillrun_model::rasp::data::Foreign;
 use skillrun_model::rasp::{Correlation, RawRef};
 use skillrun_model::{EngineName, RunId, Timestamp};
@@ -133,4 +133,16 @@ fn lines_are_whole_in_a_pipe_and_fit_a_terminal() {
         let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
         assert_eq!(widths, [columns, columns], "{text}");
     }
+}
+
+#[test]
+fn a_plan_is_shown_when_it_changes() {
+    let plans = |detail: Option<&str>| {
+        let detail = detail.map(str::to_owned);
+        event(FcmpData::ConversationStatus(ConversationStatus { status: None, phase: Some(Phase::Planning), detail }))
+    };
+    let (first, second) = ("[ ] Read it\n[ ] Write it", "[x] Read it\n[ ] Write it");
+    let events = [plans(Some(first)), plans(Some(second)), plans(Some(second)), plans(None)];
+    let expected = "plan\n  [ ] Read it\n  [ ] Write it\nplan\n  [x] Read it\n  [ ] Write it\n";
+    assert_eq!(written(CallLayout::Live, &events), expected);
 }

@@ -8,10 +8,12 @@ use skillrun_model::status::Phase;
 use super::codex::Turned;
 use super::draft::{Draft, Ending};
 use super::usage::Usage;
-use super::wire::{self, Content, Id, Meta, Update, UpdateParams};
+use super::wire::{self, Content, Id, Meta, NamedPlan, Update, UpdateParams};
 use super::{SessionName, Stage, Turn, answers, questions, status, unknown};
+use crate::buffer::cut;
 use crate::profile::{Emit, LineOutcome};
 use crate::profiles::open_message::OpenMessage;
+use crate::profiles::plan_items;
 use crate::record::{MessageKey, RecordKind};
 
 const UPDATE: &str = CLIENT_METHOD_NAMES.session_update;
@@ -23,6 +25,9 @@ const TAKEN_BACK: &str = PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
 /// Updates that a session's history consists of.
 const HISTORY_UPDATES: [&str; 6] =
     ["agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan"];
+
+/// Most of the text of a plan that is not a list of items.
+const PLAN_TEXT_MAX: usize = 16 * 1024;
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -101,7 +106,7 @@ impl Turn {
             "tool_call" | "tool_call_update" => self.call(&kind, &update, emit),
             "plan" | "plan_update" | "plan_removed" => {
                 self.interrupt(emit);
-                status(Phase::Planning, None, emit);
+                emit.push(RecordKind::Status { phase: Phase::Planning, detail: plan(&update) });
                 Some(())
             }
             "notice" => {
@@ -249,6 +254,16 @@ impl Turn {
             self.close_draft(Ending::Whole, emit);
         }
     }
+}
+
+/// The content of a plan, as text.
+fn plan(update: &Update<'_>) -> Option<String> {
+    if update.entries.is_some() {
+        return plan_items::text(update.entries);
+    }
+    let named = wire::object::<NamedPlan<'_>>(update.plan?)?;
+    let text = || named.content.or(named.uri).and_then(wire::word);
+    plan_items::text(named.entries).or_else(|| text().map(|text| cut(&text, PLAN_TEXT_MAX)))
 }
 
 /// The session, the update and its kind.

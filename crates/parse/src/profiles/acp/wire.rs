@@ -83,8 +83,19 @@ pub(super) struct Update<'a> {
     pub(super) status: Raw<'a>,
     pub(super) raw_input: Raw<'a>,
     pub(super) raw_output: Raw<'a>,
+    pub(super) entries: Raw<'a>,
+    pub(super) plan: Raw<'a>,
     #[serde(rename = "_meta")]
     pub(super) meta: Raw<'a>,
+}
+
+/// One of several plans: its items, a text, or where it is.
+#[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub(super) struct NamedPlan<'a> {
+    pub(super) entries: Raw<'a>,
+    pub(super) content: Raw<'a>,
+    pub(super) uri: Raw<'a>,
 }
 
 /// A block of content, or one of a tool call, which contains such a block.

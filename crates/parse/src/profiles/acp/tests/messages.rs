@@ -156,3 +156,21 @@ fn a_notice_of_the_claude_adapter_is_not_a_message() {
     let lines = facts(&[&named("m1", "x"), &notice, &stopped("end_turn")]);
     assert_eq!(lines, ["Warning ENGINE_WARNING engine: **Notice:** stopped", "message m1: x", "end success"]);
 }
+
+/// A plan was reported only as a phase, so that its items were nowhere but in the evidence.
+#[test]
+fn a_plan_keeps_its_content() {
+    let lines = |update_of: &str| stdout(&joined(&[&update(update_of)])).lines();
+    let entries = r#"[{"content":"Read it","priority":"high","status":"completed"},{"content":"Write it","priority":"low","status":"in_progress"}]"#;
+    let expected = "status planning: [x] Read it\n[>] Write it".to_owned();
+    assert!(lines(&format!(r#""plan","entries":{entries}"#)).contains(&expected));
+    let named = |plan: &str| lines(&format!(r#""plan_update","plan":{plan}"#));
+    assert!(named(&format!(r#"{{"type":"items","planId":"p","entries":{entries}}}"#)).contains(&expected));
+    let text = named(r##"{"type":"markdown","planId":"p","content":"# First"}"##);
+    assert!(text.contains(&"status planning: # First".to_owned()), "{text:?}");
+    let file = named(r#"{"type":"file","planId":"p","uri":"file:///plan.md"}"#);
+    assert!(file.contains(&"status planning: file:///plan.md".to_owned()), "{file:?}");
+    for none in [r#""plan","entries":[]"#, r#""plan_removed","planId":"p""#, r#""plan_update","plan":7"#] {
+        assert!(lines(none).contains(&"status planning".to_owned()), "{none}");
+    }
+}
