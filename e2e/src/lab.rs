@@ -14,6 +14,7 @@ use crate::problem::Problem;
 use crate::program::Program;
 use crate::scenarios::asked;
 use crate::scenarios::skill::{self, Shapes};
+use crate::scenarios::talk;
 use crate::stop::Stop;
 
 const SKILL: &str = "\
@@ -48,8 +49,10 @@ pub(crate) struct Lab {
     pub(crate) model: Server,
     pub(crate) home: Home,
     config: PathBuf,
-    /// The skill of all scenarios but one.
+    /// The skill of most scenarios.
     pub(crate) skill: PathBuf,
+    /// The skill of conversations.
+    pub(crate) talk: PathBuf,
     pub(crate) shapes: Shapes,
     pub(crate) scratch: PathBuf,
     /// When everything must be over.
@@ -72,6 +75,8 @@ impl Lab {
         fs::write(skill.join("SKILL.md"), SKILL)?;
         fs::write(skill.join("assets/output.schema.json"), SCHEMA)?;
         fs::write(skill.join("assets/runner.json"), RUNNER)?;
+        let talk = scratch.join("talk");
+        talk::write_skill(&talk)?;
         let config = scratch.join("config.toml");
         fs::write(&config, format!("consent = {engines:?}\n"))?;
         let home = Home::make(scratch.join("home"))?;
@@ -80,7 +85,7 @@ impl Lab {
         let scripts = scripts.map(read).collect::<Result<Vec<_>, ScriptError>>();
         let scripts = scripts.map_err(|error| Problem(error.to_string()))?;
         let model = Server::start(Options { slow_pause: SLOW_PAUSE, scripts, ..Options::default() })?;
-        Ok(Self { program, clis, model, home, config, skill, shapes: Shapes::default(), scratch, end, stop })
+        Ok(Self { program, clis, model, home, config, skill, talk, shapes: Shapes::default(), scratch, end, stop })
     }
 
     pub(crate) fn world(&self) -> World<'_> {

@@ -64,6 +64,17 @@ pub(crate) fn gone(value: &str, root: &Path) -> Result<(), Miss> {
     })
 }
 
+/// Whether a process that carries the value was started with exactly this command line.
+pub(crate) fn runs(value: &str, command: &[&str]) -> bool {
+    tagged(value).iter().any(|process| process.words == command)
+}
+
+/// Waits until no such process is left.
+pub(crate) fn command_gone(value: &str, command: &[&str]) -> Result<(), Miss> {
+    until(&Deadline::after(GOING), "a command", || (!runs(value, command)).then_some(()))
+        .map_err(|_| Miss::new("command left", format!("{} runs after the end of its turn", command.join(" "))))
+}
+
 /// Ends the engine, and what it started, as if it had crashed; skillrun lives on.
 pub(crate) fn end_engine(value: &str) {
     let is_ours = |process: &Process| process.words.first().is_some_and(|word| word.ends_with("skillrun"));

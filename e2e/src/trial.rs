@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use skillrun_model::interaction::Pending;
-use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::rasp::data::{AttemptEnded, ResolutionMode};
 use skillrun_model::rasp::{ControlData, Data, Event, EventType};
 use skillrun_model::{RunId, RunStatus};
 
@@ -144,6 +144,13 @@ impl Trial<'_> {
         let text = fs::read_to_string(self.place.file(run, LOG)).unwrap_or_default();
         let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         whole.map(|line| Event::from_json(line).map_err(|error| Miss::new("bad log", error.to_string()))).collect()
+    }
+
+    /// The records of the turns that are over.
+    pub(crate) fn turn_records(&self, run: RunId) -> Result<Vec<AttemptEnded>, Miss> {
+        let record =
+            |data| if let Data::Control(ControlData::AttemptEnded(ended)) = data { Some(*ended) } else { None };
+        Ok(self.log(run)?.into_iter().filter_map(|event| record(event.data)).collect())
     }
 
     /// What was written to the engine in an attempt.

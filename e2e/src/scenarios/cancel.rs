@@ -16,9 +16,8 @@ const CANCELED: i32 = 8;
 pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let mut running = trial.start(trial.run_command(&[]), "run")?;
     let run = trial.new_run(&mut running, &[])?;
-    let its_command = || processes::tagged(&trial.place.tag).into_iter().find(|process| process.words == COMMAND);
     let runs = until(&trial.deadline, "the start of the command", || {
-        let runs = its_command().is_some();
+        let runs = processes::runs(&trial.place.tag, &COMMAND);
         (runs || trial.is_over(run)).then_some(runs)
     })?;
     must(runs, "no command", || format!("the command was not started: {}", trial.last_words(run)))?;

@@ -8,13 +8,17 @@ mod commentary;
 mod cut;
 mod errors;
 mod fenced;
+mod idle;
 mod interactive;
+mod interrupt;
 mod matrix;
 mod outside;
 mod question;
 mod reload;
 mod restart;
 pub(crate) mod skill;
+pub(crate) mod talk;
+mod turns;
 
 use std::time::Duration;
 
@@ -39,6 +43,8 @@ word_enum! {
         Restart = "restart",
         Skill = "skill",
         Outside = "outside",
+        Turns = "turns",
+        Interrupt = "interrupt",
         Asked = "asked",
         Denied = "denied",
         Waits = "waits",
@@ -46,6 +52,7 @@ word_enum! {
         Decided = "decided",
         Resumed = "resumed",
         Reload = "reload",
+        Idle = "idle",
     }
 }
 
@@ -57,7 +64,14 @@ impl Scenario {
     pub(crate) fn is_for(self, group: Group) -> bool {
         let is_for_agents = matches!(
             self,
-            Self::Asked | Self::Denied | Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload
+            Self::Asked
+                | Self::Denied
+                | Self::Waits
+                | Self::Expires
+                | Self::Decided
+                | Self::Resumed
+                | Self::Reload
+                | Self::Idle
         );
         group == Group::Agents || !is_for_agents
     }
@@ -83,6 +97,14 @@ impl Scenario {
             }
             Self::Outside => {
                 "addresses other than loopback that the engine or its commands tried to reach; there must be none"
+            }
+            Self::Turns => {
+                "a conversation: in its second turn every request is answered with 500 until the engine gives up; the \
+                 third turn completes in the same session"
+            }
+            Self::Interrupt => {
+                "a conversation: its second turn is interrupted while a command runs; the command does not remain, and \
+                 the third turn completes in the same session"
             }
             Self::Asked => {
                 "the agent asks before it writes a file; the options of the question are those that the agent offers, and after \
@@ -112,6 +134,10 @@ impl Scenario {
                 "the agent is killed while it waits: the run keeps waiting, and the answer loads the session in a new \
                  process"
             }
+            Self::Idle => {
+                "a conversation without a prompt for longer than `idle_sec`: the process is ended, and the next prompt \
+                 loads the session in a new process"
+            }
         }
     }
 
@@ -128,6 +154,9 @@ impl Scenario {
             Self::Cancel => Play::SleepTool,
             Self::Restart => Play::Slow,
             Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => Play::Interactive,
+            Self::Turns | Self::Interrupt | Self::Idle => {
+                return format!("{}.{}-{}", Play::Ordered, engine.name, self.as_str());
+            }
             Self::Skill => return format!("{}.{}", Play::Script, skill::SCRIPT),
             Self::Asked | Self::Denied => return format!("{}.{}", Play::Script, engine.writing().script()),
         };
@@ -146,7 +175,9 @@ impl Scenario {
             Self::Auto | Self::Commentary | Self::Fenced | Self::Unauthorized | Self::Skill => 90,
             Self::Quota | Self::Cancel | Self::Asked | Self::Denied | Self::Expires | Self::Decided => 120,
             Self::Interactive | Self::Cut | Self::Restart | Self::Outside => 180,
-            Self::Waits | Self::Resumed | Self::Reload => 180,
+            Self::Waits | Self::Resumed | Self::Reload | Self::Interrupt | Self::Idle => 180,
+            // Three engines retry a server that fails for up to 150 s.
+            Self::Turns => 300,
         };
         Duration::from_secs(seconds)
     }
@@ -171,6 +202,9 @@ impl Scenario {
             Self::Decided => matrix::decided(trial),
             Self::Resumed => matrix::resumed(trial),
             Self::Reload => reload::check(trial),
+            Self::Turns => turns::check(trial),
+            Self::Interrupt => interrupt::check(trial),
+            Self::Idle => idle::check(trial),
         }
     }
 }

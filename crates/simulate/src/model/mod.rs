@@ -18,7 +18,7 @@
 //!   of a client's silence.
 //!
 //! - `server`, `http`: connections and bytes. `answer`: from a request to its answer. `log`: what was asked.
-//! - `scenario`, `script`: what may be asked for. `plan`: what the model answers, pure. `texts`: its words.
+//! - `scenario`, `script`, `order`: what may be asked for. `plan`: what the model answers, pure. `texts`: its words.
 //! - `wire`: one file per API. `asked`: a request in no API's words. `tape`: a stream ready to be sent.
 //! - `command`: `skillrun simulate-model`.
 
@@ -29,6 +29,7 @@ mod command;
 mod http;
 mod log;
 mod memory;
+mod order;
 mod plan;
 mod scenario;
 mod script;

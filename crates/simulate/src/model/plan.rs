@@ -3,6 +3,7 @@
 use super::artifact;
 use super::asked::Asked;
 use super::memory::Memory;
+use super::order::Order;
 use super::scenario::{Choice, Scenario};
 use super::script::{Script, Turn};
 use super::shell::{self, Call};
@@ -183,6 +184,7 @@ pub(super) fn decide(choice: &Choice, asked: &Asked, script: Option<&Script>, me
         Scenario::Err500 => return failure(500),
         Scenario::ErrMid if asked.after_result => return failure(500),
         Scenario::Script => return play(script, asked),
+        Scenario::Ordered => return obey(asked),
         Scenario::Auto | Scenario::ErrMid => after(texts::DATE, Plan::done()),
         Scenario::AutoFenced => after(texts::DATE, Plan::text(texts::done_fenced())),
         Scenario::SleepTool => after(texts::SLEEP, Plan::done()),
@@ -254,6 +256,20 @@ fn commands_of(asked: &Asked, said: Option<&str>, commands: &[&str]) -> Plan {
         Some(calls) => Plan::new(said.into_iter().chain(calls).collect()),
         None => Plan::text(texts::NO_SHELL),
     }
+}
+
+/// What the last prompt orders.
+fn obey(asked: &Asked) -> Decision {
+    let break_off = |word: &str| commands_of(asked, Some(&texts::broken_word(word)), &[texts::DATE]);
+    Decision::Answer(match Order::last(&asked.user) {
+        Some(Order::Say(word)) => Plan::text(texts::said_word(word)),
+        Some(Order::Run(_)) if asked.after_result => Plan::text(texts::COMMAND_OVER),
+        Some(Order::Run(command)) => commands_of(asked, None, &[command]),
+        Some(Order::Break(_)) if asked.after_result => return failure(500),
+        Some(Order::Break(word)) => break_off(word),
+        Some(Order::Fail(status)) => return failure(status),
+        None => Plan::text(texts::NO_ORDER),
+    })
 }
 
 /// The turn that comes after as many answers as the conversation has.

@@ -62,6 +62,19 @@ pub(super) const THOUGHT: &str = "Thinking about it … 思考中 🤔 step one,
 pub(super) const REFUSED: &str = "I'm sorry, but I can't help with that";
 pub(super) const NO_SHELL: &str = "No tool that runs commands was offered, so nothing was done.";
 pub(super) const SCRIPT_OVER: &str = "The script has no more turns.";
+pub(super) const COMMAND_OVER: &str = "The command is over.";
+pub(super) const NO_ORDER: &str = "There is no order to follow.";
+
+/// An answer with an ordered word. An order alone does not contain it, so that the two can be distinguished.
+pub(super) fn said_word(word: &str) -> String {
+    format!("The word is {word}.")
+}
+
+/// A message of a turn that is going to fail.
+pub(super) fn broken_word(word: &str) -> String {
+    format!("The word may be {word}.")
+}
+
 pub(super) const TITLE: &str = "A title";
 /// Fits what the CLIs ask for beside the conversation: routes, titles, checks.
 pub(super) const SIDE_OBJECT: &str = r#"{"reasoning":"none","model_choice":"flash","title":"A title","complexity_score":1,"complexity_reasoning":"none"}"#;

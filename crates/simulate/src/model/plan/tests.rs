@@ -70,6 +70,21 @@ fn questions_are_asked_once_each() {
 }
 
 #[test]
+fn each_prompt_orders_what_becomes_of_its_turn() {
+    let told = |words: &str, results| Asked { user: format!("[[say old]]\n{words}\n"), ..after(results) };
+    assert_eq!(summarized(&plan_of("ordered", &told("[[say amber]]", 0))), ["The word is amber."]);
+    assert_eq!(summarized(&plan_of("ordered", &told("[[run sleep 9]]", 0))), ["$ sleep 9"]);
+    assert_eq!(summarized(&plan_of("ordered", &told("[[run sleep 9]]", 1))), [texts::COMMAND_OVER]);
+    let begun = ["The word may be amber.".to_owned(), format!("$ {}", texts::DATE)];
+    assert_eq!(summarized(&plan_of("ordered", &told("[[break amber]]", 0))), begun);
+    for (words, results) in [("[[fail 500]]", 0), ("[[break amber]]", 1)] {
+        let decided = decide(&choice("ordered.a-key"), &told(words, results), None, &mut Memory::default());
+        assert_eq!(decided, failure(500), "{words}");
+    }
+    assert_eq!(summarized(&plan_of("ordered", &asked())), [texts::NO_ORDER]);
+}
+
+#[test]
 fn commentary_comes_before_commands() {
     let expected = [texts::COMMENTARY[0].to_owned(), format!("$ {}", texts::DATE)];
     assert_eq!(summarized(&plan_of("commentary", &asked())), expected);
