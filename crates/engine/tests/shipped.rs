@@ -86,9 +86,26 @@ fn engines_and_profiles_know_each_other() {
     assert!(!early.version_is_untested("0.166.0-alpha.2"), "the one that is installed was tested");
 }
 
+/// `make e2e` found that opencode-acp started the wrapper of the package, which only reports that its install script did
+/// not run.
+#[test]
+fn engines_that_share_an_install_start_the_same_program() {
+    let engines = Engines::shipped();
+    let shared = engines.iter().filter_map(|engine| {
+        let other = engine.install.as_ref()?.shares.as_deref()?;
+        Some((engine, engines.get(other).expect("an engine")))
+    });
+    let mut pairs = 0;
+    for (engine, other) in shared {
+        assert_eq!(engine.executable, other.executable, "{} and {}", engine.name, other.name);
+        pairs += 1;
+    }
+    assert_eq!(pairs, 3, "gemini, opencode, qwen");
+}
+
 #[test]
 fn nothing_is_left_to_fill_in() {
-    let modes = [ExecutionMode::Auto, ExecutionMode::Interactive];
+    let modes = [ExecutionMode::Auto, ExecutionMode::Interactive, ExecutionMode::Conversation];
     for engine in Engines::shipped().iter() {
         for (mode, permission) in modes.iter().flat_map(|mode| Permission::ALL.iter().map(move |one| (*mode, *one))) {
             for model in [None, Some("a/b-1")] {
