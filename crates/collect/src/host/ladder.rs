@@ -13,6 +13,8 @@ use crate::signals::SignalName;
 pub(crate) struct Ladder {
     pub(crate) why: EndedBy,
     rungs: VecDeque<Rung>,
+    /// The last signal, and when it was sent.
+    sent: Option<(SignalName, Moment)>,
     next_at: Moment,
     /// The time by which asking ends.
     top_by: Moment,
@@ -29,7 +31,7 @@ pub(crate) enum Climb {
 
 impl Ladder {
     pub(crate) fn new(why: EndedBy, rungs: &[Rung], now: Moment) -> Self {
-        Self { why, rungs: rungs.iter().copied().collect(), next_at: now, top_by: top(rungs, now) }
+        Self { why, rungs: rungs.iter().copied().collect(), sent: None, next_at: now, top_by: top(rungs, now) }
     }
 
     pub(crate) fn climb(&mut self, now: Moment) -> Climb {
@@ -45,6 +47,7 @@ impl Ladder {
                 Climb::Top
             }
             Some(rung) => {
+                self.sent = Some((rung.signal, now));
                 self.next_at = after(now, rung.pause);
                 Climb::Send(rung.signal)
             }
@@ -55,6 +58,16 @@ impl Ladder {
     /// When the next step is due.
     pub(crate) fn next_at(&self) -> Moment {
         self.next_at.min(self.top_by)
+    }
+
+    /// The engine has exited, and only its tools are left. An interrupt was sent to the engine alone, so the tools would
+    /// never react to it: the next rung is due.
+    pub(crate) fn only_tools_are_left(&mut self, exited: Moment, now: Moment) {
+        if let Some((SignalName::INT, sent)) = self.sent
+            && sent <= exited
+        {
+            self.next_at = self.next_at.min(now);
+        }
     }
 
     /// Switches to another ladder, from its first rung; the first reason is kept, and so is the time by which it ends:
@@ -92,6 +105,24 @@ mod tests {
         assert_eq!((ladder.climb(119), ladder.next_at()), (Climb::Wait, 120));
         assert_eq!(ladder.climb(121), Climb::Top);
         assert_eq!(ladder.climb(122), Climb::Top);
+    }
+
+    #[test]
+    fn tools_that_an_interrupt_does_not_reach_are_not_waited_for() {
+        let rung = |signal| Rung { signal, pause: Duration::from_nanos(100) };
+        let rungs = [rung(SignalName::INT), rung(SignalName::TERM)];
+        let mut ladder = Ladder::new(EndedBy::Interrupted, &rungs, 0);
+        assert_eq!(ladder.climb(0), Climb::Send(SignalName::INT));
+        ladder.only_tools_are_left(5, 6);
+        assert_eq!((ladder.next_at(), ladder.climb(6)), (6, Climb::Send(SignalName::TERM)));
+        // They have received this one.
+        ladder.only_tools_are_left(5, 7);
+        assert_eq!((ladder.climb(7), ladder.next_at()), (Climb::Wait, 106));
+        // An interrupt after the exit of the engine is sent to its tools.
+        let mut ladder = Ladder::new(EndedBy::Interrupted, &rungs, 10);
+        assert_eq!(ladder.climb(10), Climb::Send(SignalName::INT));
+        ladder.only_tools_are_left(9, 11);
+        assert_eq!((ladder.climb(11), ladder.next_at()), (Climb::Wait, 110));
     }
 
     #[test]

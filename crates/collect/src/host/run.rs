@@ -355,8 +355,12 @@ impl Host {
         if let Some(exit) = exit {
             running.exit = Some((exit, now));
         }
-        if running.left == Left::Some && matches!(running.exit, Some((Exit::Signal(_), _))) {
+        let matters = running.ladder.is_some() || matches!(running.exit, Some((Exit::Signal(_), _)));
+        if running.left == Left::Some && running.exit.is_some() && matters {
             running.left = tree::left_of(main);
+        }
+        if let (Some(ladder), Some((_, exited)), Left::Tools) = (&mut running.ladder, running.exit, running.left) {
+            ladder.only_tools_are_left(exited, now);
         }
         if running.left == Left::Some && running.ladder.is_none() && matches!(exit, Some(Exit::Signal(_))) {
             // It was a wrapper. Its earlier output comes before it in the index, all output of the real program after

@@ -320,6 +320,24 @@ fn an_engine_that_ends_when_it_is_asked_is_not_hurried() {
     assert_eq!(survivors(&lab), BTreeSet::new());
 }
 
+/// `make e2e` found that the interrupt of a turn took the whole pause of the first rung with gemini and opencode: they exit
+/// at once, and leave their tools in sessions of their own, which an interrupt does not reach.
+#[test]
+fn tools_that_an_engine_leaves_behind_are_asked_at_once() {
+    for exit in ["exit 0", "die SIGINT"] {
+        let tool = "session [ on SIGTERM [ file tool.term x exit 0 ] silence pid tool.pid forever ] wait-file tool.pid";
+        let words = format!(r"{tool} on SIGINT [ {exit} ] out ready\n forever");
+        let (lab, mut owner) = host::started(&steps(&words));
+        lab.await_stdout(1, "ready\n");
+        let begin = Instant::now();
+        send(&mut owner, HostRequest::Cancel { ladder: Some(plan::ladder(LONG)) });
+        assert_eq!(receive_ended(&mut owner), EndedBy::Canceled);
+        assert!(begin.elapsed() < LONG / 2, "{exit}: it took {:?}", begin.elapsed());
+        assert!(lab.workspace().join("tool.term").exists(), "{exit}: the tool was not asked to end");
+        assert_eq!(survivors(&lab), BTreeSet::new());
+    }
+}
+
 fn rung(signal: SignalName) -> Option<Vec<Rung>> {
     Some(vec![Rung { signal, pause: LONG }])
 }
