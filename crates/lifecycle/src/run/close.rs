@@ -10,6 +10,10 @@ use super::state::State;
 use crate::closing::{self, ControlEvent};
 
 pub(super) fn close(state: &State, by: String) -> Result<Decision, Refusal> {
+    // The owner died before it wrote the end of a conversation that was closed; any later close writes it.
+    if state.closing.is_some() && state.canceling.is_none() && state.failing.is_none() {
+        return Ok(Decision { events: vec![closed()], opening: None, effects: vec![Effect::EndProcess] });
+    }
     // A prompt that came with an interrupt was acknowledged, and is sent first.
     if !state.is_at_rest() || state.is_ending() || state.unsent_prompt().is_some() {
         return Err(Refusal::NotAtRest { status: state.status });

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource, Scope};
 use skillrun_model::rasp::data::{
-    AttemptStarted, MessageOrigin, ResolutionMode, RunHeartbeat, RunStarted, UserMessage, Versions,
+    AttemptStarted, MessageOrigin, ResolutionMode, RunHeartbeat, RunStarted, RunStatusChange, UserMessage, Versions,
 };
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EventType, Level};
-use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
+use skillrun_model::status::{CompletionState, Continuation, EndedBy, Phase, TurnState};
 use skillrun_model::verdict::{Rule, RunError, Verdict};
 use skillrun_model::{
     AttemptNumber, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Stream, Timestamp,
@@ -19,7 +19,7 @@ use skillrun_parse::record::{AnswerFrom, EndPolicy};
 use skillrun_translate::facts::FactsFold;
 
 use super::*;
-use crate::closing::{ControlEvent, ProcessEnding};
+use crate::closing::{self, ControlEvent, ProcessEnding};
 use crate::control::ProcessExit;
 use crate::settle::Settled;
 
@@ -809,6 +809,23 @@ fn a_conversation_is_closed_only_at_rest() {
     // A question is answered or canceled, not closed.
     let mut world = with(Continuation::Resumable, true);
     assert_eq!(world.play(&Happening::Close), Err(Refusal::NotAtRest { status: Some(RunStatus::WaitingUser) }));
+}
+
+/// Found by killing owners: the reason of a close was in the Log and its end was not, so that every further `skillrun close`
+/// was refused because the run was about to end.
+#[test]
+fn a_close_that_was_cut_off_is_finished_by_the_next() {
+    let mut world = conversation(Continuation::Sticky);
+    world.all(&[Happening::Settle(RunStatus::WaitingUser)]);
+    let change = RunStatusChange::new(None, Some(Phase::Closing), Some("test".to_owned()));
+    world.append(AttemptNumber(1), closing::control(Level::Info, ControlData::RunStatus(change)));
+    let reply = Happening::Reply { id: 1, request: None };
+    assert!(world.play(&reply).is_err(), "it is closed");
+    let effects = world.play(&Happening::Close).expect("closed");
+    assert!(effects.contains(&Effect::EndProcess), "{effects:?}");
+    assert_eq!(world.state.status, Some(RunStatus::Closed));
+    assert_eq!(world.types()[world.log.len() - 2..], ["run.status", "run.completed"]);
+    world.check();
 }
 
 #[test]
