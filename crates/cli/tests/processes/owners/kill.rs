@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use lab::{Dice, Lab, TEST_TIMEOUT, is_end, kind};
 use serde_json::{Value, json};
 
-/// Rounds in `make test`; `make kills` asks for more.
+/// Rounds in `make test`, of all kinds and of long conversations; `make kills` asks for more.
 const ROUNDS: u32 = 45;
+const TALK_ROUNDS: u32 = 4;
 
 /// Owners that are killed in one round, at most.
 const KILLS: u32 = 3;
@@ -127,6 +128,8 @@ const TALKS_ON: &str = "
 /// In place of an answer: the conversation is closed.
 const CLOSE: &str = "close";
 
+const SIX_TURNS: Kind = made("talks", TALKS, "--mode conversation", &["a", "b", "c", "d", "e", CLOSE]);
+
 const KINDS: &[Kind] = &[
     made("auto", TALK, "--mode auto", &[]),
     made("floods", FLOODS, "--mode auto --profile codex_ndjson", &[]),
@@ -144,7 +147,7 @@ const KINDS: &[Kind] = &[
     made("unanswered", ASKS, "--mode interactive --continuation sticky --session-timeout 0.2", &[]),
     made("hangs", HANGS, "--mode auto --linger 0.2", &[]),
     made("too-long", TOO_LONG, "--mode auto --timeout 0.4", &[]),
-    made("talks", TALKS, "--mode conversation", &["a", "b", "c", "d", "e", CLOSE]),
+    SIX_TURNS,
     made("sticky-talks", TALKS_ON, "--mode conversation --continuation sticky", &["a", "b", CLOSE]),
     // Agents of the Agent Client Protocol play a scenario instead of a script.
     made("acp-auto", "slow", "--mode auto", &[]),
@@ -160,6 +163,11 @@ const fn made(name: &'static str, script: &'static str, words: &'static str, ans
 impl Kind {
     fn engine(&self) -> &'static str {
         if self.name.starts_with("acp-") { "agent" } else { "scripted" }
+    }
+
+    /// Owners of an undisturbed run: where no process stays for the next turn, each answer has one of its own.
+    fn owners(&self) -> u64 {
+        if self.words.contains("sticky") { 1 } else { 1 + self.answers.len() as u64 }
     }
 }
 
@@ -305,12 +313,23 @@ fn check(kind: &Kind, expected: &[Value], events: &[Value], seed: u64) {
 
 #[test]
 fn whatever_moment_an_owner_is_killed_at_the_run_ends_the_same() {
-    let rounds = std::env::var("SKILLRUN_CHAOS_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
-    let mut expected: Vec<Option<(Vec<Value>, Duration)>> = KINDS.iter().map(|_| None).collect();
+    play_rounds(KINDS, ROUNDS);
+}
+
+/// Every round has six turns, so that a kill falls into a turn, between two of them, and into the close.
+#[test]
+fn a_conversation_of_six_turns_ends_the_same_whenever_it_is_killed() {
+    play_rounds(&[SIX_TURNS], TALK_ROUNDS);
+}
+
+/// Plays rounds of these kinds in turn, and compares each with an undisturbed run of its kind.
+fn play_rounds(kinds: &[Kind], usual: u32) {
+    let rounds = std::env::var("SKILLRUN_CHAOS_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let mut expected: Vec<Option<(Vec<Value>, Duration)>> = kinds.iter().map(|_| None).collect();
     let (mut hits, mut owners) = (0, 0);
     for round in 0..rounds {
-        let at = round as usize % KINDS.len();
-        let kind = &KINDS[at];
+        let at = round as usize % kinds.len();
+        let kind = &kinds[at];
         let (undisturbed, took) = expected[at].get_or_insert_with(|| {
             let begin = Instant::now();
             let (events, _) = play(&Lab::new(), kind, || None);
@@ -319,10 +338,16 @@ fn whatever_moment_an_owner_is_killed_at_the_run_ends_the_same() {
         let mut dice = Dice::new();
         let seed = dice.0;
         let lab = Lab::new();
-        let range = u64::try_from(took.as_millis()).unwrap_or(1000).max(20);
+        let range = u64::try_from(took.as_millis()).unwrap_or(1000).div_ceil(kind.owners()).max(20);
         let mut left = 1 + u32::try_from(dice.below(u64::from(KILLS))).unwrap_or(0);
+        let mut spared = dice.below(kind.owners());
         let moments = || {
+            if spared > 0 {
+                spared -= 1;
+                return None;
+            }
             left = left.checked_sub(1)?;
+            spared = dice.below(kind.owners());
             Some(Duration::from_millis(dice.below(range)))
         };
         let (events, killed) = play(&lab, kind, moments);
