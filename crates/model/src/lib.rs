@@ -8,6 +8,7 @@
 //! - `cost`: what a run has cost, from the figures that engines report.
 //! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
+//! - `presenters`: how each presenter shows each state.
 //! - `verdict`: what the gate decided, and from which evidence; what checks an output for it.
 //! - `ignored`: errors that are ignored on purpose, with a log line.
 //! - `wire`: JSON lines as the program writes them.
@@ -22,6 +23,7 @@ pub mod fcmp;
 pub mod ids;
 pub mod ignored;
 pub mod interaction;
+pub mod presenters;
 pub mod profile;
 pub mod rasp;
 pub mod status;

@@ -8,9 +8,10 @@ use skillrun_model::fcmp::data::{
     TurnEnded, TurnStarted, UserInputReplied, UserMessage,
 };
 use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
+use skillrun_model::presenters::is_answer;
 use skillrun_model::rasp::data::Diagnostic;
 use skillrun_model::rasp::{ControlData, Correlation, Data, Event, EvidenceData, Level, RawRef, SourceStream, SpanRef};
-use skillrun_model::{AttemptNumber, Code, EngineName, InteractionId, RunId, RunStatus, Timestamp, TurnState};
+use skillrun_model::{AttemptNumber, Code, EngineName, InteractionId, RunId, RunStatus, Timestamp};
 
 use crate::echo::{Decided, Waiting};
 
@@ -251,11 +252,11 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
             files: message.files,
         }),
         ControlData::AttemptEnded(ended) => {
-            let is_complete = ended.terminal_status == TurnState::Completed;
+            let is_answered = is_answer(ended.terminal_status);
             FcmpData::TurnEnded(TurnEnded {
                 state: ended.terminal_status,
                 reason_code: ended.verdict.reason_code,
-                answer_message_id: ended.verdict.answer_message_id.filter(|_| is_complete),
+                answer_message_id: ended.verdict.answer_message_id.filter(|_| is_answered),
                 error: ended.verdict.error,
                 next_actions: ended.next_actions,
             })

@@ -9,10 +9,11 @@ use std::fmt::Write;
 use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::{Pending, Scope};
+use skillrun_model::presenters::{self, Presenter};
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::MessageOrigin;
 use skillrun_model::status::Phase;
-use skillrun_model::{AttemptNumber, ExecutionMode, RunStatus, TurnState};
+use skillrun_model::{AttemptNumber, ExecutionMode, RunStatus};
 
 pub use calls::CallLayout;
 use calls::{Calls, Heading};
@@ -111,22 +112,24 @@ impl Transcript {
                     writeln!(text, "{}", message.origin).and_then(|()| indented(&mut text, &message.text))
                 }
             },
-            FcmpData::TurnEnded(ended) => match (ended.state, self.turn_has_text) {
-                (TurnState::Completed, _) => Ok(()),
-                (TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut, true) => {
-                    writeln!(text, "! turn {} · {}: the text above is not an answer", ended.state, ended.reason_code)
+            FcmpData::TurnEnded(ended) => {
+                let shown = presenters::of_turn(ended.state, Presenter::Cli);
+                match (shown.is_answer, self.turn_has_text) {
+                    (true, _) => Ok(()),
+                    (false, true) => writeln!(
+                        text,
+                        "! the turn {} · {}: the text above is not an answer",
+                        shown.words, ended.reason_code
+                    ),
+                    // The end of the run says the same, where it ends.
+                    (false, false) => match self.mode {
+                        Some(ExecutionMode::Auto | ExecutionMode::Interactive) => Ok(()),
+                        Some(ExecutionMode::Conversation) | None => {
+                            writeln!(text, "! the turn {} · {}", shown.words, ended.reason_code)
+                        }
+                    },
                 }
-                // The end of the run says the same, where it ends.
-                (
-                    TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut,
-                    false,
-                ) => match self.mode {
-                    Some(ExecutionMode::Auto | ExecutionMode::Interactive) => Ok(()),
-                    Some(ExecutionMode::Conversation) | None => {
-                        writeln!(text, "! turn {} · {}", ended.state, ended.reason_code)
-                    }
-                },
-            },
+            }
             FcmpData::AssistantFinal(message) => {
                 self.turn_has_text = true;
                 let mark = if message.partial { " (partial: the message was cut off)" } else { "" };

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use skillrun_model::TurnState;
+use skillrun_model::presenters::is_answer;
 use skillrun_model::rasp::data::MessageFinal;
 use skillrun_model::rasp::{Event, SourceStream, SpanRef};
 use skillrun_model::verdict::Verdict;
@@ -78,11 +78,7 @@ impl Messages {
 
     /// The answer that a verdict names. A turn that did not complete has none, whatever its messages.
     pub(super) fn answer(self, verdict: &Verdict) -> Option<String> {
-        match verdict.turn {
-            TurnState::Completed => {}
-            TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut => return None,
-        }
-        let id = verdict.answer_message_id.as_ref()?;
+        let id = verdict.answer_message_id.as_ref().filter(|_| is_answer(verdict.turn))?;
         let of_stream = |kept: &Kept| kept.answer(id, &verdict.evidence.answer);
         of_stream(&self.stdout).or_else(|| of_stream(&self.stderr)).or_else(|| of_stream(&self.pty))
     }

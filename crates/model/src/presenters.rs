@@ -1,0 +1,331 @@
+//! One table for everything that shows a turn or a run: state × presenter → the words, whether the text is an answer, the
+//! exit code and the stop reason. No presenter has words of its own for a state; `docs/presenters.md` and the words of
+//! the page are made from this table.
+//!
+//! States of children and of workflows get an enum of their own and one more `of_…` function here.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codes::{Code, ErrorCategory};
+use crate::interaction::Scope;
+use crate::status::{RunStatus, TurnState, wire_enum};
+use crate::verdict::RunError;
+
+crate::word_enum! {
+    /// Something that shows states.
+    pub Presenter {
+        /// The commands: sentences and status words in a terminal, and exit codes.
+        Cli = "cli",
+        /// The web page.
+        Page = "page",
+        /// Conversation events.
+        Fcmp = "fcmp",
+        /// Responses of the service.
+        Http = "http",
+        /// An agent of the Agent Client Protocol.
+        Acp = "acp",
+    }
+}
+
+wire_enum! {
+    /// What presenters distinguish about a run: its status, what a waiting run waits for, and why one failed.
+    RunState {
+        Queued = "queued",
+        Running = "running",
+        /// A question is open.
+        WaitingAnswer = "waiting_answer",
+        /// The run is at rest, and takes the next prompt.
+        WaitingPrompt = "waiting_prompt",
+        Succeeded = "succeeded",
+        Closed = "closed",
+        Failed = "failed",
+        /// Failed, because a time limit was reached.
+        FailedTimeout = "failed_timeout",
+        /// Failed, because the output is missing or does not fit its schema.
+        FailedOutput = "failed_output",
+        Canceled = "canceled",
+    }
+}
+
+wire_enum! {
+    /// Why an agent of the Agent Client Protocol ended a turn.
+    StopReason {
+        EndTurn = "end_turn",
+        MaxTokens = "max_tokens",
+        MaxTurnRequests = "max_turn_requests",
+        Refusal = "refusal",
+        Cancelled = "cancelled",
+    }
+}
+
+/// How one presenter shows one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Presentation {
+    /// What a reader sees. After "the turn" or "the run" it makes a sentence where the presenter has sentences; on the
+    /// wire it is the name of the state.
+    pub words: &'static str,
+    /// The last text of the agent is an answer, and may be shown as one.
+    pub is_answer: bool,
+    /// Of a command that ends because of this state.
+    pub exit_code: Option<u8>,
+    /// None where the protocol has no reason for the state: the turn is then an error, or not over.
+    pub stop_reason: Option<StopReason>,
+}
+
+impl RunState {
+    /// Of a run that is not known to have failed for a particular reason. `question` is the scope of the open question.
+    pub fn of(status: RunStatus, question: Option<Scope>) -> Self {
+        match (status, question) {
+            (RunStatus::Queued, _) => Self::Queued,
+            (RunStatus::Running, _) => Self::Running,
+            (RunStatus::WaitingUser, Some(Scope::Prompt)) => Self::WaitingPrompt,
+            (RunStatus::WaitingUser, Some(Scope::Turn | Scope::Call) | None) => Self::WaitingAnswer,
+            (RunStatus::Succeeded, _) => Self::Succeeded,
+            (RunStatus::Closed, _) => Self::Closed,
+            (RunStatus::Failed, _) => Self::Failed,
+            (RunStatus::Canceled, _) => Self::Canceled,
+        }
+    }
+
+    /// Of a run that failed with this error.
+    pub fn of_error(error: &RunError) -> Self {
+        if matches!(error.code, Code::OutputSchemaInvalid | Code::OutputMissing) {
+            Self::FailedOutput
+        } else if error.category == ErrorCategory::Timeout || error.code == Code::InteractionWaitTimeout {
+            Self::FailedTimeout
+        } else {
+            Self::Failed
+        }
+    }
+
+    /// The status on the wire.
+    pub fn status(self) -> RunStatus {
+        match self {
+            Self::Queued => RunStatus::Queued,
+            Self::Running => RunStatus::Running,
+            Self::WaitingAnswer | Self::WaitingPrompt => RunStatus::WaitingUser,
+            Self::Succeeded => RunStatus::Succeeded,
+            Self::Closed => RunStatus::Closed,
+            Self::Failed | Self::FailedTimeout | Self::FailedOutput => RunStatus::Failed,
+            Self::Canceled => RunStatus::Canceled,
+        }
+    }
+
+    /// The exit code of a command about the run.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Succeeded | Self::Closed => 0,
+            Self::Failed => 1,
+            Self::FailedTimeout => 3,
+            Self::Queued | Self::Running => 5,
+            Self::WaitingAnswer | Self::WaitingPrompt => 6,
+            Self::FailedOutput => 7,
+            Self::Canceled => 8,
+        }
+    }
+
+    /// In a sentence about the run.
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Queued => "waits for a slot",
+            Self::Running => "is running",
+            Self::WaitingAnswer => "waits for an answer",
+            Self::WaitingPrompt => "waits for the next prompt",
+            Self::Succeeded => "succeeded",
+            Self::Closed => "was closed",
+            Self::Failed | Self::FailedTimeout | Self::FailedOutput => "failed",
+            Self::Canceled => "was canceled",
+        }
+    }
+
+    /// Beside the name of a run.
+    fn label(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::WaitingAnswer => "waits for an answer",
+            Self::WaitingPrompt => "waits for the next prompt",
+            Self::Succeeded => "succeeded",
+            Self::Closed => "closed",
+            Self::Failed | Self::FailedTimeout | Self::FailedOutput => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// Whether `result.text` of a run in this state can be an answer. A closed run has none unless its last turn
+    /// completed.
+    fn is_answer(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Closed => true,
+            Self::Queued
+            | Self::Running
+            | Self::WaitingAnswer
+            | Self::WaitingPrompt
+            | Self::Failed
+            | Self::FailedTimeout
+            | Self::FailedOutput
+            | Self::Canceled => false,
+        }
+    }
+}
+
+/// A run.
+pub fn of_run(state: RunState, presenter: Presenter) -> Presentation {
+    let (words, exit_code) = match presenter {
+        Presenter::Cli => (state.sentence(), Some(state.exit_code())),
+        Presenter::Page => (state.label(), None),
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => (state.status().as_str(), None),
+    };
+    // The protocol has stop reasons for turns only.
+    Presentation { words, is_answer: state.is_answer(), exit_code, stop_reason: None }
+}
+
+/// A turn that has ended.
+pub fn of_turn(turn: TurnState, presenter: Presenter) -> Presentation {
+    let sentence = match turn {
+        TurnState::Completed => "completed",
+        TurnState::PartialFailed => "failed after part of an answer",
+        TurnState::Failed => "failed",
+        TurnState::Interrupted => "was interrupted",
+        TurnState::TimedOut => "ran out of time",
+    };
+    let words = match presenter {
+        Presenter::Cli | Presenter::Page => sentence,
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => turn.as_str(),
+    };
+    let stop_reason = match (presenter, turn) {
+        (Presenter::Acp, TurnState::Completed) => Some(StopReason::EndTurn),
+        (Presenter::Acp, TurnState::Interrupted) => Some(StopReason::Cancelled),
+        (Presenter::Acp, TurnState::PartialFailed | TurnState::Failed | TurnState::TimedOut)
+        | (Presenter::Cli | Presenter::Page | Presenter::Fcmp | Presenter::Http, _) => None,
+    };
+    Presentation { words, is_answer: is_answer(turn), exit_code: None, stop_reason }
+}
+
+/// Whether the message that a turn names is an answer. Text of a turn that did not complete never is.
+pub fn is_answer(turn: TurnState) -> bool {
+    match turn {
+        TurnState::Completed => true,
+        TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut => false,
+    }
+}
+
+/// The table as Markdown.
+pub fn page() -> String {
+    let mut page = "# How states are shown\n\n\
+        <!-- Generated by `make schemas` from crates/model/src/presenters.rs. -->\n\n\
+        Every presenter takes its words for a state from one table in the code. Words of sentences follow \"the turn\" or\n\
+        \"the run\". In `fcmp`, `http` and `acp` a state has its name on the wire.\n"
+        .to_owned();
+    let mut table = |title: &str, about: &str, rows: Vec<(&str, Vec<Presentation>)>| {
+        let heads: String = Presenter::ALL.iter().map(|presenter| format!(" {presenter} |")).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "\n## {title}\n\n{about}\n\n| state |{heads} answer | exit code | stop reason |");
+        let _ = writeln!(page, "|{}", " --- |".repeat(Presenter::ALL.len() + 4));
+        for (name, shown) in rows {
+            let words: String = shown.iter().map(|one| format!(" {} |", one.words)).collect();
+            let answer = if shown.iter().any(|one| one.is_answer) { "yes" } else { "no" };
+            let exit =
+                shown.iter().find_map(|one| one.exit_code).map_or_else(|| "-".to_owned(), |code| code.to_string());
+            let stop = shown.iter().find_map(|one| one.stop_reason).map_or("-", StopReason::as_str);
+            let _ = writeln!(page, "| `{name}` |{words} {answer} | {exit} | {stop} |");
+        }
+    };
+    let each = |cell: &dyn Fn(Presenter) -> Presentation| Presenter::ALL.iter().map(|one| cell(*one)).collect();
+    let turns = TurnState::ALL.iter().map(|turn| (turn.as_str(), each(&|presenter| of_turn(*turn, presenter))));
+    table(
+        "Turns",
+        "The message that a turn names is an answer only if the turn completed. A turn without a stop reason is an error\n\
+         of the Agent Client Protocol.",
+        turns.collect(),
+    );
+    let runs = RunState::ALL.iter().map(|state| (state.as_str(), each(&|presenter| of_run(*state, presenter))));
+    table(
+        "Runs",
+        "A waiting run is shown by what it waits for, and a failed run has the exit code of its reason. The text of a\n\
+         closed run is an answer only if its last turn completed; otherwise there is none. Ctrl-C in a command that\n\
+         follows a run gives 130.",
+        runs.collect(),
+    );
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells() -> Vec<(String, Presenter, Presentation)> {
+        let turns = TurnState::ALL.iter().flat_map(|turn| {
+            Presenter::ALL.iter().map(move |one| (format!("turn {turn}"), *one, of_turn(*turn, *one)))
+        });
+        let runs = RunState::ALL.iter().flat_map(|state| {
+            Presenter::ALL.iter().map(move |one| (format!("run {state}"), *one, of_run(*state, *one)))
+        });
+        turns.chain(runs).collect()
+    }
+
+    /// A whole message of a failed turn was shown as an answer.
+    #[test]
+    fn only_what_ended_well_is_called_an_answer_or_a_success() {
+        let good = ["turn completed", "run succeeded", "run closed"];
+        for (state, presenter, shown) in cells() {
+            let is_good = good.contains(&state.as_str());
+            assert_eq!(shown.is_answer, is_good, "{state} in {presenter}");
+            let sounds_good = ["succeeded", "completed"].contains(&shown.words);
+            assert!(!sounds_good || (is_good && state != "run closed"), "{state} in {presenter}: {}", shown.words);
+        }
+    }
+
+    #[test]
+    fn words_on_the_wire_are_the_names_of_states() {
+        for (state, presenter, shown) in cells() {
+            let is_wire = match presenter {
+                Presenter::Cli | Presenter::Page => false,
+                Presenter::Fcmp | Presenter::Http | Presenter::Acp => true,
+            };
+            let is_name = shown.words.parse::<RunStatus>().is_ok() || shown.words.parse::<TurnState>().is_ok();
+            assert!(!is_wire || is_name, "{state} in {presenter}: {}", shown.words);
+        }
+    }
+
+    #[test]
+    fn a_run_at_rest_waits_for_a_prompt_and_not_for_an_answer() {
+        let words = |scope| of_run(RunState::of(RunStatus::WaitingUser, scope), Presenter::Cli).words;
+        assert_eq!(words(Some(Scope::Prompt)), "waits for the next prompt");
+        for scope in [Some(Scope::Turn), Some(Scope::Call), None] {
+            assert_eq!(words(scope), "waits for an answer");
+        }
+    }
+
+    #[test]
+    fn every_status_has_a_state_of_its_own() {
+        for status in RunStatus::ALL {
+            assert_eq!(RunState::of(*status, None).status(), *status);
+        }
+    }
+
+    #[test]
+    fn an_error_decides_the_exit_code_of_a_failed_run() {
+        let code = |category, code| RunState::of_error(&RunError::new(category, code, "x")).exit_code();
+        assert_eq!(code(ErrorCategory::Output, Code::OutputMissing), 7);
+        assert_eq!(code(ErrorCategory::Output, Code::OutputSchemaInvalid), 7);
+        assert_eq!(code(ErrorCategory::Timeout, Code::Timeout), 3);
+        assert_eq!(code(ErrorCategory::Interaction, Code::InteractionWaitTimeout), 3);
+        assert_eq!(code(ErrorCategory::Engine, Code::EngineFailed), 1);
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_every_state() {
+        let page = page();
+        let names = TurnState::ALL.iter().map(|turn| turn.as_str()).chain(RunState::ALL.iter().map(|run| run.as_str()));
+        for name in names {
+            assert!(page.contains(&format!("\n| `{name}` |")), "{name} in {page}");
+        }
+        let columns: Vec<usize> =
+            page.lines().filter(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
+        assert!(columns.iter().all(|count| *count == Presenter::ALL.len() + 5), "{columns:?}");
+    }
+}
