@@ -1,12 +1,14 @@
 //! The state of one run as folded from its Log, and how reading resumes from there.
 
 use std::any::Any;
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::output::without_markers;
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
 use skillrun_model::cost::RunCost;
+use skillrun_model::presenters::is_answer;
 use skillrun_model::rasp::data::{MessageFinal, RunCanceled, RunCompleted};
 use skillrun_model::rasp::{ControlData, Data, Event, EventType, EvidenceData};
 use skillrun_model::verdict::RunError;
@@ -24,7 +26,7 @@ use skillrun_log::page::{Limits, LogLine, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 8");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 9");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
@@ -46,12 +48,18 @@ pub(super) struct Fold {
     pub(super) created_at: Option<Timestamp>,
     /// Time of the last event.
     pub(super) updated_at: Option<Timestamp>,
+    /// The last answer: a message that a completed turn names. Text of a turn that broke off is not one.
     pub(super) said: Option<LastMessage>,
+    /// Messages of the open turn. Its record names the one that is the answer, if one is.
+    pub(super) saying: VecDeque<LastMessage>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) cost: Option<RunCost>,
 }
 
-/// The last finished message of the agent, truncated for lists.
+/// Messages of a turn that are kept: the same number as the gate keeps, so that the answer is among them.
+const KEPT_MESSAGES: usize = 64;
+
+/// A finished message of the agent, truncated for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LastMessage {
     message_id: String,
@@ -172,13 +180,14 @@ impl Fold {
         match &event.data {
             Data::Control(data) => self.control(event.ts, data),
             Data::Evidence(EvidenceData::MessageFinal(message)) => {
-                self.said = LastMessage::of(message).or(self.said.take());
+                self.saying.extend(LastMessage::of(message));
+                if self.saying.len() > KEPT_MESSAGES {
+                    self.saying.pop_front();
+                }
             }
             Data::Evidence(EvidenceData::ParserWarning(warning)) => {
-                // A retracted message is no longer shown; the message before it is not stored.
-                let is_it = |said: &mut LastMessage| Some(&said.message_id) == warning.message_id.as_ref();
                 if warning.code == Code::MessageVoided {
-                    self.said.take_if(is_it);
+                    self.saying.retain(|said| Some(&said.message_id) != warning.message_id.as_ref());
                 }
             }
             Data::Evidence(_) => {}
@@ -188,6 +197,11 @@ impl Fold {
     fn control(&mut self, at: Timestamp, data: &ControlData) {
         if let ControlData::RunStarted(run) = data {
             self.started = Some(Started { skill: run.skill.clone(), engine: run.engine.clone(), mode: run.mode });
+        } else if let ControlData::AttemptEnded(ended) = data {
+            let messages = std::mem::take(&mut self.saying);
+            let answer = ended.verdict.answer_message_id.as_ref().filter(|_| is_answer(ended.verdict.turn));
+            let answer = answer.and_then(|id| messages.into_iter().rev().find(|said| said.message_id == *id));
+            self.said = answer.or(self.said.take());
         } else if let ControlData::RunCompleted(RunCompleted { reason_code, .. })
         | ControlData::RunCanceled(RunCanceled { reason_code, .. }) = data
         {

@@ -45,7 +45,8 @@ pub struct Row {
     /// The beginning of the error's message, on one line: what the engine or the program reported about this run.
     #[serde(default)]
     pub error_message: Option<String>,
-    /// The beginning of the last finished message of the agent.
+    /// The beginning of the last answer of the agent: of a message that a completed turn names. Text of a turn that broke
+    /// off is not an answer.
     pub last_words: Option<String>,
     /// None while no engine has reported any.
     pub usage: Option<TokenUsage>,

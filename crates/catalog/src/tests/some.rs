@@ -147,8 +147,41 @@ fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
     assert_eq!(refreshed(&world, &mut catalog, run), Some(ahead));
 }
 
+/// The turn ends, and names this message as its answer.
+fn ended(turn: TurnState, answer: &str) -> Data {
+    let verdict = Verdict {
+        answer_message_id: Some(answer.to_owned()),
+        ..Verdict::new(Rule::Waiting, turn, CompletionState::Unknown, Code::CleanFinal, RunStatus::WaitingUser)
+    };
+    let exit = Exit { code: Some(0), signal: None, ended_by: None };
+    Data::Control(ControlData::AttemptEnded(Box::new(AttemptEnded::new(verdict, exit))))
+}
+
+fn answered(answer: &str) -> Data {
+    ended(TurnState::Completed, answer)
+}
+
+/// Found by reading: a whole message of a turn that failed was shown as the last words of its run.
 #[test]
-fn rows_show_the_last_message_and_the_usage() {
+fn text_of_a_turn_that_broke_off_is_not_last_words() {
+    for turn in TurnState::ALL.iter().copied().filter(|turn| *turn != TurnState::Completed) {
+        let world = World::new();
+        let (mut catalog, _) = world.open();
+        let run = run_id(1);
+        let good = [started(None, "codex"), message("a", "Blue.", false), answered("a")];
+        world.append(run, &good);
+        world.append(run, &[message("b", "Red, no", false), ended(turn, "b")]);
+        let row = refreshed(&world, &mut catalog, run).expect("a row");
+        assert_eq!(row.last_words.as_deref(), Some("Blue."), "{turn}");
+        world.append(run, &[message("c", "Green.", false), answered("c")]);
+        let row = refreshed(&world, &mut catalog, run).expect("a row");
+        assert_eq!(row.last_words.as_deref(), Some("Green."), "{turn}");
+        assert_eq!(world.rows(&mut catalog), world.rows_from_scratch());
+    }
+}
+
+#[test]
+fn rows_show_the_last_answer_and_the_usage() {
     let world = World::new();
     let (mut catalog, _) = world.open();
     let run = run_id(1);
@@ -157,16 +190,23 @@ fn rows_show_the_last_message_and_the_usage() {
         refreshed(&world, &mut catalog, run).expect("a row").last_words
     };
     assert_eq!(said(&[started(None, "codex")]), None);
-    assert_eq!(said(&[message("a", " Hello. ", false)]).as_deref(), Some("Hello."));
+    assert_eq!(said(&[message("a", " Hello. ", false)]), None, "the turn is open");
+    assert_eq!(said(&[answered("a")]).as_deref(), Some("Hello."));
     let marked = "Done.\n{\"__SKILL_DONE__\": true, \"answer\": 1}\n";
-    assert_eq!(said(&[message("b", marked, false)]).as_deref(), Some("Done."), "no markers");
+    assert_eq!(said(&[message("b", marked, false)]).as_deref(), Some("Hello."), "the last answer stays");
+    assert_eq!(said(&[answered("b")]).as_deref(), Some("Done."), "no markers");
     let asks = "<ASK_USER_YAML>\nprompt: Which?\n</ASK_USER_YAML>";
-    assert_eq!(said(&[message("q", asks, false)]).as_deref(), Some("Done."), "the question is in the row");
-    let passed_over = [message("c", " \n", false), message("d", "I was", true), text(3)];
+    assert_eq!(
+        said(&[message("q", asks, false), answered("q")]).as_deref(),
+        Some("Done."),
+        "the question is in the row"
+    );
+    let passed_over = [message("c", " \n", false), message("d", "I was", true), text(3), answered("d")];
     assert_eq!(said(&passed_over).as_deref(), Some("Done."));
-    assert_eq!(said(&[message("e", &"é".repeat(300), false)]), Some("é".repeat(200)));
-    assert_eq!(said(&[taken_back("b")]), Some("é".repeat(200)), "that was not it");
-    assert_eq!(said(&[taken_back("e")]), None);
+    let long = [message("e", &"é".repeat(300), false), message("f", "And more.", false), answered("e")];
+    assert_eq!(said(&long), Some("é".repeat(200)), "the answer need not be the last message");
+    let withdrawn = [message("g", "No.", false), taken_back("g"), answered("g")];
+    assert_eq!(said(&withdrawn), Some("é".repeat(200)));
     let mut usage_after = |data: &[Data]| {
         world.append(run, data);
         refreshed(&world, &mut catalog, run).expect("a row").usage

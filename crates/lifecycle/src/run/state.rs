@@ -68,6 +68,9 @@ pub struct State {
     pub lost_sessions: u32,
     /// The run fails with this as soon as its attempt is over.
     pub failing: Option<Code>,
+    /// The deadline that the question had for which the run fails.
+    #[serde(default)]
+    pub missed_deadline: Option<Timestamp>,
     /// How the last settled attempt ended.
     pub verdict: Option<Verdict>,
     /// The run does not begin before this.
@@ -135,6 +138,7 @@ impl Default for State {
             lost_session: None,
             lost_sessions: 0,
             failing: None,
+            missed_deadline: None,
             verdict: None,
             not_before: None,
             retry: None,
@@ -236,6 +240,7 @@ impl State {
                 if timeout.fails_with.is_some() {
                     // Closed without an answer.
                     self.failing = timeout.fails_with;
+                    self.missed_deadline = timeout.deadline;
                     self.question = None;
                 }
             }
