@@ -92,6 +92,8 @@ def problem(data: dict[str, Any], mode: str | None = None) -> str | None:
         return f"rule {rule} does not give {' '.join(map(str, words))}"
     if data.get("terminal_status") != turn:
         return f"terminal_status {data.get('terminal_status')!r} for turn {turn!r}"
+    if complaint := _incomplete(data, turn):
+        return complaint
     if (run == "waiting_user") != (verdict.get("pending") is not None):
         return "a question that is to be asked belongs to waiting_user and to nothing else"
     scope = (verdict.get("pending") or {}).get("scope")
@@ -109,6 +111,15 @@ def problem(data: dict[str, Any], mode: str | None = None) -> str | None:
     told = {word for word in verdict.get("warnings") or [] if word in UNMARKED.values()}
     if told != ({unmarked} if unmarked else set()):
         return f"rule {rule} with warnings {sorted(told)}: only success without a marker has a warning"
+    return None
+
+
+def _incomplete(data: dict[str, Any], turn: Any) -> str | None:
+    """What a record of a turn that did not complete lacks."""
+    if (turn != "completed") != bool(data.get("next_actions")):
+        return f"turn {turn!r} with next actions {data.get('next_actions')!r}"
+    if turn == "timed_out" and not (data.get("limit") and data.get("deadline_at")):
+        return f"turn {turn!r} with limit {data.get('limit')!r} and deadline {data.get('deadline_at')!r}"
     return None
 
 

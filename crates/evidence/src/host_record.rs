@@ -42,6 +42,9 @@ pub struct HostRecord {
     pub exit_code: Option<i32>,
     pub signal: Option<String>,
     pub ended_by: Option<EndedBy>,
+    /// The deadline at which the host ended the process, if it did so at one. Records of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Timestamp>,
     /// Why it did not start, or what went wrong in the host.
     pub error: Option<HostError>,
     /// Processes that outlived the main one and were ended, the first thousand.

@@ -20,6 +20,8 @@ pub struct Meta {
     pub exit_code: Option<i32>,
     pub signal: Option<String>,
     pub ended_by: Option<EndedBy>,
+    /// The deadline at which the host ended the process.
+    pub deadline_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     /// Why the process did not start, or what went wrong in the host.
     pub host_words: Option<String>,
@@ -38,6 +40,7 @@ struct File {
     exit_code: Option<Value>,
     signal: Option<Value>,
     ended_by: Option<Value>,
+    deadline_at: Option<Value>,
     started_at: Option<Value>,
     /// Older recordings have this in place of `ended_by`.
     killed_by_timeout: Option<Value>,
@@ -68,6 +71,7 @@ impl Meta {
             exit_code: record.exit_code,
             signal: record.signal,
             ended_by: record.ended_by,
+            deadline_at: record.deadline_at,
             started_at: Some(record.started_at),
             host_words: record.error.map(|error| error.message),
             warnings: record.warnings,
@@ -89,6 +93,7 @@ impl Meta {
             exit_code: exit_code(file.exit_code, &mut problems),
             signal: text(file.signal, "signal", &mut problems),
             ended_by,
+            deadline_at: word(file.deadline_at, "deadline_at", &mut problems),
             started_at: word(file.started_at, "started_at", &mut problems),
             // Only hosts write these, and the host's record takes precedence where there is one.
             host_words: None,
@@ -151,7 +156,8 @@ mod tests {
     fn facts_of_today() {
         let meta = meta(concat!(
             r#"{"engine":"codex","engine_version":"0.166.0","profile":"codex_ndjson","execution_mode":"interactive","#,
-            r#""exit_code":3,"signal":null,"ended_by":"linger","started_at":"2026-11-15T01:02:03Z","argv":["x"]}"#,
+            r#""exit_code":3,"signal":null,"ended_by":"linger","started_at":"2026-11-15T01:02:03Z","#,
+            r#""deadline_at":"2026-11-15T01:02:13Z","argv":["x"]}"#,
         ));
         let expected = Meta {
             engine: Some("codex".to_owned()),
@@ -161,6 +167,7 @@ mod tests {
             exit_code: Some(3),
             signal: None,
             ended_by: Some(EndedBy::Linger),
+            deadline_at: "2026-11-15T01:02:13Z".parse().ok(),
             started_at: "2026-11-15T01:02:03Z".parse().ok(),
             host_words: None,
             warnings: Vec::new(),

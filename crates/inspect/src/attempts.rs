@@ -8,7 +8,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_evidence::names;
-use skillrun_model::rasp::data::Exit;
+use skillrun_model::codes::NextAction;
+use skillrun_model::rasp::data::{Exit, TurnLimit};
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::Rule;
@@ -83,6 +84,15 @@ pub struct AttemptEnd {
     pub completion: CompletionState,
     pub reason_code: Code,
     pub exit: Exit,
+    /// The limit that the turn has reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<TurnLimit>,
+    /// When a time limit that the turn has reached was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Timestamp>,
+    /// What the user could do after a turn that did not complete.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next_actions: Vec<NextAction>,
 }
 
 /// Bytes recorded of each stream; none where there is no recording of it.
@@ -134,6 +144,9 @@ impl Attempts {
                 completion: verdict.completion,
                 reason_code: verdict.reason_code,
                 exit: ended.exit.clone(),
+                limit: ended.limit,
+                deadline_at: ended.deadline_at,
+                next_actions: ended.next_actions.clone(),
             };
             if let Some(attempt) = self.list.iter_mut().rev().find(|attempt| attempt.number == number) {
                 attempt.ended = Some(end);

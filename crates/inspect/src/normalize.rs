@@ -228,8 +228,11 @@ impl<O: NormalizeOutput> Run<'_, O> {
             None
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
-            let ending = ProcessEnding { elapsed_ms, ..ProcessEnding::new(how.exit.clone(), how.ended_by) };
-            for event in closing::attempt_ended(&facts, &settled, &ending) {
+            let ending = ProcessEnding::new(how.exit.clone(), how.ended_by);
+            // A process that was ended after its answer has reached no limit.
+            let deadline_at = attempt.meta.deadline_at.filter(|_| ending.limit.is_some());
+            let ending = ProcessEnding { elapsed_ms, deadline_at, ..ending };
+            for event in closing::attempt_ended(&facts, &settled, &ending, self.run_id) {
                 self.write(event);
             }
             self.interactions += u32::from(settled.verdict.pending.is_some());

@@ -1,10 +1,11 @@
 //! The texts of errors, and what to do next.
 
 use skillrun_model::codes::{Code, ErrorCategory, NextAction, NextActionKind};
+use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::PlannedRetry;
 use skillrun_model::status::EndedBy;
 use skillrun_model::verdict::{RunError, Verdict};
-use skillrun_model::{RunId, RunStatus};
+use skillrun_model::{RunId, RunStatus, TurnState};
 use skillrun_parse::last_lines::LastWords;
 use skillrun_parse::{ansi, classify};
 
@@ -130,6 +131,30 @@ pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
     }
 }
 
+/// What the user can do after a turn, each with the command to run; nothing after a turn that completed. Only from the
+/// verdict, so that every reader of the same evidence derives the same actions.
+pub fn after_turn(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
+    match verdict.turn {
+        TurnState::Completed => return Vec::new(),
+        TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut => {}
+    }
+    match (verdict.run_status, &verdict.error) {
+        (RunStatus::WaitingUser, error) => {
+            let is_at_rest = verdict.pending.as_ref().is_some_and(|pending| pending.scope == Scope::Prompt);
+            let mut actions = with_commands(&[NextActionKind::Reply], run);
+            // What repairs the cause, or does the work elsewhere. The next prompt is the retry in the same run.
+            let more = error.iter().flat_map(|error| next_actions_for(error, run));
+            actions.extend(more.filter(|next| next.action != NextActionKind::Retry));
+            actions.extend(is_at_rest.then(|| with_commands(&[NextActionKind::Close], run)).into_iter().flatten());
+            actions
+        }
+        (RunStatus::Canceled, _) => after_cancel(run),
+        (RunStatus::Failed | RunStatus::Queued | RunStatus::Running, Some(error)) => next_actions_for(error, run),
+        (RunStatus::Failed | RunStatus::Queued | RunStatus::Running, None)
+        | (RunStatus::Succeeded | RunStatus::Closed, _) => with_commands(&[NextActionKind::Diagnose], run),
+    }
+}
+
 /// The same, where another run takes its place: the only thing left to do is to look at that run.
 pub(crate) fn after_retry(mut actions: Vec<NextAction>, retry: Option<PlannedRetry>) -> Vec<NextAction> {
     if let Some(PlannedRetry { run_id, .. }) = retry {
@@ -229,6 +254,7 @@ fn with_commands(kinds: &[NextActionKind], run: RunId) -> Vec<NextAction> {
 pub fn command(kind: NextActionKind, run: RunId) -> String {
     match kind {
         NextActionKind::Reply => format!("skillrun reply {run} TEXT"),
+        NextActionKind::Close => format!("skillrun close {run}"),
         NextActionKind::Retry | NextActionKind::RetryLater => format!("skillrun retry {run}"),
         NextActionKind::RetryOtherEngine => format!("skillrun retry {run} --engine ENGINE"),
         NextActionKind::RaiseTimeout => format!("skillrun retry {run} --timeout SECONDS"),

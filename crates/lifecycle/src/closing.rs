@@ -1,12 +1,15 @@
 //! The events that open and close an attempt, in the order of contract R6.17.
 
 use skillrun_model::codes::{ErrorCategory, NextAction};
-use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed};
+use skillrun_model::rasp::data::{
+    AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed, TurnLimit,
+};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::verdict::{Rule, Verdict};
-use skillrun_model::{EndedBy, RunStatus};
+use skillrun_model::{EndedBy, RunId, RunStatus, Timestamp};
 use skillrun_translate::Facts;
 
+use crate::advice;
 use crate::control::ProcessExit;
 use crate::reading::GateNotice;
 use crate::settle::Settled;
@@ -48,7 +51,11 @@ pub struct ProcessEnding {
     pub ended_by: Option<EndedBy>,
     pub elapsed_ms: Option<u64>,
     /// The limit that was reached, if any.
+    pub limit: Option<TurnLimit>,
+    /// Its length, if it is a time.
     pub timeout_ms: Option<u64>,
+    /// When this time was over.
+    pub deadline_at: Option<Timestamp>,
     /// The hash of the host's record, if it left one.
     pub host_hash: Option<String>,
 }
@@ -56,13 +63,31 @@ pub struct ProcessEnding {
 impl ProcessEnding {
     /// Without what only the host's record can tell.
     pub fn new(exit: ProcessExit, ended_by: Option<EndedBy>) -> Self {
-        Self { exit, ended_by, elapsed_ms: None, timeout_ms: None, host_hash: None }
+        let limit = ended_by.and_then(limit_of);
+        Self { exit, ended_by, elapsed_ms: None, limit, timeout_ms: None, deadline_at: None, host_hash: None }
+    }
+}
+
+/// The limit at which a process was ended, if it was ended at one.
+pub fn limit_of(ended_by: EndedBy) -> Option<TurnLimit> {
+    match ended_by {
+        EndedBy::HardTimeout => Some(TurnLimit::HardSec),
+        EndedBy::Stall => Some(TurnLimit::StallSec),
+        EndedBy::WaitTimeout => Some(TurnLimit::SessionTimeoutSec),
+        EndedBy::Budget => Some(TurnLimit::MaxBytes),
+        EndedBy::Exited
+        | EndedBy::Linger
+        | EndedBy::Canceled
+        | EndedBy::Interrupted
+        | EndedBy::HostError
+        | EndedBy::HostLost
+        | EndedBy::NotStarted => None,
     }
 }
 
 /// The events of a settled attempt: notices, usage, the turn record, and a question if there is one.
-pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &ProcessEnding) -> Vec<ControlEvent> {
-    let mut events = turn_record(facts, settled, ending, Vec::new());
+pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &ProcessEnding, run: RunId) -> Vec<ControlEvent> {
+    let mut events = turn_record(facts, settled, ending, run, Vec::new());
     if let Some(pending) = &settled.verdict.pending {
         let correlation = Correlation { interaction_id: Some(pending.interaction_id), ..Correlation::default() };
         let requested = control(Level::Info, ControlData::InteractionRequested(pending.clone()));
@@ -77,6 +102,7 @@ pub(crate) fn turn_record(
     facts: &Facts,
     settled: &Settled,
     ending: &ProcessEnding,
+    run: RunId,
     artifacts: Vec<ControlEvent>,
 ) -> Vec<ControlEvent> {
     let verdict = &settled.verdict;
@@ -101,11 +127,11 @@ pub(crate) fn turn_record(
             .as_ref()
             .map(|e| e.message.clone())
             .or(canceled.then(|| reason_code.summary().to_owned())),
-        limit: None,
+        limit: ending.limit,
         timeout_ms: ending.timeout_ms,
-        deadline_at: None,
+        deadline_at: ending.deadline_at,
         elapsed_ms: ending.elapsed_ms,
-        next_actions: Vec::new(),
+        next_actions: advice::after_turn(verdict, run),
         exit: Exit { code, signal, ended_by: ending.ended_by },
         host_hash: ending.host_hash.clone(),
         verdict: for_event(verdict),

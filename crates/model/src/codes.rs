@@ -181,6 +181,7 @@ wire_enum! {
     /// What the user can do next.
     NextActionKind {
         Reply = "reply",
+        Close = "close",
         Retry = "retry",
         RetryLater = "retry_later",
         RetryOtherEngine = "retry_other_engine",

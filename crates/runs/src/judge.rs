@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value};
 use skillrun_evidence::Meta;
-use skillrun_lifecycle::closing::ProcessEnding;
+use skillrun_lifecycle::closing::{ProcessEnding, limit_of};
 use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, Settled, settle};
+use skillrun_model::rasp::data::TurnLimit;
 use skillrun_model::{AttemptNumber, EndedBy, InteractionId};
 use skillrun_skill::{OutputSchema, Skill};
 use skillrun_translate::Facts;
@@ -64,12 +65,7 @@ pub fn judge(
     facts: &Facts,
     meta: &Meta,
 ) -> Settled {
-    // Ended by the host because no answer came, which is not a cancel.
-    let unanswered = state.failing.is_some() && state.canceling.is_none();
-    let ended_by = match meta.ended_by {
-        Some(EndedBy::Canceled) if unanswered => Some(EndedBy::WaitTimeout),
-        other => other,
-    };
+    let ended_by = ended_by(state, meta);
     let runner = rules.skill.as_ref().map(|skill| &skill.runner);
     let control = Control {
         mode: record.request.mode,
@@ -90,25 +86,36 @@ pub fn judge(
     settle(facts, &control)
 }
 
-/// How the process of an attempt ended, as far as its recording shows.
-pub fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>, host_hash: Option<String>) -> ProcessEnding {
-    let timeouts = record.request.timeouts;
-    let limit = match meta.ended_by {
-        Some(EndedBy::HardTimeout) => Some(timeouts.hard_sec),
-        Some(EndedBy::Stall) => Some(timeouts.stall_sec),
-        Some(
-            EndedBy::Exited
-            | EndedBy::Linger
-            | EndedBy::WaitTimeout
-            | EndedBy::Canceled
-            | EndedBy::Interrupted
-            | EndedBy::Budget
-            | EndedBy::HostError
-            | EndedBy::HostLost
-            | EndedBy::NotStarted,
-        )
-        | None => None,
+/// Why the process ended. A process that the host ended because no answer came was not canceled.
+fn ended_by(state: &State, meta: &Meta) -> Option<EndedBy> {
+    let unanswered = state.failing.is_some() && state.canceling.is_none();
+    match meta.ended_by {
+        Some(EndedBy::Canceled) if unanswered => Some(EndedBy::WaitTimeout),
+        other => other,
+    }
+}
+
+/// How the process of an attempt ended, as far as its recording shows. `state` is that of the run before the attempt
+/// was settled.
+pub fn ending(
+    record: &RunRecord,
+    state: &State,
+    meta: &Meta,
+    elapsed_ms: Option<u64>,
+    host_hash: Option<String>,
+) -> ProcessEnding {
+    let (timeouts, limit) = (record.request.timeouts, ended_by(state, meta).and_then(limit_of));
+    // The Log has the deadline of a question; the host only knows when it must have been answered at the latest.
+    let answer_by = || state.missed_deadline.or(state.question.as_ref().and_then(|question| question.deadline));
+    let (length, deadline_at) = match limit {
+        Some(TurnLimit::HardSec) => (Some(timeouts.hard_sec), meta.deadline_at),
+        Some(TurnLimit::StallSec) => (Some(timeouts.stall_sec), meta.deadline_at),
+        Some(TurnLimit::SessionTimeoutSec) => {
+            (Some(record.request.session_timeout_sec), answer_by().or(meta.deadline_at))
+        }
+        Some(TurnLimit::MaxBytes) | None => (None, None),
     };
-    let timeout_ms = limit.and_then(|limit| u64::try_from(seconds(limit).as_millis()).ok());
-    ProcessEnding { exit: ProcessExit::of(meta), ended_by: meta.ended_by, elapsed_ms, timeout_ms, host_hash }
+    let timeout_ms = length.and_then(|length| u64::try_from(seconds(length).as_millis()).ok());
+    let exit = ProcessExit::of(meta);
+    ProcessEnding { exit, ended_by: meta.ended_by, elapsed_ms, limit, timeout_ms, deadline_at, host_hash }
 }

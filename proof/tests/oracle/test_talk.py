@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oracle.ledger import CloseAcknowledged, InterruptAcknowledged
 from oracle.report import Law
+from oracle.verdicts import problem
 
 from .case import LawCase, promises
 from .recorded import Recorded
@@ -52,6 +53,25 @@ class Talk(LawCase):
         self.run_.of("attempt.ended")["data"]["verdict"]["error"] = None
         self.write()
         self.assert_breaks(Law.STATUS, "with error None", self.look())
+
+    def test_a_turn_that_failed_has_no_next_actions(self) -> None:
+        self.run_.of("attempt.ended")["data"].pop("next_actions")
+        self.write()
+        self.assert_breaks(Law.STATUS, "turn 'partial_failed' with next actions None", self.look())
+
+    def test_a_turn_that_completed_has_next_actions(self) -> None:
+        broken, _, good = (self.run_.of("attempt.ended", number)["data"] for number in range(3))
+        good["next_actions"] = broken["next_actions"]
+        self.write()
+        self.assert_breaks(Law.STATUS, "turn 'completed' with next actions", self.look())
+
+    def test_a_turn_that_ran_out_of_time_names_no_limit(self) -> None:
+        data = self.run_.of("attempt.ended")["data"]
+        data["terminal_status"] = "timed_out"
+        data["verdict"] |= {"rule": "4", "turn": "timed_out", "reason_code": "TIMEOUT"}
+        self.write()
+        self.assert_breaks(Law.STATUS, "with limit None", self.look())
+        self.assertIsNone(problem(data | {"limit": "hard_sec", "deadline_at": "2026-11-18T14:17:05Z"}, "conversation"))
 
     def test_a_conversation_rests_with_a_question_of_another_scope(self) -> None:
         self.run_.of("attempt.ended", 2)["data"]["verdict"]["pending"]["scope"] = "turn"

@@ -68,6 +68,7 @@ impl Host {
         // The reason for an end of the process during this step is recorded in the next attempt, unless it damaged the
         // files of the previous one.
         let ended_by = before.ended_by.take();
+        self.record.deadline_at = before.deadline_at.take();
         before.ended_by = old.trouble.as_ref().map(RecordingProblem::ended_by);
         self.record.error = if old.trouble.is_some() { before.error.clone() } else { before.error.take() };
         before.ended_at = Some(before.started_at.plus_nanos(now.saturating_sub(old.begun)));

@@ -44,6 +44,7 @@ pub(crate) fn opening(plan: &HostPlan, secrets: &Secrets, attempt: AttemptNumber
         exit_code: None,
         signal: None,
         ended_by: None,
+        deadline_at: None,
         error: None,
         survivors: Vec::new(),
         survivors_total: 0,

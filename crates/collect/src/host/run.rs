@@ -191,6 +191,8 @@ impl Host {
             && let Some((at, why)) = running.deadlines.next()
             && now >= at
         {
+            let since_begin = at.saturating_sub(running.streams.part.begun);
+            self.record.deadline_at = Some(self.record.started_at.plus_nanos(since_begin));
             self.end(running, now, why, &self.plan.ladder.clone());
         }
         if running.meta_due.is_some_and(|due| now >= due) {

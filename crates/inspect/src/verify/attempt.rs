@@ -252,8 +252,8 @@ impl AttemptCheck {
         let Some(ReplayEnd { facts, elapsed_ms, .. }) = &reading.end else { return (VerifyOutcome::Same, None) };
         let settled = judge(context.record, &context.rules, state, number, facts, &reading.meta);
         // The hash is compared with the files.
-        let ending = ending(context.record, &reading.meta, *elapsed_ms, ended.host_hash.clone());
-        let events = closing::attempt_ended(facts, &settled, &ending);
+        let ending = ending(context.record, state, &reading.meta, *elapsed_ms, ended.host_hash.clone());
+        let events = closing::attempt_ended(facts, &settled, &ending, context.record.run_id);
         let again = events.iter().find_map(|event| {
             if let ControlData::AttemptEnded(again) = &event.data { serde_json::to_vec(again).ok() } else { None }
         });

@@ -26,7 +26,7 @@ pub(super) fn settled(
         return Err(Refusal::OutOfPlace);
     }
     let SettledAttempt { facts, settled, ending, artifacts, process } = attempt;
-    let mut events = closing::turn_record(facts, settled, &ending, artifacts);
+    let mut events = closing::turn_record(facts, settled, &ending, run_id, artifacts);
     let then = match state.failing {
         // What the engine wrote after the deadline does not count, unless the run was canceled.
         Some(code) if settled.verdict.run_status != RunStatus::Canceled => {

@@ -180,7 +180,7 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
     ] {
         let facts = turn.facts();
         let ending = ProcessEnding::new(ProcessExit::Unknown, None);
-        let events = closing::attempt_ended(&facts, &settle(&facts, how.control()), &ending);
+        let events = closing::attempt_ended(&facts, &settle(&facts, how.control()), &ending, RunId::new(1, [1; 10]));
         let record = events.iter().find_map(|event| {
             let ControlData::AttemptEnded(ended) = &event.data else { return None };
             Some(ended)

@@ -4,6 +4,7 @@
 //! - `expect`: the table of contract R3.5, one function per row.
 //! - `conversation`, `process`, `marker`, `output`, `question`: the rows.
 //! - `detail`: what a verdict contains in addition to its decision.
+//! - `records`: what a turn record contains in addition to its verdict.
 //! - `laws`: what holds for any facts.
 
 pub(crate) mod build;
@@ -15,3 +16,4 @@ pub(crate) mod marker;
 pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod question;
+pub(crate) mod records;

@@ -53,7 +53,7 @@ impl Worker<'_> {
         let effects = run.apply(Input::Settled(SettledAttempt {
             facts: &read.facts,
             settled: &settled,
-            ending: ending(&run.record, &read.meta, read.elapsed_ms, host_hash),
+            ending: ending(&run.record, &run.state, &read.meta, read.elapsed_ms, host_hash),
             artifacts: beside,
             process,
         }))?;
