@@ -84,8 +84,20 @@ impl Retention {
 pub enum RetentionStatus {
     NotOver,
     Succeeded,
+    /// Kept like a succeeded run, and counted on its own.
+    Closed,
     Failed,
     Canceled,
+}
+
+impl RetentionStatus {
+    /// The status whose settings say how long a run is kept.
+    pub(crate) fn kept_as(self) -> Self {
+        match self {
+            Self::Succeeded | Self::Closed => Self::Succeeded,
+            Self::NotOver | Self::Failed | Self::Canceled => self,
+        }
+    }
 }
 
 /// A run and its disk space.

@@ -111,6 +111,7 @@ fn word(standing: RetentionStatus) -> &'static str {
     match standing {
         RetentionStatus::NotOver => "not over",
         RetentionStatus::Succeeded => "succeeded",
+        RetentionStatus::Closed => "closed",
         RetentionStatus::Failed => "failed",
         RetentionStatus::Canceled => "canceled",
     }

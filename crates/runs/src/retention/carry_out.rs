@@ -113,7 +113,9 @@ fn if_over<T>(
     }
     let done = match ending(&folder).map(|ending| ending.standing) {
         Ok(RetentionStatus::NotOver) => Err(WhySkipped::NotOver),
-        Ok(RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled) => remove(&folder),
+        Ok(
+            RetentionStatus::Succeeded | RetentionStatus::Closed | RetentionStatus::Failed | RetentionStatus::Canceled,
+        ) => remove(&folder),
         Err(error) => Err(failed(error)),
     };
     log.release(run);

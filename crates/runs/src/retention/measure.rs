@@ -40,7 +40,8 @@ pub(crate) fn ending(folder: &RunFolder) -> io::Result<RunEnding> {
     let last = end.strip_suffix(b"\n").map(|lines| lines.rsplit(|byte| *byte == b'\n').next().unwrap_or(lines));
     let end = last.and_then(decode).and_then(|event| Some((event.data.end()?, event.ts)));
     let standing = match end {
-        Some((RunStatus::Succeeded | RunStatus::Closed, _)) => RetentionStatus::Succeeded,
+        Some((RunStatus::Succeeded, _)) => RetentionStatus::Succeeded,
+        Some((RunStatus::Closed, _)) => RetentionStatus::Closed,
         Some((RunStatus::Failed, _)) => RetentionStatus::Failed,
         Some((RunStatus::Canceled, _)) => RetentionStatus::Canceled,
         Some((RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser, _)) | None => RetentionStatus::NotOver,

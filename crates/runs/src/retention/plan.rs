@@ -39,9 +39,10 @@ impl<'a> Run<'a> {
     fn of(run: &'a RunUse) -> Option<Self> {
         match run.standing {
             RetentionStatus::NotOver => None,
-            RetentionStatus::Succeeded | RetentionStatus::Failed | RetentionStatus::Canceled => {
-                Some(Self { of: run, ended_at: run.ended_at.unwrap_or(run.created_at) })
-            }
+            RetentionStatus::Succeeded
+            | RetentionStatus::Closed
+            | RetentionStatus::Failed
+            | RetentionStatus::Canceled => Some(Self { of: run, ended_at: run.ended_at.unwrap_or(run.created_at) }),
         }
     }
 
@@ -68,7 +69,7 @@ impl Plan<'_> {
 
     /// Places of runs in this state that are too old or too many, with the reason.
     fn too_old_or_many(&self, standing: RetentionStatus, keep: Keep, now: Timestamp) -> Vec<(usize, Why)> {
-        let of_these = self.over.iter().enumerate().filter(|(_, run)| run.of.standing == standing);
+        let of_these = self.over.iter().enumerate().filter(|(_, run)| run.of.standing.kept_as() == standing);
         let count = of_these.clone().count();
         let surplus = keep.count.map_or(0, |most| count.saturating_sub(most));
         let judged = of_these.enumerate().map(|(place, (at, run))| match run.is_older_than(keep.age, now) {

@@ -12,7 +12,7 @@ use skillrun_model::verdict::RunError;
 use skillrun_model::{EngineName, ExecutionMode};
 use tempfile::TempDir;
 
-use super::RetentionStatus::{Canceled, Failed, NotOver, Succeeded};
+use super::RetentionStatus::{Canceled, Closed, Failed, NotOver, Succeeded};
 use super::*;
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
@@ -116,7 +116,7 @@ fn a_clock_that_was_set_back_removes_nothing() {
 }
 
 fn standing() -> impl Strategy<Value = RetentionStatus> {
-    prop_oneof![Just(NotOver), Just(Succeeded), Just(Failed), Just(Failed), Just(Canceled)]
+    prop_oneof![Just(NotOver), Just(Succeeded), Just(Closed), Just(Failed), Just(Failed), Just(Canceled)]
 }
 
 fn keep() -> impl Strategy<Value = Keep> {
@@ -176,7 +176,7 @@ proptest! {
             if gone.standing != Failed {
                 continue;
             }
-            for kept in left.iter().filter(|kept| matches!(kept.standing, Succeeded | Canceled)) {
+            for kept in left.iter().filter(|kept| matches!(kept.standing, Succeeded | Closed | Canceled)) {
                 let is_older = kept.ended_at <= gone.ended_at;
                 match removal.what {
                     What::Run => prop_assert!(!is_older, "{gone:?} went before {kept:?}"),
@@ -255,6 +255,7 @@ fn ending_event(standing: RetentionStatus) -> Option<ControlData> {
     match standing {
         NotOver => None,
         Succeeded => Some(ControlData::RunCompleted(RunCompleted::new(reason_code))),
+        Closed => Some(ControlData::RunCompleted(RunCompleted::new(Code::Closed))),
         Failed => {
             let error = RunError::new(ErrorCategory::Engine, reason_code, "no");
             Some(ControlData::RunFailed(RunFailed::new(error, vec![])))
@@ -298,6 +299,20 @@ fn a_run_is_measured_by_its_log_and_its_files() {
     assert_eq!(usage.by_standing.values().map(|total| total.runs).collect::<Vec<_>>(), [1, 1, 1, 1]);
     assert_eq!(usage.largest.len(), 4);
     measure(&world.data, id(99)).expect_err("there is none");
+}
+
+/// Found in use: `skillrun du` counted a closed conversation as a success.
+#[test]
+fn a_closed_run_is_counted_as_closed_and_kept_like_a_succeeded_one() {
+    let world = World::new();
+    world.run(1, Closed);
+    world.run(2, Succeeded);
+    let usage = du(&world.data).expect("measured");
+    let counts: Vec<_> = usage.by_standing.iter().map(|(standing, total)| (*standing, total.runs)).collect();
+    assert_eq!(counts, [(Succeeded, 1), (Closed, 1)]);
+    let one = Retention { succeeded: Keep { age: None, count: Some(1) }, ..Retention::default() };
+    let removals = plan(&[run(1, Closed, 1), run(2, Succeeded, 2)], &one, day(3));
+    assert_eq!(removals.iter().map(|removal| removal.run).collect::<Vec<_>>(), [id(1)], "both are counted together");
 }
 
 /// A result is written before the last event: a run whose owner died in between is not over.
