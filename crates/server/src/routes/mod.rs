@@ -12,6 +12,7 @@ mod request;
 mod results;
 pub(crate) mod runs;
 mod stream;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub(crate) struct Route {
 pub(crate) fn all() -> Vec<Route> {
     let groups = [
         runs::routes(),
+        turns::routes(),
         events::routes(),
         outline::routes(),
         interactions::routes(),

@@ -1,8 +1,7 @@
 //! Routes for runs: create, list, show, cancel, retry.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -13,10 +12,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use skillrun_base::sync::lock;
 use skillrun_catalog::Query;
-use skillrun_lifecycle::run::State as RunState;
-use skillrun_log::{Cursor, EventLog, Limits, ReadEnd};
+use skillrun_log::EventLog;
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::record::HomeChoice;
@@ -31,7 +28,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Route;
-use crate::api::{CreateRun, CreateRunForm, InterruptRun, RetryRun, RunList, RunOptions, RunView};
+use crate::api::{CreateRun, CreateRunForm, RetryRun, RunList, RunOptions, RunView};
 use crate::blocking::blocking;
 use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Administers, Reads, Runs};
@@ -102,42 +99,6 @@ pub(super) fn routes() -> Vec<Route> {
                     ProblemCode::OwnerSilent,
                 ]),
             handler: post(cancel),
-        },
-        Route {
-            operation: Operation::post(
-                "/v1/runs/{run_id}/interrupt",
-                "interrupt_run",
-                "Stop the open turn; the run then waits for the next prompt",
-            )
-            .scope(Scope::Run)
-            .query::<WaitParams>()
-            .json_body::<InterruptRun>(json!({"say": "Use the other file."}))
-            .answers::<RunView>(StatusCode::OK, "The turn is interrupted")
-            .answers::<RunView>(StatusCode::ACCEPTED, "The turn is being interrupted")
-            .problems(&[
-                ProblemCode::RunNotFound,
-                ProblemCode::RunRemoved,
-                ProblemCode::WrongState,
-                ProblemCode::OwnerSilent,
-            ]),
-            handler: post(interrupt),
-        },
-        Route {
-            operation: Operation::post(
-                "/v1/runs/{run_id}/close",
-                "close_run",
-                "Close a conversation that waits for the next prompt",
-            )
-            .scope(Scope::Run)
-            .answers::<RunView>(StatusCode::OK, "The conversation is closed")
-            .problems(&[
-                ProblemCode::RunNotFound,
-                ProblemCode::RunRemoved,
-                ProblemCode::RunOver,
-                ProblemCode::WrongState,
-                ProblemCode::OwnerSilent,
-            ]),
-            handler: post(close),
         },
         Route {
             operation: creating(
@@ -463,7 +424,7 @@ pub(super) async fn waited_for(
 }
 
 /// What `look` sees of a run, as soon as it is as wanted or the time is up.
-async fn looked_until<T: Send + 'static>(
+pub(super) async fn looked_until<T: Send + 'static>(
     service: &Arc<Service>,
     run: RunId,
     wait: Duration,
@@ -535,89 +496,6 @@ async fn cancel(
     let view = waited_for(&service, run, wait, Until::End).await?;
     let is_over = view.row.status.is_some_and(RunStatus::is_terminal);
     Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(view)).into_response())
-}
-
-async fn interrupt(
-    Runs(who): Runs,
-    State(service): State<Arc<Service>>,
-    OfRun(run): OfRun,
-    Params(params): Params<WaitParams>,
-    request: Request,
-) -> HttpResult<Response> {
-    let wait = params.wait()?;
-    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
-    let body =
-        if has_body { JsonBody::<InterruptRun>::from_request(request, &()).await?.0 } else { InterruptRun::default() };
-    let interrupting = service.clone();
-    let interrupted = blocking(move || {
-        let mut reader = StateReader::default();
-        let attempt = reader.read_on(&interrupting, run)?.attempt;
-        interrupting.runtime.interrupt_anywhere(run, &who.name.to_string(), body.say.as_deref())?;
-        Ok::<_, Problem>((reader, attempt))
-    });
-    let (reader, attempt) = match interrupted.await {
-        Ok(interrupted) => interrupted,
-        Err(problem) => return Err(problem.with_current(current(&service, run).await)),
-    };
-    let looking = service.clone();
-    let reader = Mutex::new(reader);
-    let look = move || Ok((lock(&reader).read_on(&looking, run)?, view(&looking, run)?));
-    let is_settled = |seen: &(RunState, RunView)| seen.0.is_settled(attempt);
-    let (state, view) = looked_until(&service, run, wait, look, is_settled).await?;
-    match (state.is_settled(attempt), state.interrupted == Some(attempt)) {
-        (false, _) => Ok((StatusCode::ACCEPTED, Json(view)).into_response()),
-        (true, true) => Ok((StatusCode::OK, Json(view)).into_response()),
-        (true, false) => {
-            let detail = "the turn had ended before the interrupt, and keeps its verdict";
-            let current = serde_json::to_value(view).unwrap_or_default();
-            Err(Problem::new(ProblemCode::WrongState, detail.to_owned()).of_run(run).with_current(current))
-        }
-    }
-}
-
-/// The state of a run, and how far its Log was read. Kept between two looks, so that a run that writes much is not read
-/// from the beginning each time.
-#[derive(Debug)]
-struct StateReader {
-    state: RunState,
-    cursor: Cursor,
-}
-
-impl Default for StateReader {
-    fn default() -> Self {
-        Self { state: RunState::default(), cursor: Cursor::BEGINNING }
-    }
-}
-
-impl StateReader {
-    /// Reads on to the end of the Log. Blocking.
-    fn read_on(&mut self, service: &Service, run: RunId) -> HttpResult<RunState> {
-        loop {
-            let state = &mut self.state;
-            let end = service.log.for_each(run, self.cursor, Limits::default(), |line| {
-                state.evolve(&line.event()?);
-                Ok::<_, Problem>(ControlFlow::Continue(()))
-            })?;
-            match end {
-                ReadEnd::At(cursor) => {
-                    self.cursor = cursor;
-                    return Ok(self.state.clone());
-                }
-                // A writer has cut a torn end just now.
-                ReadEnd::Reset(_) => *self = Self::default(),
-            }
-        }
-    }
-}
-
-async fn close(Runs(who): Runs, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<RunView>> {
-    let closing = service.clone();
-    let closed = blocking(move || closing.runtime.close_anywhere(run, &who.name.to_string())).await;
-    if let Err(error) = closed {
-        let current = current(&service, run).await;
-        return Err(Problem::from(error).with_current(current));
-    }
-    blocking(move || view(&service, run)).await.map(Json)
 }
 
 async fn remove(_: Administers, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<StatusCode> {
