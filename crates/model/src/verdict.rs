@@ -94,6 +94,9 @@ pub struct Verdict {
     pub pending: Option<Pending>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_message_id: Option<String>,
+    /// The model or its service declined to answer. Absent otherwise, and in Logs of versions that did not record it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     pub evidence: VerdictEvidence,
 }
 
@@ -119,6 +122,7 @@ impl Verdict {
             output_bytes: None,
             pending: None,
             answer_message_id: None,
+            refused: false,
             evidence: VerdictEvidence::default(),
         }
     }

@@ -222,15 +222,17 @@ pub struct End {
     /// The engine's text about a failure or limit.
     pub message: Option<String>,
     pub category: ErrorCategory,
+    /// The limit is a refusal: the model or its service declined to answer.
+    pub is_refusal: bool,
 }
 
 impl End {
     pub fn success() -> Self {
-        Self { kind: EndKind::Success, message: None, category: ErrorCategory::Engine }
+        Self { kind: EndKind::Success, message: None, category: ErrorCategory::Engine, is_refusal: false }
     }
 
     pub fn retracted() -> Self {
-        Self { kind: EndKind::Retracted, message: None, category: ErrorCategory::Engine }
+        Self { kind: EndKind::Retracted, message: None, category: ErrorCategory::Engine, is_refusal: false }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct EndFact {
     pub kind: EndKind,
     pub message: Option<String>,
     pub category: ErrorCategory,
+    /// The limit is a refusal.
+    pub is_refusal: bool,
     pub confidence: f64,
     pub span: Span,
 }
@@ -238,8 +240,8 @@ impl FactsFold {
                     // failed before.
                     EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit if had_failed => {}
                     kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit) => {
-                        let (message, category) = (end.message, end.category);
-                        stream.end = Some(EndFact { kind, message, category, confidence, span });
+                        let (message, category, is_refusal) = (end.message, end.category, end.is_refusal);
+                        stream.end = Some(EndFact { kind, message, category, is_refusal, confidence, span });
                     }
                 }
             }

@@ -133,8 +133,17 @@ impl Turn {
         let is_broken = matches!(kind, EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit);
         let message = is_broken.then(|| "no more".to_owned());
         let (category, confidence, span) = (ErrorCategory::Engine, 1.0, span(90, 99));
-        self.facts.end = Some(EndFact { kind, message, category, confidence, span });
+        self.facts.end = Some(EndFact { kind, message, category, is_refusal: false, confidence, span });
         self
+    }
+
+    /// The end is a limit at which the model refused.
+    pub(crate) fn refused(self) -> Self {
+        let mut turn = self.ends(EndKind::Limit);
+        if let Some(end) = &mut turn.facts.end {
+            end.is_refusal = true;
+        }
+        turn
     }
 
     pub(crate) fn end_category(mut self, category: ErrorCategory) -> Self {

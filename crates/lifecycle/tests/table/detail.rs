@@ -263,6 +263,14 @@ fn only_a_completed_turn_names_an_answer() {
 }
 
 #[test]
+fn a_refusal_is_a_limit_and_named_as_one() {
+    let refused = |turn: Turn, how: How| verdict(&turn, &how).refused;
+    assert!(refused(chat().refused(), auto()) && refused(silent().refused(), interactive()));
+    assert!(!refused(chat().ends(EndKind::Limit), auto()));
+    assert!(!refused(chat().refused(), auto().canceled()), "the cancel decides");
+}
+
+#[test]
 fn evidence_names_the_bytes() {
     let ranges = |places: &[(u64, u64)]| places.iter().map(|(a, b)| span_ref(&span(*a, *b))).collect::<Vec<_>>();
     let evidence = verdict(&said("a").then(GOOD_DONE), &auto()).evidence;

@@ -42,8 +42,11 @@ fn category() -> impl Strategy<Value = ErrorCategory> {
 fn end() -> impl Strategy<Value = EndFact> {
     // Often a success; otherwise most random turns would end early.
     let kinds = vec![EndKind::Success, EndKind::Success, EndKind::Failure, EndKind::Limit, EndKind::Retracted];
-    (select(kinds), option::of("[a-z]{0,4}"), category(), 0.0..=1.0).prop_map(
-        |(kind, message, category, confidence)| EndFact { kind, message, category, confidence, span: span(1, 2) },
+    (select(kinds), option::of("[a-z]{0,4}"), category(), 0.0..=1.0, any::<bool>()).prop_map(
+        |(kind, message, category, confidence, is_refusal)| {
+            let span = span(1, 2);
+            EndFact { kind, message, category, is_refusal, confidence, span }
+        },
     )
 }
 

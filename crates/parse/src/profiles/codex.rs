@@ -146,13 +146,16 @@ fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
         Some(error) => (error.message.as_ref().map(Str::as_str), error.reason.as_ref().map(Str::as_str)),
         None => (None, None),
     };
-    let is_limit = reason.is_some_and(|reason| text_errors::LIMITS.contains(&reason))
-        || message.is_some_and(text_errors::names_limit);
+    let by_reason = text_errors::LIMITS.into_iter().find(|limit| reason == Some(*limit));
+    let limit = by_reason.or_else(|| message.and_then(text_errors::named_limit));
     // The category follows from the whole response of the service; the user sees its text.
     let category = classify::by_words(message.unwrap_or_default());
     let words = message.map(text_errors::readable_text);
     let words = words.as_deref();
-    emit.push(if is_limit { text_errors::limit(words) } else { text_errors::failure(words, Some(category)) });
+    emit.push(match limit {
+        Some(limit) => text_errors::limit_or_refusal(words, limit == text_errors::REFUSAL),
+        None => text_errors::failure(words, Some(category)),
+    });
     emit.push(text_errors::with_category(words.unwrap_or("the turn failed"), category));
     emit.status(Phase::TurnFailed);
 }

@@ -23,6 +23,9 @@ use crate::profiles::{stderr, text_errors};
 use crate::record::{End, EndKind, MessageKey, RecordKind};
 use crate::reset::Reset;
 
+/// The reason of a step that the service declined to answer.
+const REFUSAL: &str = "content-filter";
+
 #[derive(Debug, Default)]
 pub(crate) struct Opencode {
     turns: [Turn; 3],
@@ -34,6 +37,8 @@ struct Turn {
     has_session: bool,
     /// The last step ended at a limit, and nothing has been written since.
     limit: Option<EndKind>,
+    /// The reason of the last step is a refusal.
+    is_refused: bool,
     /// There was a tool call in the step.
     has_tool: bool,
     /// Of all steps.
@@ -183,13 +188,15 @@ impl Turn {
             emit.push(RecordKind::Usage(self.usage.clone()));
         }
         let had_tool = std::mem::take(&mut self.has_tool);
+        self.is_refused = reason.as_deref() == Some(REFUSAL);
         self.limit = match reason.as_deref() {
             Some("length") if had_tool => Some(EndKind::ProvisionalLimit),
-            Some("length" | "content-filter") => Some(EndKind::Limit),
+            Some("length" | REFUSAL) => Some(EndKind::Limit),
             Some(_) | None => None,
         };
         emit.push(match (reason.as_deref(), self.limit) {
             (Some("stop"), _) => RecordKind::End(End::success()),
+            (reason @ Some(REFUSAL), Some(_)) => text_errors::limit_or_refusal(reason, true),
             (reason, Some(limit)) => text_errors::end(limit, reason, None),
             (_, None) => RecordKind::End(End::retracted()),
         });
@@ -208,7 +215,7 @@ impl Turn {
         let category = by_body.unwrap_or(by_message);
         emit.push(text_errors::with_reset(shown, category, told.reset));
         emit.push(match self.limit {
-            Some(_) => text_errors::limit(message),
+            Some(_) => text_errors::limit_or_refusal(message, self.is_refused),
             None => text_errors::failure(message, Some(category)),
         });
         Some(())

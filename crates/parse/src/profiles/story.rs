@@ -167,14 +167,17 @@ pub(crate) fn line(kind: &RecordKind) -> String {
             let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
             format!("usage {input} {output} {} {}", count(usage.cached_input_tokens), count(usage.reasoning_tokens))
         }
-        RecordKind::End(End { kind, message, category }) => match kind {
+        RecordKind::End(End { kind, message, category, is_refusal }) => match kind {
             EndKind::Success => "end success".to_owned(),
             EndKind::Retracted => "end taken back".to_owned(),
             EndKind::Failure => format!("end failure {category}: {}", message.as_deref().unwrap_or("-")),
             EndKind::ProvisionalLimit => {
                 format!("end provisional limit {category}: {}", message.as_deref().unwrap_or("-"))
             }
-            EndKind::Limit => format!("end limit {category}: {}", message.as_deref().unwrap_or("-")),
+            EndKind::Limit => {
+                let what = if *is_refusal { "refusal" } else { "limit" };
+                format!("end {what} {category}: {}", message.as_deref().unwrap_or("-"))
+            }
         },
         RecordKind::Unknown { name, .. } => format!("unknown {name}"),
         RecordKind::Raw(raw) => format!("raw: {}", raw.text.as_deref().unwrap_or("-")),

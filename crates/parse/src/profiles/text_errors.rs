@@ -87,12 +87,15 @@ pub(crate) fn tool_failed(id: String, output: Option<String>, reason_max: usize)
 }
 
 /// What the engines call a limit of one answer.
-pub(crate) const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
+pub(crate) const LIMITS: [&str; 2] = ["max_output_tokens", REFUSAL];
 
-/// Whether the text ends like codex's text about a limit.
-pub(crate) fn names_limit(message: &str) -> bool {
-    let told = message.rsplit_once("reason: ").map(|(_, reason)| reason.trim());
-    LIMITS.iter().any(|limit| told == Some(limit))
+/// The limit among them at which the service declines to answer.
+pub(crate) const REFUSAL: &str = "content_filter";
+
+/// The limit with which codex's text about it ends.
+pub(crate) fn named_limit(message: &str) -> Option<&'static str> {
+    let told = message.rsplit_once("reason: ").map(|(_, reason)| reason.trim())?;
+    LIMITS.into_iter().find(|limit| told == *limit)
 }
 
 pub(crate) fn failure(message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
@@ -103,7 +106,16 @@ pub(crate) fn limit(message: Option<&str>) -> RecordKind {
     end(EndKind::Limit, message, None)
 }
 
+/// A limit, or the refusal that engines report as one.
+pub(crate) fn limit_or_refusal(message: Option<&str>, is_refusal: bool) -> RecordKind {
+    RecordKind::End(End { is_refusal, ..end_of(EndKind::Limit, message, None) })
+}
+
 pub(crate) fn end(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
+    RecordKind::End(end_of(kind, message, category))
+}
+
+fn end_of(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> End {
     let category = category.or_else(|| message.map(classify::by_words)).unwrap_or(ErrorCategory::Engine);
-    RecordKind::End(End { kind, message: message.map(|message| cut(message, MESSAGE_MAX)), category })
+    End { kind, message: message.map(|message| cut(message, MESSAGE_MAX)), category, is_refusal: false }
 }

@@ -75,7 +75,7 @@ impl Story {
     }
 
     fn ends(self, kind: EndKind) -> Self {
-        self.record(RecordKind::End(End { kind, message: None, category: ErrorCategory::Engine }))
+        self.record(RecordKind::End(End { kind, message: None, category: ErrorCategory::Engine, is_refusal: false }))
     }
 
     fn session(self, id: &str) -> Self {

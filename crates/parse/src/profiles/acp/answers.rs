@@ -165,7 +165,8 @@ impl Turn {
                 }
             },
             Some(StopReason::MaxTokens | StopReason::MaxTurnRequests | StopReason::Refusal) => {
-                emit.push(text_errors::limit(word.as_deref()));
+                let is_refusal = matches!(stop, Some(StopReason::Refusal));
+                emit.push(text_errors::limit_or_refusal(word.as_deref(), is_refusal));
                 status(Phase::TurnFailed, word.as_deref(), emit);
             }
             Some(StopReason::Cancelled) => {
@@ -219,10 +220,9 @@ impl Turn {
         if !self.said.take().is_some_and(|said| told.message.contains(&said)) {
             emit.push(text_errors::with_category(&told.message, told.category));
         }
-        emit.push(if told.limit {
-            text_errors::limit(Some(&told.message))
-        } else {
-            text_errors::failure(Some(&told.message), Some(told.category))
+        emit.push(match told.limit {
+            Some(limit) => text_errors::limit_or_refusal(Some(&told.message), limit == text_errors::REFUSAL),
+            None => text_errors::failure(Some(&told.message), Some(told.category)),
         });
         status(Phase::TurnFailed, None, emit);
     }

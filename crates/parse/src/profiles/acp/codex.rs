@@ -110,6 +110,6 @@ impl Codex {
         let message = words.unwrap_or("the turn failed").to_owned();
         let by_words = crate::classify::by_words(&message);
         let category = if by_words == ErrorCategory::Engine { self.category.unwrap_or(by_words) } else { by_words };
-        Some(ErrorReport { limit: text_errors::names_limit(&message), message, category })
+        Some(ErrorReport { limit: text_errors::named_limit(&message), message, category })
     }
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use skillrun_model::codes::ErrorCategory;
 
 use super::{cut, wire};
-use crate::profiles::text_errors::{LIMITS, names_limit};
+use crate::profiles::text_errors::{LIMITS, named_limit};
 use crate::{classify, json};
 
 /// The protocol's own codes.
@@ -31,8 +31,8 @@ const NO_SESSION: [&str; 4] = ["no previous session", "invalid session", "unknow
 pub(super) struct ErrorReport {
     pub(super) message: String,
     pub(super) category: ErrorCategory,
-    /// The model was stopped by a limit.
-    pub(super) limit: bool,
+    /// The limit that stopped the model.
+    pub(super) limit: Option<&'static str>,
 }
 
 #[derive(Default, Deserialize)]
@@ -55,7 +55,7 @@ struct Data {
 
 impl ErrorReport {
     pub(super) fn engine(message: String) -> Self {
-        Self { message, category: ErrorCategory::Engine, limit: false }
+        Self { message, category: ErrorCategory::Engine, limit: None }
     }
 
     /// An error of JSON-RPC, or an object like one.
@@ -78,7 +78,7 @@ impl ErrorReport {
         }
         let is_plain = classify::refuses_session(&told.message);
         let message = if is_plain { told.message } else { format!("session not found: {}", told.message) };
-        Self { message, category: ErrorCategory::Session, limit: false }
+        Self { message, category: ErrorCategory::Session, limit: None }
     }
 
     fn read(error: &RawValue) -> (Self, Option<i64>, Data) {
@@ -103,7 +103,8 @@ impl ErrorReport {
             message = "the agent gave no reason".to_owned();
         }
         let category = category(code, &data, &message);
-        let limit = LIMITS.iter().any(|limit| data.names.iter().any(|name| name == limit)) || names_limit(&message);
+        let by_name = LIMITS.into_iter().find(|limit| data.names.iter().any(|name| name == limit));
+        let limit = by_name.or_else(|| named_limit(&message));
         (Self { message: shortened(&message), category, limit }, code, data)
     }
 }

@@ -22,11 +22,14 @@ struct Signs<'a> {
 }
 
 impl Signs<'_> {
+    fn is_refusal(&self) -> bool {
+        self.stop_reason == Some("refusal")
+    }
+
     /// None when there is no such member.
     fn kind(&self) -> Option<EndKind> {
-        let is_limit = self.api_error == Some("max_output_tokens")
-            || self.stop_reason == Some("refusal")
-            || self.subtype == Some("error_max_turns");
+        let is_limit =
+            self.api_error == Some("max_output_tokens") || self.is_refusal() || self.subtype == Some("error_max_turns");
         if is_limit {
             Some(EndKind::Limit)
         } else if self.is_error == Some(true) || self.subtype.is_some_and(|subtype| subtype.starts_with("error_")) {
@@ -68,7 +71,9 @@ impl Turn {
         let http_status = line.api_error_status.and_then(json::decode);
         let category = classify::by_all(http_status, signs.api_error, &shown);
         emit.push(match kind {
-            EndKind::Limit | EndKind::ProvisionalLimit => text_errors::limit(words.as_deref()),
+            EndKind::Limit | EndKind::ProvisionalLimit => {
+                text_errors::limit_or_refusal(words.as_deref(), signs.is_refusal())
+            }
             EndKind::Success | EndKind::Failure | EndKind::Retracted => {
                 text_errors::failure(words.as_deref(), Some(category))
             }

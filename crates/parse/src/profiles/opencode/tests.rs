@@ -82,7 +82,7 @@ fn the_reason_of_a_step_determines_the_end() {
     let end = |reason: &str| facts(&[&step_finish(reason)])[2].clone();
     assert_eq!(end("stop"), "end success");
     assert_eq!(end("length"), "end limit engine: length");
-    assert_eq!(end("content-filter"), "end limit engine: content-filter");
+    assert_eq!(end("content-filter"), "end refusal engine: content-filter");
     assert_eq!(end("tool-calls"), "end taken back");
     assert_eq!(end("unknown"), "end taken back");
 }
@@ -102,7 +102,7 @@ fn a_limit_after_which_the_engine_continues_is_provisional() {
     let second = ends(&[STEP_START, &call, &length, STEP_START, TEXT, &length]);
     assert_eq!(second.last().map(String::as_str), Some("end limit engine: length"), "no call in the second step");
     let filtered = ends(&[STEP_START, &call, &step_finish("content-filter")]);
-    assert_eq!(filtered.last().map(String::as_str), Some("end limit engine: content-filter"));
+    assert_eq!(filtered.last().map(String::as_str), Some("end refusal engine: content-filter"));
 }
 
 /// Found in real use, each as opencode 1.18.33 wrote it.
@@ -157,7 +157,7 @@ fn an_error_after_a_limit_stays_a_limit() {
     let error =
         r#"{"type":"error","sessionID":"ses_1","error":{"name":"ContentFilterError","data":{"message":"blocked"}}}"#;
     let last = |lines: &[&str]| facts(lines).pop();
-    assert_eq!(last(&[&filtered, error]).as_deref(), Some("end limit engine: blocked"));
+    assert_eq!(last(&[&filtered, error]).as_deref(), Some("end refusal engine: blocked"));
     assert_eq!(last(&[&filtered, STEP_START, error]).as_deref(), Some("end failure engine: blocked"));
     assert_eq!(last(&[&step_finish("stop"), error]).as_deref(), Some("end failure engine: blocked"));
 }

@@ -157,7 +157,7 @@ fn limits_and_a_session_that_is_gone() {
         &corpus("acp-codex-token-limit", 1),
         &["end limit engine: Incomplete response returned, reason: max_output_tokens"],
     );
-    ends_with(&corpus("acp-claude-refusal", 1), &["usage 200 40 0 -", "end limit engine: refusal"]);
+    ends_with(&corpus("acp-claude-refusal", 1), &["usage 200 40 0 -", "end refusal engine: refusal"]);
     let gone = "Internal error: no rollout found for thread id 01a1dcb9-a7fa-7090-91c9-229af8ae7469";
     ends_with(&corpus("acp-codex-unknown-session", 1), &[&format!("end failure session: {gone}")]);
 }

@@ -119,7 +119,7 @@ fn the_stop_reason_determines_the_end() {
     assert_eq!(end("end_turn"), ["message m1: x", "end success"]);
     assert_eq!(end("max_tokens"), ["message m1: x", "end limit engine: max_tokens"]);
     assert_eq!(end("max_turn_requests"), ["message m1: x", "end limit engine: max_turn_requests"]);
-    assert_eq!(end("refusal"), ["message m1: x", "end limit engine: refusal"]);
+    assert_eq!(end("refusal"), ["message m1: x", "end refusal engine: refusal"]);
     assert_eq!(end("cancelled"), ["partial m1: x", "end failure engine: cancelled by the client"]);
     let odd = "the turn ended for an unknown reason: tired";
     assert_eq!(
@@ -250,7 +250,7 @@ fn the_text_of_an_error_is_not_a_message() {
     assert!(lines[0].starts_with("Error ENGINE_ERROR auth: Failed"), "{lines:?}");
     let lines = facts(&[&named("m1", "I can't"), &named("u1", "API Error: can't help"), &stopped("refusal")]);
     let error = "Error ENGINE_ERROR engine: API Error: can't help";
-    assert_eq!(lines, ["message m1: I can't", error, "end limit engine: refusal"]);
+    assert_eq!(lines, ["message m1: I can't", error, "end refusal engine: refusal"]);
     // A model may mention such errors.
     let lines = facts(&[&named("m1", "API Error 429 means to wait."), &stopped("end_turn")]);
     assert_eq!(lines, ["message m1: API Error 429 means to wait.", "end success"]);
