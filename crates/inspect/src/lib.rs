@@ -5,6 +5,7 @@
 //! - `patched`: the text of a skill that an agent reads.
 //! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
+//! - `replay`: what a model would see again of a run.
 //! - `bundle`: a run in one file. `normalize`: recorded bytes to events and verdict.
 
 pub mod attempts;
@@ -15,6 +16,7 @@ pub mod evidence_views;
 pub mod interactions;
 pub mod normalize;
 pub mod patched;
+pub mod replay;
 #[cfg(test)]
 mod testing;
 pub mod verify;

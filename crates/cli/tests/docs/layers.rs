@@ -13,19 +13,20 @@ const EDGES: &str = "
 auth: base evidence model
 base: model
 catalog: base lifecycle log model
-cli: auth base catalog collect engine evidence inspect lifecycle log model runs runtime server settings simulate skill translate trial webhooks
+cli: auth base catalog collect engine evidence inspect lifecycle log model replay runs runtime server settings simulate skill translate trial webhooks
 collect: base evidence model plan
 engine: base evidence model parse plan
 evidence: base model
-inspect: base engine evidence lifecycle log model parse runs skill translate
+inspect: base engine evidence lifecycle log model parse replay runs skill translate
 lifecycle: base evidence model parse translate
 log: base model
 model:
 parse: model
 plan: evidence model
+replay: model
 runs: base collect engine evidence lifecycle log model skill translate
 runtime: base catalog collect engine evidence lifecycle log model parse runs skill translate
-server: auth base catalog engine evidence inspect lifecycle log model runs runtime skill webhooks
+server: auth base catalog engine evidence inspect lifecycle log model replay runs runtime skill webhooks
 settings: base engine evidence lifecycle model runs runtime skill webhooks
 simulate: base model
 skill: base model
