@@ -17,9 +17,11 @@ class CheckFailed(Exception):
     """One sentence: why nothing could be tried or checked."""
 
 
-def oracle(data: Path, ledger: Path) -> tuple[list[str], list[str]]:
-    """One line per law, and one per breach."""
+def oracle(data: Path, ledger: Path, skillrun: Path | None = None) -> tuple[list[str], list[str]]:
+    """One line per law, and one per breach. With `skillrun`, its replays are compared too."""
     words = [sys.executable, "-m", "oracle", str(data), "--ledger", str(ledger), "--settled", "--json"]
+    if skillrun is not None:
+        words += ["--skillrun", str(skillrun)]
     try:
         asked = subprocess.run(words, cwd=PROOF, capture_output=True, text=True, timeout=ORACLE)
     except subprocess.TimeoutExpired as error:

@@ -67,7 +67,7 @@ class Play:
         outcome.replies = sum(care.tracked.replies for care in self.caretakers if care.tracked)
         outcome.streams = sum(len(care.followers) for care in self.caretakers)
         self.stage.book.tell(self.stage.ledger)
-        outcome.laws, broken = law.oracle(self.stage.place.data, self.stage.ledger.path)
+        outcome.laws, broken = law.oracle(self.stage.place.data, self.stage.ledger.path, self.stage.place.skillrun)
         outcome.breaches += [*broken, *law.keys_used_once(self.stage.place.data), *self.stage.problems]
         return outcome
 

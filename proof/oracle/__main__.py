@@ -19,6 +19,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("data", type=Path, help="the data folder")
     parser.add_argument("--ledger", type=Path, help="the ledger of a driver")
     parser.add_argument("--settled", action="store_true", help="no process works on it any more")
+    parser.add_argument("--skillrun", type=Path, help="the program whose replays are compared")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
 
@@ -26,7 +27,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     words = arguments()
     try:
-        report = check(words.data, words.ledger, is_settled=words.settled)
+        report = check(words.data, words.ledger, is_settled=words.settled, program=words.skillrun)
     except CheckFailed as error:
         print(f"oracle: {error}", file=sys.stderr)
         return CHECK_FAILED

@@ -16,6 +16,7 @@ from .laws.conversation import Conversation
 from .laws.effects import RunEffects
 from .laws.evidence import Evidence
 from .laws.messages import Messages
+from .laws.replay import Replays
 from .laws.replies import Replies, repeated
 from .laws.seq import Streams
 from .laws.status import State
@@ -45,8 +46,13 @@ class Found:
     done: set[str] = field(default_factory=set)
 
 
-def check(data: Path, ledger: Path | None = None, *, is_settled: bool = False) -> Report:
-    """All laws over all runs. `is_settled` says that no work is in progress: no process, nothing left to repair."""
+def check(
+    data: Path, ledger: Path | None = None, *, is_settled: bool = False, program: Path | None = None
+) -> Report:
+    """All laws over all runs. `is_settled` says that no work is in progress: no process, nothing left to repair.
+
+    `program` is the skillrun whose replays are compared; without one they are not.
+    """
     report, found = Report(), Found()
     try:
         promised = promises.read(ledger)
@@ -55,7 +61,7 @@ def check(data: Path, ledger: Path | None = None, *, is_settled: bool = False) -
         # Before the Logs: it may lag behind them and must not seem to lead.
         rows = catalog.read(data)
         for folder in _folders(data):
-            looking = Looking(folder, folder.name, report, promised, is_settled)
+            looking = Looking(folder, folder.name, report, promised, is_settled, program)
             _unless_removed(looking, rows.rows.get(folder.name), found)
         _accepted(data, promised, found, report)
         for path in promised.effects:
@@ -91,7 +97,7 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
         return looking.count(Law.SEQ, "folders without an event")
     laws: list[RunLaw] = [
         Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Messages(looking), Bytes(looking),
-        Conversation(looking), State(looking, row), Evidence(looking),
+        Conversation(looking), Replays(looking), State(looking, row), Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")
     broken = looking.report.broken[Law.SEQ]

@@ -20,6 +20,8 @@ class Looking:
     promises: Promises
     # No process works on anything any more.
     is_settled: bool
+    # The skillrun whose answers are compared.
+    program: Path | None = None
 
     @property
     def promised(self) -> RunPromises:

@@ -22,6 +22,7 @@ class Law(StrEnum):
     PROCESSES = "processes"
     BYTES = "bytes"
     FCMP = "fcmp"
+    REPLAY = "replay"
     STATUS = "status"
     EVIDENCE = "evidence"
 

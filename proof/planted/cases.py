@@ -32,6 +32,7 @@ CASES: tuple[Case, ...] = (
     Case("silent-interrupt", ("status",), "a turn is interrupted, and the Log does not have the interrupt"),
     Case("lost-prompt", ("replies",), "the prompt that comes with an interrupt is acknowledged, and not in the Log"),
     Case("silent-close", ("status",), "a conversation is closed without the event that gives the reason"),
+    Case("replayed-text", ("replay",), "the messages of a turn that did not complete are replayed"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 

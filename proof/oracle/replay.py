@@ -1,0 +1,239 @@
+"""The oracle's own fold of a Log to what a model would see again. Written from contract R6.24."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import blake3
+from .event import Event
+from .words import Rasp
+
+VOIDED = "MESSAGE_VOIDED"
+COMPLETED = "completed"
+# The hash of larger turns is not computed: this program is slow at it.
+HASHED = 1 << 20
+
+
+@dataclass
+class Call:
+    """A tool call in its place; what it was given also as it was written."""
+
+    item: dict[str, Any]
+    written: str | None
+    result: dict[str, Any] | None = None
+
+
+@dataclass
+class Message:
+    id: str
+    item: dict[str, Any]
+
+
+@dataclass
+class Turn:
+    """What was seen of one turn, in order, before it is known how the turn ends."""
+
+    number: int
+    parts: list[dict[str, Any] | Message | Call] = field(default_factory=list)
+    # The last call of each name.
+    calls: dict[str, Call] = field(default_factory=dict)
+    voided: set[str] = field(default_factory=set)
+    thoughts: int = 0
+    halves: int = 0
+    strays: int = 0
+    nameless: int = 0
+
+    def find(self, call_id: str | None) -> Call | None:
+        """The last call of this name, if it has no result yet."""
+        call = self.calls.get(call_id or "")
+        return call if call and call.result is None else None
+
+
+@dataclass
+class Replayed:
+    turn: int
+    state: str
+    end_seq: int
+    items: list[dict[str, Any]]
+    left_out: dict[str, int]
+    # None from the first turn on that is too large to be hashed here.
+    hash: str | None
+
+
+def marked(item: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    return {**item, "truncated": True} if data.get("truncated") else item
+
+
+def written_input(line: str) -> str | None:
+    """The bytes of a call's input in its line. `data` of such an event begins with the name, then the input."""
+    text = json.JSONDecoder(strict=False)
+    at = line.index('"data":{"name":') + len('"data":{"name":')
+    _, at = text.raw_decode(line, at)
+    key = ',"input":'
+    if not line.startswith(key, at):
+        return None
+    start = at + len(key)
+    _, end = text.raw_decode(line, start)
+    return line[start:end]
+
+
+class Replay:
+    """Takes the events of one run in order; `folder` is the run's, for texts that are too large for their events."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.turns: list[Replayed] = []
+        self.open: dict[int, Turn] = {}
+        self.started: set[int] = set()
+        self.settled: set[int] = set()
+        self.hash: str | None = blake3.of(b"")
+
+    def take(self, event: Event) -> None:
+        if event.kind is Rasp.ATTEMPT_STARTED:
+            self.started.add(event.attempt)
+        if event.attempt in self.settled:
+            return
+        turn = self.open.setdefault(event.attempt, Turn(event.attempt))
+        if event.kind is Rasp.ATTEMPT_ENDED:
+            self.settled.add(event.attempt)
+            self.turns.append(self._settled(self.open.pop(event.attempt), event))
+        elif event.kind is Rasp.MESSAGE_USER:
+            turn.parts.append(self._user(event.data))
+        elif not event.is_control:
+            self._said(turn, event)
+
+    def _said(self, turn: Turn, event: Event) -> None:
+        data, call_id = event.data, event.value["correlation"].get("tool_call_id")
+        if event.kind is Rasp.REASONING:
+            turn.thoughts += 1
+        elif event.kind is Rasp.MESSAGE_FINAL and data["partial"]:
+            turn.halves += 1
+        elif event.kind is Rasp.MESSAGE_FINAL:
+            turn.parts.append(Message(data["message_id"], marked({"type": "agent", "text": data["text"]}, data)))
+        elif event.kind is Rasp.PARSER_WARNING and data["code"] == VOIDED and data.get("message_id") is not None:
+            turn.voided.add(data["message_id"])
+        elif event.kind is Rasp.TOOL_STARTED and call_id is None:
+            turn.nameless += 1
+        elif event.kind is Rasp.TOOL_STARTED:
+            self._called(turn, event, call_id)
+        elif event.kind in (Rasp.TOOL_COMPLETED, Rasp.TOOL_FAILED) and not data.get("synthetic"):
+            self._returned(turn, event, call_id)
+
+    def _called(self, turn: Turn, event: Event, call_id: str) -> None:
+        item = {"type": "tool_call", "id": call_id, "name": event.data["name"]}
+        if event.data.get("input") is not None:
+            item["input"] = event.data["input"]
+        call = turn.calls[call_id] = Call(marked(item, event.data), self._written(event))
+        turn.parts.append(call)
+
+    def _written(self, event: Event) -> str | None:
+        with open(self.folder / "events.jsonl", "rb") as file:
+            file.seek(event.line.start)
+            return written_input(file.read(event.line.end - event.line.start).decode())
+
+    @staticmethod
+    def _returned(turn: Turn, event: Event, call_id: str | None) -> None:
+        call = turn.find(call_id)
+        if call is None:
+            turn.strays += 1
+            return
+        is_good, data = event.kind is Rasp.TOOL_COMPLETED, event.data
+        output = data.get("output") or ("" if is_good else data["reason"])
+        outcome = "ok" if is_good else "failed"
+        call.result = marked({"type": "tool_result", "id": call_id, "outcome": outcome, "output": output}, data)
+
+    def _user(self, data: dict[str, Any]) -> dict[str, Any]:
+        item = {"type": "user", "text": data["text"], "origin": data["origin"]}
+        whole = data.get("whole")
+        if whole is None:
+            return item
+        try:
+            text = (self.folder / ".audit" / "blobs" / Path(whole["path"]).name).read_bytes()
+            if len(text) == whole["bytes"] and (len(text) > HASHED or blake3.of(text) == whole["hash"]):
+                return {**item, "text": text.decode()}
+        except (OSError, UnicodeDecodeError):
+            pass
+        return {**item, "truncated": True}
+
+    def _settled(self, turn: Turn, event: Event) -> Replayed:
+        verdict, state = event.data["verdict"], event.data["terminal_status"]
+        if verdict.get("refused"):
+            return Replayed(turn.number, state, event.seq, [], {"refused_turn": 1}, self.hash)
+        left_out: Counter[str] = Counter(
+            reasoning=turn.thoughts, partial_message=turn.halves, result_without_call=turn.strays,
+            open_call=turn.nameless,
+        )
+        items: list[dict[str, Any]] = []
+        # As their bytes are hashed.
+        texts: list[str] = []
+        for part in turn.parts:
+            if isinstance(part, Message):
+                reason = why_left_out(part, turn, state)
+                if reason is not None:
+                    left_out[reason] += 1
+                    continue
+                items.append(answered(part, verdict.get("answer_message_id")))
+                texts.append(plain(items[-1]))
+            elif isinstance(part, Call):
+                if part.result is None:
+                    left_out["open_call"] += 1
+                    continue
+                items += [part.item, part.result]
+                texts += [with_input(part), plain(part.result)]
+            else:
+                items.append(part)
+                texts.append(plain(part))
+        self._chain(texts)
+        return Replayed(turn.number, state, event.seq, items, {k: n for k, n in left_out.items() if n}, self.hash)
+
+    def _chain(self, texts: list[str]) -> None:
+        if not texts or self.hash is None:
+            return
+        text = f"[{','.join(texts)}]".encode()
+        self.hash = blake3.of(self.hash.encode() + text) if len(text) <= HASHED else None
+
+    @property
+    def still_open(self) -> int:
+        return len(self.started - self.settled)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        total: Counter[str] = Counter()
+        for turn in self.turns:
+            total.update(turn.left_out)
+        total["open_turn"] = self.still_open
+        return {reason: count for reason, count in total.items() if count}
+
+
+def why_left_out(message: Message, turn: Turn, state: str) -> str | None:
+    if state != COMPLETED:
+        return "text_of_broken_turn"
+    if not message.item["text"].strip():
+        return "empty_message"
+    return "voided_message" if message.id in turn.voided else None
+
+
+def answered(message: Message, answer: str | None) -> dict[str, Any]:
+    """The members in the order in which they are hashed."""
+    item = {"type": "agent", "text": message.item["text"]}
+    if message.id == answer:
+        item["answer"] = True
+    return marked(item, message.item)
+
+
+def plain(item: dict[str, Any]) -> str:
+    return json.dumps(item, ensure_ascii=False, separators=(",", ":"))
+
+
+def with_input(call: Call) -> str:
+    """A call whose input has the bytes that the engine wrote."""
+    parts = [f'"{key}":{plain(call.item[key])}' for key in ("type", "id", "name")]
+    if call.written is not None:
+        parts.append(f'"input":{call.written}')
+    if call.item.get("truncated"):
+        parts.append('"truncated":true')
+    return "{" + ",".join(parts) + "}"
