@@ -3,6 +3,9 @@
 //! The Log is read twice. The first pass parses only the records of turns, which it finds by the name of their type; the
 //! second one ends at the last of them. A damaged Log is replayed up to the damage.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::ControlFlow;
 
 use memchr::memmem::Finder;
@@ -57,7 +60,7 @@ fn read_once(data: &DataFolder, log: &FileLog, run: RunId, upto: Option<u64>) ->
             Err(_) if is_json(line) => fold.notice(NoticeKind::NewerEvent, line.seq.0),
             Err(error) => return Err(error),
         }
-        Ok::<_, LogError>(ControlFlow::Continue(()))
+        Ok::<_, LogError>(until(line, Some(last)))
     });
     let damage = match end {
         Ok(ReadEnd::At(_)) => None,
@@ -88,8 +91,8 @@ fn read_ends(log: &FileLog, run: RunId, upto: Option<u64>) -> Result<Option<(Tur
     let mut ends = TurnEnds::new(upto);
     let mut unread = Unread::default();
     let records = [EventType::AttemptStarted, EventType::AttemptEnded];
-    // A text has its quotation marks escaped, so only JSON of a tool can contain the same bytes; such a line is parsed
-    // in vain.
+    // A text has its quotation marks escaped, so only JSON of a tool can contain the same bytes; such a line is
+    // parsed without effect.
     let records = records.map(|kind| format!("\"type\":\"{kind}\""));
     let records = records.each_ref().map(Finder::new);
     let end = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
@@ -103,7 +106,7 @@ fn read_ends(log: &FileLog, run: RunId, upto: Option<u64>) -> Result<Option<(Tur
                 Err(error) => return Err(error),
             }
         }
-        Ok::<_, LogError>(ControlFlow::Continue(()))
+        Ok::<_, LogError>(until(line, upto))
     });
     match end {
         Ok(ReadEnd::At(_)) => {}
@@ -112,6 +115,11 @@ fn read_ends(log: &FileLog, run: RunId, upto: Option<u64>) -> Result<Option<(Tur
         Err(error) => return Err(error.into()),
     }
     Ok(Some((ends, unread)))
+}
+
+/// Whether to read the line after this one, which may be damaged.
+fn until(line: LogLine<'_>, last: Option<u64>) -> ControlFlow<()> {
+    if last == Some(line.seq.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// A line that is JSON and not an event that this version knows was written by a newer one.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use skillrun_inspect::verify::NotedHead;
 use skillrun_model::{RunStatus, Timestamp};
+use skillrun_replay::Dialect;
 
 use super::Json;
-use super::parsers::{age, count, natural_number, seconds, words};
+use super::parsers::{age, count, named, natural_number, seconds, words};
 
 /// Rows of a list unless `--number` or `--all` is given.
 const ROWS: u32 = 20;
@@ -69,6 +70,31 @@ pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) json: Json,
 }
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = REPLAY_HELP)]
+pub(crate) struct ReplayOf {
+    /// Run: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    /// Form of the replay: a transcript, or a part of a request to an API
+    #[arg(long, value_name = "DIALECT", default_value = "text", conflicts_with = "json",
+        value_parser = named(Dialect::ALL, Dialect::as_str))]
+    pub(crate) dialect: Dialect,
+    /// Only turns that ended at or before the event with this sequence number
+    #[arg(long, value_name = "SEQ", value_parser = natural_number)]
+    pub(crate) upto: Option<u64>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const REPLAY_HELP: &str = "\
+A turn that completed is replayed with its messages and its finished tool calls.
+Any other turn is replayed without its messages, and a turn that was refused not
+at all. Reasoning is never replayed. stderr says what was left out; --json
+prints the items of each turn, what was left out of it and why, and a hash that
+identifies the replay up to that turn.
+
+  skillrun replay last --dialect anthropic-messages > messages.json";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = LOGS_HELP)]

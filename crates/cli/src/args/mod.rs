@@ -29,7 +29,7 @@ pub(crate) use engines::{
     Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesUpgrade, EnginesVerify,
 };
 pub(crate) use looking::{
-    Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Rm, Since, Verify, WaitFor,
+    Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{
@@ -143,6 +143,8 @@ pub(crate) enum Command {
     Logs(Logs),
     /// Print the result of a run
     Result(ResultOf),
+    /// Print what a model would see again of a run
+    Replay(ReplayOf),
     /// Show which files a run changed
     Diff(Diff),
     /// List open questions, or all questions of a run

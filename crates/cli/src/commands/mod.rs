@@ -20,6 +20,7 @@ mod ls;
 mod normalize;
 mod open;
 mod own;
+mod replay;
 mod reply;
 mod result;
 mod retry;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Show(args) => show::run(&global, &args).map(done),
         Command::Logs(args) => logs::run(&global, &args),
         Command::Result(args) => result::run(&global, &args),
+        Command::Replay(args) => replay::run(&global, &args).map(done),
         Command::Diff(args) => diff::run(&global, &args).map(done),
         Command::Interactions(args) => interactions::run(&global, &args).map(done),
         Command::Export(args) => export::run(&global, &args).map(done),

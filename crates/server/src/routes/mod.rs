@@ -8,6 +8,7 @@ mod events;
 mod evidence;
 mod interactions;
 mod outline;
+mod replay;
 mod request;
 mod results;
 pub(crate) mod runs;
@@ -48,6 +49,7 @@ pub(crate) fn all() -> Vec<Route> {
         interactions::routes(),
         evidence::routes(),
         results::routes(),
+        replay::routes(),
         request::routes(),
         catalogs::routes(),
         authoring::routes(),

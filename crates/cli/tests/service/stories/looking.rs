@@ -163,3 +163,32 @@ fn a_run_that_is_over_can_be_removed() {
     assert_eq!((unknown.status, &unknown.json()["code"]), (404, &json!("RUN_NOT_FOUND")));
     assert_eq!(server.post(&format!("/v1/runs/{alive}/cancel?wait=60"), &json!({})).status, 200);
 }
+
+#[test]
+fn a_replay_is_returned_in_every_dialect() {
+    let (lab, server) = Lab::serving(&[("done", DONE)]);
+    let run = server.run("done", json!({}));
+    server.wait(&run);
+    let path = format!("/v1/runs/{run}/replay");
+    let plain = server.get(&path).json();
+    let end =
+        lab.events(&run).iter().find(|event| super::kind(event) == "attempt.ended").expect("a record")["seq"].clone();
+    assert_eq!(
+        (&plain["run_id"], &plain["fidelity"], &plain["rendered"]),
+        (&json!(run), &json!("shown"), &Value::Null)
+    );
+    let turn = &plain["turns"][0];
+    assert_eq!((&turn["state"], &turn["end_seq"], &turn["hash"]), (&json!("completed"), &end, &plain["hash"]));
+    assert_eq!((&turn["items"][0]["type"], &turn["items"][0]["origin"]), (&json!("user"), &json!("skill")));
+    let rendered = |dialect: &str| server.get(&format!("{path}?dialect={dialect}")).json()["rendered"].clone();
+    assert!(rendered("text").as_str().is_some_and(|text| text.starts_with("User:\n  ")));
+    assert_eq!(rendered("anthropic-messages")["messages"][0]["role"], "user");
+    assert_eq!(rendered("openai-chat")["messages"][0]["role"], "user");
+    assert_eq!(rendered("openai-responses")["input"][0]["type"], "message");
+    let before = end.as_u64().expect("a number") - 1;
+    assert_eq!(server.get(&format!("{path}?upto={before}")).json()["turns"], json!([]));
+    for wrong in ["dialect=xml", "upto=-1", "upto=soon"] {
+        assert_eq!(server.get(&format!("{path}?{wrong}")).status, 400, "{wrong}");
+    }
+    assert_eq!(server.get("/v1/runs/019b0000-0000-7000-8000-000000000000/replay").status, 404);
+}
