@@ -4,7 +4,7 @@
 //! - [`memory`]: the peak memory for inputs of any size.
 //! - [`linearity`]: how processor time grows with hostile inputs.
 //! - [`capture`]: what recording a process costs, compared with the bare command.
-//! - [`runs`]: what running a skill costs, compared with the bare engine.
+//! - [`runs`]: what running a skill costs, compared with the bare engine; [`replay`]: what a replay costs.
 //! - [`service`]: what the server adds to a bare relay, and what it holds and answers under load.
 //! - [`load`]: how much load one machine sustains: many runs, floods, a killed server, disk.
 //! - [`web`]: the web page with a long run, in a browser.
@@ -23,6 +23,7 @@ mod log_work;
 mod memory;
 mod page;
 mod program;
+mod replay;
 mod runs;
 mod service;
 mod speed;

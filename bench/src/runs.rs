@@ -21,6 +21,7 @@ use crate::capture::{median, wall};
 use crate::later;
 use crate::problem::Problem;
 use crate::program::Program;
+use crate::replay;
 use crate::table::Table;
 
 const RUNS: usize = 31;
@@ -64,17 +65,18 @@ pub(crate) const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, &mut Table) -> Result<(), Problem>);
 
-const FIGURES: [Figure; 4] = [("one run", one), ("together", together), ("waiting", waiting), ("files", files)];
+const FIGURES: [Figure; 5] =
+    [("one run", one), ("together", together), ("waiting", waiting), ("files", files), ("replay", replay::measure)];
 
 pub(crate) fn measure(program: &Program, figures: &Figures, table: &mut Table) -> Result<(), Problem> {
     FIGURES.into_iter().filter(|(name, _)| figures.have(name)).try_for_each(|(_, figure)| figure(program, table))
 }
 
 /// A data folder with an engine and skills, which goes away by itself.
-struct Place(PathBuf);
+pub(crate) struct Place(PathBuf);
 
 impl Place {
-    fn new(name: &str) -> Result<Self, Problem> {
+    pub(crate) fn new(name: &str) -> Result<Self, Problem> {
         let root = std::env::temp_dir().join(format!("skillrun-bench-{}-{name}", std::process::id()));
         fs::create_dir_all(root.join("engines"))?;
         fs::create_dir_all(root.join("home"))?;
@@ -91,11 +93,11 @@ impl Place {
         self.0.join("skill")
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.0.join("data")
     }
 
-    fn command(&self, program: &Program, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, program: &Program, words: &[&str]) -> Command {
         let mut command = program.command();
         command.args(words).arg("--data").arg(self.data()).arg("--config").arg(self.0.join("config.toml"));
         command.env("HOME", self.0.join("home")).current_dir(&self.0);
