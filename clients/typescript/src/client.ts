@@ -5,7 +5,7 @@ import type {
   ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
-  Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Reply, RetryRun, Run, RunList,
+  Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
   RunRequest, RunResult, RunSummary, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun,
 } from "./types.js";
 
@@ -234,6 +234,11 @@ export class SkillrunClient {
 
   diagnosis(run: string, options: RequestOptions = {}): Promise<Diagnosis> {
     return this.json(`${of(run)}/diagnosis`, options);
+  }
+
+  /** What a model would see again of the run; with `dialect` also as text or for an API. */
+  replay(run: string, { dialect, upto, signal }: RequestOptions & ReplayQuery = {}): Promise<Replay> {
+    return this.json(`${of(run)}/replay`, { query: { dialect, upto }, signal });
   }
 
   deliveries(run: string, options: RequestOptions = {}): Promise<DeliveryList> {

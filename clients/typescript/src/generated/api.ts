@@ -580,6 +580,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what a model would see again of a run
+         * @description Needs the scope `read`.
+         */
+        get: operations["replay_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/request": {
         parameters: {
             query?: never;
@@ -2371,6 +2391,93 @@ export interface components {
             text: string;
             truncated?: boolean;
         };
+        /** @description A turn that is over. */
+        ReplayedTurn: {
+            /**
+             * Format: uint64
+             * @description The event that ended the turn.
+             */
+            end_seq: number;
+            /**
+             * @description Identifies the items of this turn and of all turns before it: BLAKE3 of the hash before it and of the turn's
+             *     items as JSON. A turn without items has the hash before it.
+             */
+            hash: string;
+            items: components["schemas"]["ReplayItem"][];
+            left_out: components["schemas"]["ReplayLeftOutCount"][];
+            state: components["schemas"]["TurnState"];
+            turn: components["schemas"]["AttemptNumber"];
+        };
+        /** @description How close a replay is to what the model has received. */
+        ReplayFidelity: "exact" | "shown";
+        /** @description One part of a conversation, independent of any API. `truncated` marks a part of which the Log has only the beginning. */
+        ReplayItem: {
+            origin: components["schemas"]["MessageOrigin"];
+            text: string;
+            truncated?: boolean;
+            /** @constant */
+            type: "user";
+        } | {
+            /** @description The answer of its turn; the other messages are texts on the way to it. */
+            answer?: boolean;
+            text: string;
+            truncated?: boolean;
+            /** @constant */
+            type: "agent";
+        } | {
+            /** @description As the engine wrote it; engines may use an id again in a later turn. */
+            id: string;
+            /** @description As the engine wrote it. */
+            input?: unknown;
+            name: string;
+            truncated?: boolean;
+            /** @constant */
+            type: "tool_call";
+        } | {
+            id: string;
+            outcome: components["schemas"]["ToolOutcome"];
+            output: string;
+            truncated?: boolean;
+            /** @constant */
+            type: "tool_result";
+        };
+        /** @description Why a part of the Log is not replayed. */
+        ReplayLeftOut: "partial_message" | "voided_message" | "empty_message" | "text_of_broken_turn" | "reasoning" | "open_call" | "result_without_call" | "refused_turn" | "open_turn";
+        /** @description How many parts were left out for one reason. */
+        ReplayLeftOutCount: {
+            /** Format: uint64 */
+            count: number;
+            reason: components["schemas"]["ReplayLeftOut"];
+        };
+        /** @description A notice, and how often it applies. */
+        ReplayNotice: {
+            /** Format: uint64 */
+            count: number;
+            kind: components["schemas"]["ReplayNoticeKind"];
+            /**
+             * Format: uint64
+             * @description The first event that it is about.
+             */
+            seq: number;
+        };
+        /** @description Something about a replay that its reader has to know. */
+        ReplayNoticeKind: "user_message_missing" | "user_message_unreadable" | "newer_event" | "damaged_log";
+        /** @description The replay of a run. */
+        ReplayView: {
+            fidelity: components["schemas"]["ReplayFidelity"];
+            /** @description The hash of the last turn; that of no bytes where there is none. */
+            hash: string;
+            /** @description Of all turns, including a turn that is not over. */
+            left_out: components["schemas"]["ReplayLeftOutCount"][];
+            notices: components["schemas"]["ReplayNotice"][];
+            /**
+             * @description The items in the requested dialect: a text, or an object with a member of the request to an API. Absent if no
+             *     dialect was requested.
+             */
+            rendered?: unknown;
+            run_id: components["schemas"]["RunId"];
+            turns: components["schemas"]["ReplayedTurn"][];
+        };
         /** @description An answer: free text, whatever the kind of question. */
         Reply: {
             /** @description A repeated request with the same key has no second effect. */
@@ -3069,6 +3176,11 @@ export interface components {
          */
         ToolCallStatus: "started" | "completed" | "failed";
         /**
+         * @description How a tool call ended.
+         * @enum {string}
+         */
+        ToolOutcome: "ok" | "failed";
+        /**
          * @description A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;
          *     all other messages of the turn are work on the way, or text of a turn that broke off.
          */
@@ -3156,6 +3268,8 @@ export interface components {
             output_bytes?: number | null;
             pending?: components["schemas"]["Interaction"] | null;
             reason_code: components["schemas"]["Code"];
+            /** @description The model or its service declined to answer. Absent otherwise, and in Logs of versions that did not record it. */
+            refused?: boolean;
             rule: components["schemas"]["Rule"];
             run_status: components["schemas"]["RunStatus"];
             turn: components["schemas"]["TurnState"];
@@ -6216,6 +6330,97 @@ export interface operations {
             };
             /** @description A problem: RANGE_NOT_SATISFIABLE */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replay_run: {
+        parameters: {
+            query?: {
+                /** @description Also render the items in this dialect. */
+                dialect?: "text" | "anthropic-messages" | "openai-responses" | "openai-chat";
+                /** @description Only turns that ended at or before the event with this `seq`. */
+                upto?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The turns that are over, and what was left out of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayView"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
