@@ -160,6 +160,7 @@ schemas: ## Regenerate schemas/ and the types of the client
 	cargo run --quiet --locked -p skillrun -- schema fcmp > schemas/fcmp.schema.json
 	cargo run --quiet --locked -p skillrun -- schema openapi > schemas/openapi.json
 	cargo run --quiet --locked -p skillrun -- schema words > schemas/words.json
+	cargo run --quiet --locked -p skillrun -- schema presenters > docs/presenters.md
 	$(CLIENT_INSTALL)
 	$(CLIENT_NPM) run --silent generate
 

@@ -166,7 +166,8 @@ def _turn_ended(_: Translation, event: Event) -> tuple[str, Data]:
     verdict, state = event.data.get("verdict") or {}, event.data.get("terminal_status")
     answer = verdict.get("answer_message_id") if state == "completed" else None
     data = {"state": state, "reason_code": verdict.get("reason_code"), "error": verdict.get("error")}
-    return "turn.ended", data | {"answer_message_id": answer, "next_actions": event.data.get("next_actions")}
+    record = {name: event.data.get(name) for name in ("limit", "deadline_at", "next_actions")}
+    return "turn.ended", data | record | {"answer_message_id": answer}
 
 
 def _requested(_: Translation, event: Event) -> tuple[str, Data]:

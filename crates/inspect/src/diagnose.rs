@@ -3,10 +3,12 @@
 //! [`diagnose`] gathers the material and changes nothing; `tell` makes a [`Diagnosis`] of it and is pure. The texts for
 //! states come from one table, [`words`], which every view of a run uses.
 //!
+//! - `check`: what every run is checked for, with a severity.
 //! - `story`: a fold over the Log. `passage`: bytes that a verdict is based on. `finding`: what looks wrong. `tell`:
 //!   all of it together. `lines`: the same as labelled text.
 
 mod assemble;
+mod check;
 mod finding;
 mod lines;
 mod passage;
@@ -22,8 +24,9 @@ use serde::Serialize;
 use skillrun_evidence::HostRecord;
 use skillrun_log::{EventLog, FileLog};
 use skillrun_model::codes::NextAction;
-use skillrun_model::interaction::{InteractionKind, OnDeadline};
-use skillrun_model::rasp::data::{Exit, ResolutionMode};
+use skillrun_model::interaction::{InteractionKind, OnDeadline, Scope};
+use skillrun_model::presenters::RunState;
+use skillrun_model::rasp::data::{Exit, ResolutionMode, TurnLimit};
 use skillrun_model::verdict::{Rule, RunError};
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp, TurnState};
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
@@ -31,6 +34,7 @@ use skillrun_runs::record::RunRecord;
 
 use crate::error::InspectError;
 use crate::verify::LogEnd;
+pub use check::{CheckSeverity, CheckTopic, DiagnosisCheck};
 pub use finding::{Finding, FindingKind};
 pub use lines::DiagnosisLine;
 pub use passage::{Passage, PassageKind};
@@ -59,6 +63,8 @@ pub struct Diagnosis {
     pub engine_version: Option<String>,
     pub mode: ExecutionMode,
     pub status: RunStatus,
+    /// The status as presenters show it: a waiting run by what it waits for, a failed run by its reason.
+    pub state: RunState,
     pub since: Timestamp,
     /// The time so far, or the total time of a run that is over.
     pub elapsed_ms: u64,
@@ -72,6 +78,8 @@ pub struct Diagnosis {
     pub attempts: Vec<AttemptStory>,
     pub questions: Vec<DiagnosisQuestion>,
     pub timeline: Vec<Moment>,
+    /// What was checked, and with which outcome.
+    pub checks: Vec<DiagnosisCheck>,
     pub findings: Vec<Finding>,
     pub next_actions: Vec<NextAction>,
 }
@@ -120,6 +128,15 @@ pub struct AttemptEnding {
     pub reason_code: Code,
     pub confidence: f64,
     pub exit: Exit,
+    /// The limit that the turn has reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<TurnLimit>,
+    /// When a time limit that the turn has reached was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Timestamp>,
+    /// What the user could do after a turn that did not complete.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next_actions: Vec<NextAction>,
 }
 
 /// A question and how it was resolved, in short.
@@ -128,6 +145,8 @@ pub struct AttemptEnding {
 pub struct DiagnosisQuestion {
     pub interaction_id: InteractionId,
     pub kind: InteractionKind,
+    /// `prompt` where nothing is asked: the run waits for the next prompt.
+    pub scope: Scope,
     /// Its beginning.
     pub prompt: String,
     pub asked_at: Timestamp,
@@ -177,7 +196,13 @@ pub enum MomentKind {
     Asked,
     Answered,
     NotAnswered,
+    /// The run rests, and waits for the next prompt.
+    Rested,
+    /// The next prompt came.
+    Prompted,
     CancelAsked,
+    InterruptAsked,
+    CloseAsked,
     Ended,
 }
 
@@ -191,7 +216,11 @@ impl MomentKind {
         Self::Asked,
         Self::Answered,
         Self::NotAnswered,
+        Self::Rested,
+        Self::Prompted,
         Self::CancelAsked,
+        Self::InterruptAsked,
+        Self::CloseAsked,
         Self::Ended,
     ];
 }
@@ -232,7 +261,7 @@ pub fn diagnose(
 ) -> Result<Diagnosis, InspectError> {
     let folder = data.run(run);
     let record = RunRecord::read(&folder.record())?;
-    let mut story = Story::new(&record);
+    let mut story = Story::new(record.created_at);
     let until = log.head(run)?.next_seq;
     let damage = match crate::verify::read(log, run, until, |_, event| story.event(&event))? {
         LogEnd::Reached => None,

@@ -258,6 +258,8 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
                 reason_code: ended.verdict.reason_code,
                 answer_message_id: ended.verdict.answer_message_id.filter(|_| is_answered),
                 error: ended.verdict.error,
+                limit: ended.limit,
+                deadline_at: ended.deadline_at,
                 next_actions: ended.next_actions,
             })
         }

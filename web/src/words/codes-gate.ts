@@ -37,6 +37,7 @@ export const ruleWords = defineWords({
 
 const withoutTurn = defineWords({
   canceledBefore: { en: "the run was canceled before the engine was started", zh: "引擎启动之前，有人取消了运行" },
+  closedByUser: { en: "the user closed the conversation", zh: "用户关闭了对话" },
   canceledBetween: { en: "the run was canceled between two turns", zh: "有人在两轮之间取消了运行" },
   neverStarted: { en: "no engine could be started", zh: "没有引擎能够启动" },
   afterwards: { en: "it was decided after the last turn had ended", zh: "在最后一轮结束之后作出的裁定" },
@@ -83,6 +84,7 @@ export const categoryWords = defineWords({
 
 export const actionWords = defineWords({
   reply: { en: "Answer the question", zh: "回答问题" },
+  close: { en: "Close the conversation", zh: "关闭对话" },
   retry: { en: "Try again", zh: "重试" },
   retry_later: { en: "Try again now", zh: "立即重试" },
   retry_other_engine: { en: "Try another engine", zh: "换一个引擎重试" },
@@ -122,6 +124,7 @@ export function decidedWords(language: Language, decided: Decided, status: RunSt
 
 function without(status: RunStatus, attempts: number): keyof typeof withoutTurn {
   if (status === "canceled") return attempts === 0 ? "canceledBefore" : "canceledBetween";
+  if (status === "closed") return "closedByUser";
   return attempts === 0 ? "neverStarted" : "afterwards";
 }
 

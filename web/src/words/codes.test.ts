@@ -1,8 +1,10 @@
 // The sentences for codes, rules and states, in both languages.
 import { readFileSync } from "node:fs";
+import type { RunStatus } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { type Decided, actionWords, categoryWords, codeSentence, decidedWords, endedByWords, passageWord, ruleWords, turnWords } from "./codes-gate.ts";
 import { codeWords } from "./codes.ts";
+import { statusWord, statusWords } from "./states.ts";
 
 /** What the program itself says, as `skillrun schema words` prints it. */
 const own: Record<string, Record<string, string>> = JSON.parse(readFileSync(new URL("../../../schemas/words.json", import.meta.url), "utf8"));
@@ -17,6 +19,15 @@ test.each(Object.entries({ codeWords, ruleWords, turnWords, endedByWords, catego
   const chinese = Object.values(table).map((word) => word.zh);
   for (const text of chinese) expect(text).toMatch(/\p{Script=Han}/u);
   expect(new Set(chinese).size).toBe(chinese.length);
+});
+
+test("a run is shown in the words of the table of presenters", () => {
+  const shown = (own["runs"] as unknown as Record<string, Record<string, string>>)["page"] ?? {};
+  const scopes = { waiting_answer: "turn", waiting_prompt: "prompt" } as const;
+  const statuses: Record<string, RunStatus> = { waiting_answer: "waiting_user", waiting_prompt: "waiting_user", failed_timeout: "failed", failed_output: "failed" };
+  const word = (state: string) => statusWord(statuses[state] ?? (state as RunStatus), scopes[state as keyof typeof scopes]).en;
+  expect(Object.keys(shown).length).toBeGreaterThanOrEqual(Object.keys(statusWords).length);
+  expect(Object.fromEntries(Object.keys(shown).map((state) => [state, word(state)]))).toEqual(shown);
 });
 
 test("English is the service's own words, Chinese is ours, and what is not known stays as it came", () => {

@@ -1,4 +1,5 @@
-// States in words, one table for the whole page. Only `succeeded` and `completed` sound like success.
+// States in words, one table for the whole page. Only `succeeded` and `completed` sound like success. The English texts
+// are those of the table of presenters, docs/presenters.md; a test compares them.
 import type { RaspEvent, Run, RunStatus } from "@skillrun/client";
 import { type Word, defineWords } from "./words.ts";
 
@@ -11,6 +12,16 @@ export const statusWords = defineWords({
   failed: { en: "failed", zh: "失败" },
   canceled: { en: "canceled", zh: "已取消" },
 } satisfies Record<RunStatus, Word>);
+
+/** Of a run at rest, which is `waiting_user` too. */
+export const promptWord: Word = { en: "waits for the next prompt", zh: "等待下一条提示" };
+
+type Scope = NonNullable<Run["interaction"]>["scope"];
+
+/** The word for a run. `scope`: of the question that is open. */
+export function statusWord(status: RunStatus, scope?: Scope | undefined): Word {
+  return status === "waiting_user" && scope === "prompt" ? promptWord : statusWords[status];
+}
 
 export const unknownStatus: Word = { en: "unreadable", zh: "无法读取" };
 

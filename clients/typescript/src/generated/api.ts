@@ -1083,7 +1083,13 @@ export interface components {
         AttemptEnd: {
             at: components["schemas"]["Timestamp"];
             completion: components["schemas"]["CompletionState"];
+            /** @description When a time limit that the turn has reached was over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
             exit: components["schemas"]["Exit"];
+            /** @description The limit that the turn has reached. */
+            limit?: components["schemas"]["TurnLimit"] | null;
+            /** @description What the user could do after a turn that did not complete. */
+            next_actions?: components["schemas"]["NextAction"][];
             reason_code: components["schemas"]["Code"];
             /** @description The rule of the settle table. */
             rule: components["schemas"]["Rule"];
@@ -1114,7 +1120,13 @@ export interface components {
             at: components["schemas"]["Timestamp"];
             /** Format: double */
             confidence: number;
+            /** @description When a time limit that the turn has reached was over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
             exit: components["schemas"]["Exit"];
+            /** @description The limit that the turn has reached. */
+            limit?: components["schemas"]["TurnLimit"] | null;
+            /** @description What the user could do after a turn that did not complete. */
+            next_actions?: components["schemas"]["NextAction"][];
             reason_code: components["schemas"]["Code"];
             rule: components["schemas"]["Rule"];
             turn: components["schemas"]["TurnState"];
@@ -1189,6 +1201,10 @@ export interface components {
          * @enum {string}
          */
         ChangeKind: "created" | "modified" | "deleted";
+        /** @description How a check came out. */
+        CheckSeverity: "passed" | "unknown" | "warning" | "failed";
+        /** @description What is checked. */
+        CheckTopic: "tool_pairing" | "turn_records" | "partial_answers" | "failure_class" | "output_cut" | "user_message";
         /**
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
@@ -1318,6 +1334,8 @@ export interface components {
         /** @description Why a run is in its state. */
         Diagnosis: {
             attempts: components["schemas"]["AttemptStory"][];
+            /** @description What was checked, and with which outcome. */
+            checks: components["schemas"]["DiagnosisCheck"][];
             decided: components["schemas"]["DiagnosisDecided"] | null;
             /**
              * Format: uint64
@@ -1338,8 +1356,19 @@ export interface components {
             session_id: string | null;
             since: components["schemas"]["Timestamp"];
             skill: string;
+            /** @description The status as presenters show it: a waiting run by what it waits for, a failed run by its reason. */
+            state: components["schemas"]["RunState"];
             status: components["schemas"]["RunStatus"];
             timeline: components["schemas"]["Moment"][];
+        };
+        /** @description One check and its outcome. */
+        DiagnosisCheck: {
+            /** @description The attempts that it is about; empty where it is about the whole run. */
+            attempts?: components["schemas"]["AttemptNumber"][];
+            check: components["schemas"]["CheckTopic"];
+            severity: components["schemas"]["CheckSeverity"];
+            /** @description For people; the text may change. */
+            words: string;
         };
         /** @description What put the run into its state. */
         DiagnosisDecided: {
@@ -1433,6 +1462,8 @@ export interface components {
             /** @description Its beginning. */
             prompt: string;
             resolution: components["schemas"]["QuestionResolution"];
+            /** @description `prompt` where nothing is asked: the run waits for the next prompt. */
+            scope: components["schemas"]["InteractionScope"];
         };
         /** @description Something is unusual or wrong; the run may still succeed. */
         Diagnostic: {
@@ -1836,11 +1867,8 @@ export interface components {
             attempt: components["schemas"]["AttemptNumber"] | null;
             what: components["schemas"]["MomentKind"];
         };
-        /**
-         * @description The kinds of moments.
-         * @enum {string}
-         */
-        MomentKind: "created" | "attempt_started" | "first_output" | "last_output" | "attempt_settled" | "asked" | "answered" | "not_answered" | "cancel_asked" | "ended";
+        /** @description The kinds of moments. */
+        MomentKind: ("created" | "attempt_started" | "first_output" | "last_output" | "attempt_settled" | "asked" | "answered" | "not_answered" | "cancel_asked" | "interrupt_asked" | "close_asked" | "ended") | "rested" | "prompted";
         /** @description A next action with the command to run. */
         NextAction: {
             action: components["schemas"]["NextActionKind"];
@@ -1850,7 +1878,7 @@ export interface components {
          * @description What the user can do next.
          * @enum {string}
          */
-        NextActionKind: "reply" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
+        NextActionKind: "reply" | "close" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
         /**
          * @description What happens when the deadline passes.
          * @enum {string}
@@ -2596,7 +2624,10 @@ export interface components {
             interaction?: components["schemas"]["Interaction"] | null;
             /** @description Time of the last automatic answer; null when there is none. */
             last_auto_decision_at: components["schemas"]["Timestamp"] | null;
-            /** @description The beginning of the last finished message of the agent. */
+            /**
+             * @description The beginning of the last answer of the agent: of a message that a completed turn names. Text of a turn that broke
+             *     off is not an answer.
+             */
             last_words: string | null;
             /**
              * Format: uint64
@@ -2871,6 +2902,8 @@ export interface components {
             skill: string | null;
             versions: components["schemas"]["Versions"];
         };
+        /** @description What presenters distinguish about a run: its status, what a waiting run waits for, and why one failed. */
+        RunState: ("queued" | "running" | "succeeded" | "closed" | "failed" | "canceled") | "waiting_answer" | "waiting_prompt" | "failed_timeout" | "failed_output";
         /** @description Status of a run. The last four are terminal and final. */
         RunStatus: ("queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled") | "closed";
         /** @description The run has changed its status, or the engine reports what it is doing. */
@@ -2911,7 +2944,10 @@ export interface components {
             error_message: string | null;
             /** @description Time of the last automatic answer; null when there is none. */
             last_auto_decision_at: components["schemas"]["Timestamp"] | null;
-            /** @description The beginning of the last finished message of the agent. */
+            /**
+             * @description The beginning of the last answer of the agent: of a message that a completed turn names. Text of a turn that broke
+             *     off is not an answer.
+             */
             last_words: string | null;
             /**
              * Format: uint64
@@ -3187,7 +3223,11 @@ export interface components {
         TurnEnded: {
             /** @description Only in a turn that completed: the message that is its answer. */
             answer_message_id?: string | null;
+            /** @description When a time limit that the turn has reached was over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
             error?: components["schemas"]["RunError"] | null;
+            /** @description The limit that the turn has reached. */
+            limit?: components["schemas"]["TurnLimit"] | null;
             /** @description What the user can do next. */
             next_actions?: components["schemas"]["NextAction"][];
             reason_code: components["schemas"]["Code"];

@@ -250,6 +250,8 @@ pub(crate) enum Published {
     Openapi,
     /// The English texts of states and codes
     Words,
+    /// How the command line, the page and the protocols show each state, as Markdown
+    Presenters,
 }
 
 /// Prints help, or what is wrong. `capture` exits with 125 instead of 2, which could be the exit code of the command.

@@ -5,10 +5,12 @@ use serde_json::json;
 use skillrun_catalog::Waiting;
 use skillrun_inspect::interactions::{AskedQuestion, History};
 use skillrun_lifecycle::run::State;
-use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending};
+use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending, Scope};
+use skillrun_model::presenters::{self, Presenter, RunState};
 use skillrun_model::{RunId, Timestamp};
 
 use crate::args::{Global, Interactions, OutputForm};
+use crate::exit::run_words;
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::place::{CommandContext, note};
@@ -85,9 +87,10 @@ pub(super) fn reply_command(run: &str) -> String {
 /// How the last turn of a run at rest ended, and what can be done now; none while the run is not at rest.
 pub(crate) fn rest_rows(state: &State, run: &str) -> Option<Vec<(&'static str, String)>> {
     let verdict = state.verdict.as_ref().filter(|_| state.is_at_rest())?;
+    let words = presenters::of_turn(verdict.turn, Presenter::Cli).words;
     let turn = match &verdict.error {
-        Some(error) => format!("{} · {} · {}", verdict.turn, error.code, plain(&error.message)),
-        None => verdict.turn.to_string(),
+        Some(error) => format!("{words} · {} · {}", error.code, plain(&error.message)),
+        None => words.to_owned(),
     };
     Some(vec![("turn", turn), ("next", reply_command(run)), ("close", format!("skillrun close {run}"))])
 }
@@ -122,6 +125,23 @@ pub(super) fn deadline_words(question: &Pending, now: Timestamp) -> String {
     format!("until {} ({}), then {then}", moment(deadline), from_now(deadline, now))
 }
 
+/// Of a run that rested: nothing was asked.
+fn prompt_text(asked: &AskedQuestion, run: RunId, output: &Output) -> String {
+    let number = output.paint(Ink::Bold, &format!("prompt {}", asked.question.interaction_id.0));
+    let end = match (&asked.reply, asked.resolved_at) {
+        (Some(reply), Some(at)) => {
+            let files: String = asked.files.iter().map(|file| format!("  file {}\n", plain(file))).collect();
+            format!("sent {}\n{}{files}", moment(at), indented(reply, "  "))
+        }
+        (_, _) if asked.is_open => {
+            let words = run_words(RunState::WaitingPrompt);
+            format!("the run {words}\n  {}\n", reply_command(&run.to_string()))
+        }
+        (_, _) => "the run ended before a prompt was sent\n".to_owned(),
+    };
+    format!("{number} · since {}\n{end}", moment(asked.asked_at))
+}
+
 fn history(place: &CommandContext, run: RunId) -> Result<History, Failure> {
     let mut history = History::default();
     place.events(run, |event| {
@@ -132,6 +152,10 @@ fn history(place: &CommandContext, run: RunId) -> Result<History, Failure> {
 }
 
 fn asked_text(asked: &AskedQuestion, run: RunId, output: &Output) -> String {
+    match asked.question.scope {
+        Scope::Turn | Scope::Call => {}
+        Scope::Prompt => return prompt_text(asked, run, output),
+    }
     let number = output.paint(Ink::Bold, &format!("question {}", asked.question.interaction_id.0));
     let kind = asked.question.kind;
     let head = format!("{number} · {kind} · asked {}\n", moment(asked.asked_at));

@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 use skillrun_catalog::Catalog;
 use skillrun_catalog::{Query, Row};
 use skillrun_model::interaction::Scope;
+use skillrun_model::presenters::RunState;
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runs::owner_sockets::crashed;
 
 use crate::args::{Global, Ls, OutputForm, Since};
+use crate::exit::run_words;
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::{CommandContext, note};
@@ -160,13 +162,14 @@ fn detail(row: &Row, now: Timestamp) -> Option<String> {
     match row.status? {
         RunStatus::WaitingUser => {
             let question = row.question.as_ref()?;
+            let waits = run_words(RunState::of(RunStatus::WaitingUser, Some(question.scope)));
             match question.scope {
                 Scope::Turn | Scope::Call => Some(format!("asks: {}", question.prompt)),
                 // The row has the error of the last turn, if that had one.
-                Scope::Prompt => Some(failure_words(row).map_or_else(
-                    || "waits for the next prompt".to_owned(),
-                    |words| format!("waits for the next prompt; the last turn failed: {words}"),
-                )),
+                Scope::Prompt => Some(
+                    failure_words(row)
+                        .map_or_else(|| waits.to_owned(), |words| format!("{waits}; the last turn failed: {words}")),
+                ),
             }
         }
         RunStatus::Failed => {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::Scope;
+use skillrun_model::presenters::{self, Presenter, RunState};
 use skillrun_model::rasp::data::ArtifactIndexed;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::artifacts::open_unchanged;
@@ -13,7 +14,7 @@ use skillrun_runs::result::{self, RunResult};
 
 use super::interactions::{deadline_words, question_text, reply_command, rest_text};
 use crate::args::{Global, OutputForm, ResultOf};
-use crate::exit::RunOutcome;
+use crate::exit::{RunOutcome, run_state, run_words};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, harmless, plain, print, print_json};
 use crate::place::{CommandContext, note};
@@ -83,24 +84,24 @@ pub(super) fn not_over(place: &CommandContext, run: RunId, form: OutputForm) -> 
     if form == OutputForm::Json {
         print_json(&json!({ "run_id": run, "status": status, "question": question }))?;
     }
+    let words = run_words(run_state(&state));
     match (question, form) {
         (Some(question), OutputForm::Text) if question.scope == Scope::Prompt => {
             let rest = rest_text(&state, &run.to_string()).unwrap_or_default();
-            print(&format!("The run is not over; it waits for the next prompt.\n{rest}"))?;
+            print(&format!("The run is not over; it {words}.\n{rest}"))?;
         }
         (Some(question), OutputForm::Text) => {
             let question_text = question_text(question);
             let deadline = deadline_words(question, now());
             let answer = reply_command(&run.to_string());
-            print(&format!("The run is not over; it waits for an answer:\n{question_text}  {deadline}\n  {answer}\n"))?;
+            print(&format!("The run is not over; it {words}:\n{question_text}  {deadline}\n  {answer}\n"))?;
         }
         (None, OutputForm::Text) => {
-            let status = status.map_or("not begun", RunStatus::as_str);
-            print(&format!("The run is not over; it is {status}. `skillrun logs -f {run}` follows it.\n"))?;
+            print(&format!("The run is not over; it {words}. `skillrun logs -f {run}` follows it.\n"))?;
         }
         (_, OutputForm::Json) => {}
     }
-    Ok(if question.is_some() { RunOutcome::Waiting } else { RunOutcome::NotOver }.into())
+    Ok(RunOutcome::not_over(&state).into())
 }
 
 fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {
@@ -134,7 +135,7 @@ fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {
     let mut text = output.table(&rows, LastColumn::Wrapped);
     match (&result.output, &result.text) {
         (Some(value), _) => text += &format!("\n{}", pretty(&Value::Object(value.clone()))),
-        (None, Some(words)) if result.status == RunStatus::Succeeded => {
+        (None, Some(words)) if is_answer(result) => {
             text += &format!("\n{}", indented(words, ""));
         }
         // The last message is not an answer.
@@ -142,6 +143,11 @@ fn text(place: &CommandContext, result: &RunResult, output: &Output) -> String {
         (None, None) => {}
     }
     text
+}
+
+/// Whether the text of a result is an answer.
+pub(super) fn is_answer(result: &RunResult) -> bool {
+    presenters::of_run(RunState::of(result.status, None), Presenter::Cli).is_answer
 }
 
 fn attempts(count: u32) -> String {

@@ -1,4 +1,5 @@
-//! `skillrun schema`: the JSON Schema of an event protocol, the OpenAPI document, or the texts of states and codes.
+//! `skillrun schema`: the JSON Schema of an event protocol, the OpenAPI document, the texts of states and codes, or
+//! the page about how states are shown.
 
 mod words;
 
@@ -13,6 +14,11 @@ pub(crate) fn run(published: Published) -> Result<(), Failure> {
         Published::Fcmp => skillrun_model::fcmp::schema::schema(),
         Published::Openapi => skillrun_server::openapi::document(),
         Published::Words => words::table(),
+        Published::Presenters => return print(&skillrun_model::presenters::page()),
     };
-    writeln!(io::stdout(), "{document:#}").map_err(|error| Failure::Write { path: "stdout".to_owned(), error })
+    print(&format!("{document:#}\n"))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    io::stdout().write_all(text.as_bytes()).map_err(|error| Failure::Write { path: "stdout".to_owned(), error })
 }

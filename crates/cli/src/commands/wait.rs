@@ -11,7 +11,7 @@ use skillrun_model::{RunId, RunStatus};
 use super::interactions::reply_command;
 use super::logs::{leave_on_interrupt, warn_if_unowned};
 use crate::args::{Global, OutputForm, WaitFor};
-use crate::exit::RunOutcome;
+use crate::exit::{RunOutcome, run_state, run_words};
 use crate::failure::Failure;
 use crate::live::{LIVE_INTERVAL, LiveLine, LiveRun};
 use crate::output::{print, print_json};
@@ -106,7 +106,7 @@ impl Noted {
     fn idle(&mut self, place: &CommandContext, run: RunId, state: &State) {
         if state.question.is_some() {
             if !std::mem::replace(&mut self.question, true) {
-                note(&format!("the run waits for an answer: {}", reply_command(&run.to_string())));
+                note(&format!("the run {}: {}", run_words(run_state(state)), reply_command(&run.to_string())));
             }
             return;
         }

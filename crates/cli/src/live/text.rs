@@ -4,6 +4,7 @@ use skillrun_lifecycle::run::State;
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_translate::progress::{Activity, EngineRetry, Progress};
 
+use crate::exit::{run_state, run_words};
 use crate::output::{cut, plain};
 use crate::words::{about, moment};
 
@@ -18,8 +19,7 @@ pub(crate) fn of_run(state: &State, progress: &Progress, now: Timestamp, width: 
             Some(at) => format!("queued · not before {} (in {})", moment(at), about(since(now, at))),
             None => "queued".to_owned(),
         },
-        Some(RunStatus::WaitingUser) if state.is_at_rest() => "waiting for the next prompt".to_owned(),
-        Some(RunStatus::WaitingUser) => "waiting for an answer".to_owned(),
+        Some(RunStatus::WaitingUser) => run_words(run_state(state)).to_owned(),
         Some(RunStatus::Running) if !state.attempt_is_open => "starting".to_owned(),
         Some(RunStatus::Running) => working(state, progress, now),
         Some(RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled) => String::new(),
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(line(status(RunStatus::Queued)), "queued");
         let later = State { not_before: Some(second(220)), ..status(RunStatus::Queued) };
         assert_eq!(line(later), "queued · not before 1970-01-01 00:03:40 UTC (in 2 min)");
-        assert_eq!(line(status(RunStatus::WaitingUser)), "waiting for an answer");
+        assert_eq!(line(status(RunStatus::WaitingUser)), "waits for an answer");
         assert_eq!(line(status(RunStatus::Running)), "starting");
         assert_eq!(line(status(RunStatus::Succeeded)), "");
         assert_eq!(line(State::default()), "");

@@ -36,6 +36,7 @@ fn committed_schemas_are_what_the_program_prints() {
         ("fcmp", committed("fcmp")),
         ("openapi", paths::workspace().join("schemas/openapi.json")),
         ("words", paths::workspace().join("schemas/words.json")),
+        ("presenters", paths::workspace().join("docs/presenters.md")),
     ];
     for (name, path) in files {
         let output = Command::new(SKILLRUN).args(["schema", name]).output().expect("skillrun runs");

@@ -2,12 +2,13 @@
 
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::{NextAction, NextActionKind};
+use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_model::{RunStatus, Timestamp};
 
 use super::finding::{FindingKind, findings};
 use super::story::Attempt;
-use super::{AttemptEnding, AttemptStory, Decided, Diagnosis, Material, Moment, MomentKind, words};
+use super::{AttemptEnding, AttemptStory, Decided, Diagnosis, Material, Moment, MomentKind, check, words};
 
 pub(super) fn diagnosis(material: &Material) -> Diagnosis {
     let Material { record, story, .. } = material;
@@ -29,6 +30,7 @@ pub(super) fn diagnosis(material: &Material) -> Diagnosis {
         engine_version: record.engine.version.clone(),
         mode: record.request.mode,
         status,
+        state: state(material),
         since: story.since,
         elapsed_ms: elapsed.unwrap_or(0),
         not_before: story.state.not_before.filter(|_| status == RunStatus::Queued),
@@ -39,9 +41,18 @@ pub(super) fn diagnosis(material: &Material) -> Diagnosis {
         attempts: story.attempts.iter().map(|attempt| attempt_story(material, attempt)).collect(),
         questions: story.questions.clone(),
         timeline,
+        checks: check::checks(story, &material.hosts, material.damage.as_deref()),
         next_actions: next_actions(material, is_full),
         findings,
     }
+}
+
+/// The state as it is shown.
+fn state(material: &Material) -> RunState {
+    let story = &material.story;
+    let scope = story.state.question.as_ref().map(|question| question.scope);
+    let failed = story.failed.as_ref().map(|failed| RunState::of_error(&failed.error));
+    failed.unwrap_or_else(|| RunState::of(story.status(), scope))
 }
 
 /// The rule of the last turn, if it put the run into its state.
@@ -79,6 +90,9 @@ fn attempt_story(material: &Material, attempt: &Attempt) -> AttemptStory {
         reason_code: ended.verdict.reason_code,
         confidence: ended.verdict.confidence,
         exit: ended.exit.clone(),
+        limit: ended.limit,
+        deadline_at: ended.deadline_at,
+        next_actions: ended.next_actions.clone(),
     });
     AttemptStory {
         attempt: attempt.number,
@@ -87,6 +101,18 @@ fn attempt_story(material: &Material, attempt: &Attempt) -> AttemptStory {
         process_continues: material.hosts.get(&attempt.number).is_some_and(|host| host.process_continues),
         ending,
         evidence: material.passages.get(&attempt.number).cloned().unwrap_or_default(),
+    }
+}
+
+/// What the user can do about a run that waits: the actions of a turn that did not complete have more than a reply.
+fn waiting_actions(material: &Material) -> Vec<NextAction> {
+    let last = material.story.attempts.last().and_then(|attempt| attempt.ended.as_ref());
+    let of_turn = last.map(|ended| ended.next_actions.clone()).unwrap_or_default();
+    let of_run = |kind| NextAction { action: kind, command: advice::command(kind, material.run_id) };
+    match (state(material), of_turn.is_empty()) {
+        (_, false) => of_turn,
+        (RunState::WaitingPrompt, true) => vec![of_run(NextActionKind::Reply), of_run(NextActionKind::Close)],
+        (_, true) => vec![of_run(NextActionKind::Reply)],
     }
 }
 
@@ -106,9 +132,7 @@ fn timeline(moments: &[(MomentKind, Option<skillrun_model::AttemptNumber>, Times
 fn next_actions(material: &Material, is_full: bool) -> Vec<NextAction> {
     let (run, story) = (material.run_id, &material.story);
     let mut actions = match story.status() {
-        RunStatus::WaitingUser => {
-            vec![NextAction { action: NextActionKind::Reply, command: format!("skillrun reply {run} TEXT") }]
-        }
+        RunStatus::WaitingUser => waiting_actions(material),
         RunStatus::Failed => story.failed.as_ref().map(|failed| failed.next_actions.clone()).unwrap_or_default(),
         RunStatus::Canceled => advice::after_cancel(run),
         RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Closed => Vec::new(),

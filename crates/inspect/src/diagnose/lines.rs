@@ -1,10 +1,14 @@
 //! A diagnosis as labelled text; the caller only has to wrap it.
 
 use skillrun_base::text::lasting;
+use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{EndedBy, RunStatus, Timestamp, TurnState};
 
-use super::{AttemptEnding, AttemptStory, Diagnosis, DiagnosisQuestion, Moment, Passage, Resolution, RunOwner, words};
+use super::{
+    AttemptEnding, AttemptStory, Diagnosis, DiagnosisCheck, DiagnosisQuestion, Moment, Passage, Resolution, RunOwner,
+    words,
+};
 
 /// A label, empty where the line belongs to the label above it, and its text.
 pub type DiagnosisLine = (&'static str, String);
@@ -37,6 +41,7 @@ impl Diagnosis {
         self.attempts.iter().for_each(|attempt| lines.extend(attempt_lines(attempt)));
         self.questions.iter().for_each(|question| lines.extend(question_lines(question)));
         lines.extend(labelled("timeline", self.timeline.iter().map(moment_line)));
+        lines.extend(labelled("checked", self.checks.iter().map(check_line)));
         let findings = self.findings.iter().map(|finding| finding.words.clone());
         lines.extend(labelled("looks wrong", findings));
         let actions = self.next_actions.iter().map(|next| format!("{}: {}", next.action, next.command));
@@ -45,7 +50,7 @@ impl Diagnosis {
     }
 
     fn status_line(&self) -> String {
-        let (words, time) = (words::status(self.status), lasting(self.elapsed_ms));
+        let (words, time) = (words::run(self.state), lasting(self.elapsed_ms));
         match self.status {
             RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
                 format!("{words}, for {time} (since {})", moment(self.since))
@@ -73,6 +78,10 @@ fn attempt_lines(attempt: &AttemptStory) -> Vec<DiagnosisLine> {
         ("attempt", format!("{number} {} (rule {rule}, {reason_code}): {bytes}", words::turn(*turn))),
         ("", if attempt.process_continues { "its process continues".to_owned() } else { exit_line(exit) }),
     ];
+    if let Some(limit) = ending.limit {
+        let over = ending.deadline_at.map_or_else(String::new, |at| format!(", which was over at {}", moment(at)));
+        lines.push(("", format!("it reached the limit {limit}{over}")));
+    }
     let mut before = None;
     for passage in &attempt.evidence {
         lines.push(("", passage_line(passage, before, *turn)));
@@ -109,7 +118,16 @@ fn passage_line(passage: &Passage, before: Option<&Passage>, turn: TurnState) ->
     format!("{what} in {file} {from}..{to}{text}")
 }
 
+fn check_line(check: &DiagnosisCheck) -> String {
+    format!("{} · {}: {}", check.severity, words::topic(check.check), check.words)
+}
+
 fn question_lines(question: &DiagnosisQuestion) -> Vec<DiagnosisLine> {
+    match question.scope {
+        Scope::Turn | Scope::Call => {}
+        // Nothing is asked, and the timeline has when the prompt came.
+        Scope::Prompt => return Vec::new(),
+    }
     let became = match &question.resolution {
         Resolution::Open => match question.deadline {
             Some(deadline) => {
@@ -121,7 +139,8 @@ fn question_lines(question: &DiagnosisQuestion) -> Vec<DiagnosisLine> {
         Resolution::TimedOut { fails_with, at } => format!("not answered by {} ({fails_with})", moment(*at)),
         Resolution::Closed => "closed without an answer".to_owned(),
     };
-    vec![("question", format!("{} ({}): {}", question.interaction_id.0, question.kind, question.prompt)), ("", became)]
+    let asked = format!("{} ({}): {}", question.interaction_id.0, question.kind, question.prompt);
+    vec![("question", asked), ("", became)]
 }
 
 fn moment_line(told: &Moment) -> String {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use skillrun_lifecycle::run::State;
-use skillrun_model::interaction::Pending;
+use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptEnded, Diagnostic, RunFailed};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, Level, SourceStream};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, RunStatus, Timestamp};
 use skillrun_runs::events::is_evidence;
-use skillrun_runs::record::RunRecord;
 
+use super::check::AttemptContent;
 use super::finding::CONFIDENT;
 use super::{DiagnosisQuestion, MomentKind, OutputBytes, Resolution, passage};
 
@@ -27,6 +27,8 @@ pub(super) struct Story {
     pub(super) noticed: BTreeMap<Code, Noticed>,
     pub(super) failed: Option<RunFailed>,
     pub(super) ended_with: Option<Code>,
+    /// Turn records that belong to no attempt that began.
+    pub(super) stray_records: u64,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,7 @@ pub(super) struct Attempt {
     pub(super) bytes: OutputBytes,
     pub(super) ended_at: Option<Timestamp>,
     pub(super) ended: Option<AttemptEnded>,
+    pub(super) content: AttemptContent,
 }
 
 /// The diagnostics with one code.
@@ -50,17 +53,18 @@ pub(super) struct Noticed {
 }
 
 impl Story {
-    pub(super) fn new(record: &RunRecord) -> Self {
+    pub(super) fn new(created_at: Timestamp) -> Self {
         Self {
             state: State::default(),
-            created_at: record.created_at,
-            since: record.created_at,
+            created_at,
+            since: created_at,
             attempts: Vec::new(),
             questions: Vec::new(),
             moments: Vec::new(),
             noticed: BTreeMap::new(),
             failed: None,
             ended_with: None,
+            stray_records: 0,
         }
     }
 
@@ -76,6 +80,11 @@ impl Story {
         if let Some(noticed) = event.data.diagnostic() {
             self.notice(event.level, noticed);
         }
+        if let Some(attempt) = self.attempts.last_mut().filter(|attempt| attempt.number == event.attempt_number) {
+            attempt.content.event(event);
+        } else if matches!(event.data, Data::Control(ControlData::AttemptEnded(_))) {
+            self.stray_records += 1;
+        }
         let at = event.ts;
         let Data::Control(data) = &event.data else { return };
         match data {
@@ -84,15 +93,26 @@ impl Story {
                 self.moments.push((MomentKind::Created, None, at));
             }
             ControlData::RunStatus(change) => {
-                if change.phase == Some(Phase::Canceling) {
-                    self.moments.push((MomentKind::CancelAsked, None, at));
-                }
+                let asked = if change.phase == Some(Phase::Canceling) {
+                    Some(MomentKind::CancelAsked)
+                } else if change.phase == Some(Phase::Interrupting) {
+                    Some(MomentKind::InterruptAsked)
+                } else if change.phase == Some(Phase::Closing) {
+                    Some(MomentKind::CloseAsked)
+                } else {
+                    None
+                };
+                self.moments.extend(asked.map(|what| (what, None, at)));
             }
             ControlData::AttemptStarted(_) => self.begin(event),
             ControlData::AttemptEnded(ended) => self.settle(event, ended),
             ControlData::InteractionRequested(question) => self.ask(at, question),
             ControlData::InteractionReplied(reply) => {
-                self.moments.push((MomentKind::Answered, None, at));
+                let what = match self.scope_of(reply.interaction_id.0) {
+                    Scope::Prompt => MomentKind::Prompted,
+                    Scope::Turn | Scope::Call => MomentKind::Answered,
+                };
+                self.moments.push((what, None, at));
                 self.resolve(reply.interaction_id.0, Resolution::Answered { mode: reply.resolution_mode, at });
             }
             ControlData::InteractionTimeout(timeout) => {
@@ -128,6 +148,7 @@ impl Story {
             bytes: OutputBytes::default(),
             ended_at: None,
             ended: None,
+            content: AttemptContent::default(),
         });
     }
 
@@ -164,16 +185,26 @@ impl Story {
     }
 
     fn ask(&mut self, at: Timestamp, question: &Pending) {
-        self.moments.push((MomentKind::Asked, Some(question.source_attempt), at));
+        let what = match question.scope {
+            Scope::Prompt => MomentKind::Rested,
+            Scope::Turn | Scope::Call => MomentKind::Asked,
+        };
+        self.moments.push((what, Some(question.source_attempt), at));
         self.questions.push(DiagnosisQuestion {
             interaction_id: question.interaction_id,
             kind: question.kind,
+            scope: question.scope,
             prompt: passage::shown(&question.prompt),
             asked_at: at,
             deadline: question.deadline,
             on_deadline: question.on_deadline,
             resolution: Resolution::Open,
         });
+    }
+
+    fn scope_of(&self, interaction: u32) -> Scope {
+        let asked = self.questions.iter().find(|question| question.interaction_id.0 == interaction);
+        asked.map_or(Scope::Turn, |question| question.scope)
     }
 
     fn resolve(&mut self, interaction: u32, resolution: Resolution) {

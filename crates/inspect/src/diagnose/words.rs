@@ -1,33 +1,21 @@
-//! One table from states to texts, for every view of a run: partial is shown as partial, failure as failure.
+//! The texts of a diagnosis. Those of states come from the table of all presenters, so that partial is shown as partial
+//! and failure as failure everywhere.
 
 use skillrun_model::interaction::OnDeadline;
+use skillrun_model::presenters::{self, Presenter, RunState};
 use skillrun_model::rasp::data::{AttemptEnded, ResolutionMode};
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{Code, EndedBy, RunStatus, TurnState};
 
-use super::{MomentKind, PassageKind};
+use super::{CheckTopic, MomentKind, PassageKind};
 
-pub fn status(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Queued => "waits for a slot",
-        RunStatus::Running => "is running",
-        RunStatus::WaitingUser => "waits for an answer",
-        RunStatus::Succeeded => "succeeded",
-        RunStatus::Closed => "was closed",
-        RunStatus::Failed => "failed",
-        RunStatus::Canceled => "was canceled",
-    }
+pub fn run(state: RunState) -> &'static str {
+    presenters::of_run(state, Presenter::Cli).words
 }
 
 pub fn turn(turn: TurnState) -> &'static str {
-    match turn {
-        TurnState::Completed => "completed",
-        TurnState::PartialFailed => "failed after part of an answer",
-        TurnState::Failed => "failed",
-        TurnState::Interrupted => "was interrupted",
-        TurnState::TimedOut => "ran out of time",
-    }
+    presenters::of_turn(turn, Presenter::Cli).words
 }
 
 pub fn completion(completion: CompletionState) -> &'static str {
@@ -55,6 +43,17 @@ pub fn ended_by(ended_by: EndedBy) -> &'static str {
     }
 }
 
+pub fn topic(check: CheckTopic) -> &'static str {
+    match check {
+        CheckTopic::ToolPairing => "tool calls",
+        CheckTopic::TurnRecords => "turn records",
+        CheckTopic::PartialAnswers => "partial answers",
+        CheckTopic::FailureClass => "failures",
+        CheckTopic::OutputCut => "output cut",
+        CheckTopic::UserMessage => "user messages",
+    }
+}
+
 pub fn resolution(mode: ResolutionMode) -> &'static str {
     match mode {
         ResolutionMode::UserReply => "answered",
@@ -79,23 +78,24 @@ pub fn moment(what: MomentKind) -> &'static str {
         MomentKind::LastOutput => "last output",
         MomentKind::AttemptSettled => "settled",
         MomentKind::Asked => "asked",
+        MomentKind::Rested => "at rest",
+        MomentKind::Prompted => "next prompt",
         MomentKind::Answered => "answered",
         MomentKind::NotAnswered => "not answered in time",
         MomentKind::CancelAsked => "cancel requested",
+        MomentKind::InterruptAsked => "interrupt requested",
+        MomentKind::CloseAsked => "close requested",
         MomentKind::Ended => "over",
     }
 }
 
 /// What a passage is in a turn that ended like this. The text of a turn that did not complete is not an answer.
 pub fn passage(what: PassageKind, turn: TurnState) -> &'static str {
-    match (what, turn) {
-        (PassageKind::End, _) => "end",
-        (PassageKind::Marker, _) => "done marker",
-        (PassageKind::Answer, TurnState::Completed) => "answer",
-        (
-            PassageKind::Answer,
-            TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut,
-        ) => "last message",
+    match what {
+        PassageKind::End => "end",
+        PassageKind::Marker => "done marker",
+        PassageKind::Answer if presenters::is_answer(turn) => "answer",
+        PassageKind::Answer => "last message",
     }
 }
 
@@ -170,20 +170,14 @@ pub fn rule(rule: Rule) -> &'static str {
 
 /// Why a run is over, where no turn decided.
 pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
-    let is_canceled = match status {
-        RunStatus::Canceled => true,
-        RunStatus::Queued
-        | RunStatus::Running
-        | RunStatus::WaitingUser
-        | RunStatus::Succeeded
-        | RunStatus::Closed
-        | RunStatus::Failed => false,
-    };
-    match (is_canceled, attempts) {
-        (true, 0) => "the run was canceled before the engine was started",
-        (true, _) => "the run was canceled between two turns",
-        (false, 0) => "no engine could be started",
-        (false, _) => "it was decided after the last turn had ended",
+    match (status, attempts) {
+        (RunStatus::Canceled, 0) => "the run was canceled before the engine was started",
+        (RunStatus::Canceled, _) => "the run was canceled between two turns",
+        (RunStatus::Closed, _) => "the user closed the conversation",
+        (RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser, 0)
+        | (RunStatus::Succeeded | RunStatus::Failed, 0) => "no engine could be started",
+        (RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser, _)
+        | (RunStatus::Succeeded | RunStatus::Failed, _) => "it was decided after the last turn had ended",
     }
 }
 

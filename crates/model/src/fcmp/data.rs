@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use crate::codes::{Code, NextAction};
 use crate::ids::InteractionId;
 use crate::interaction::{DecisionPolicy, Pending};
-use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, MessageOrigin, ResolutionMode};
+use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, MessageOrigin, ResolutionMode, TurnLimit};
 use crate::rasp::{Level, SpanRef};
 use crate::status::{ExecutionMode, Phase, RunStatus, TurnState, wire_enum};
+use crate::time::Timestamp;
 use crate::verdict::RunError;
 
 /// The run has begun.
@@ -63,6 +64,12 @@ pub struct TurnEnded {
     pub answer_message_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
+    /// The limit that the turn has reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<TurnLimit>,
+    /// When a time limit that the turn has reached was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Timestamp>,
     /// What the user can do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_actions: Vec<NextAction>,

@@ -75,6 +75,8 @@ export function doingOf({ action, command }: NextAction, retriedAs?: string | nu
     case "login_engine":
     case "install_engine":
       return { does: "show_engines" };
+    // The verdict has a button for it.
+    case "close":
     case "free_disk":
       return { does: "nothing" };
   }

@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global, args: &EnginesVerify) -> Result<ExitCode, Fai
             print(&output.fit(&text(&verification, &output)))?;
         }
     }
-    Ok(if verification.works { RunOutcome::Succeeded } else { RunOutcome::Failed }.into())
+    Ok(if verification.works { RunOutcome::SUCCEEDED } else { RunOutcome::FAILED }.into())
 }
 
 fn installed(state: &State<'_>) -> InstalledEngine {

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, EventLog, Limits, LogLine, Page, Seq, Tail, Tailed};
 use skillrun_model::fcmp::{FcmpEvent, Meta};
-use skillrun_model::interaction::Scope;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{IgnoredError, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationReader};
@@ -16,6 +15,7 @@ use skillrun_runtime::views::is_whole;
 use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use super::{Follow, Part, What, warn_if_unowned};
+use crate::exit::{run_state, run_words};
 use crate::failure::Failure;
 use crate::live::{Erasing, LIVE_INTERVAL, LiveLine, LiveRun};
 use crate::output::{Output, harmless};
@@ -96,13 +96,9 @@ fn read(place: &CommandContext, run: RunId, printer: &mut Printer, follow: Follo
 /// Notes why no more output appears.
 fn at_rest(place: &CommandContext, run: RunId, state: &State) {
     match (state.status, &state.question) {
-        (Some(RunStatus::WaitingUser), Some(question)) => {
-            let what = match question.scope {
-                Scope::Prompt => "the next prompt",
-                Scope::Turn | Scope::Call => "an answer",
-            };
+        (Some(RunStatus::WaitingUser), Some(_)) => {
             let command = crate::commands::interactions::reply_command(&run.to_string());
-            note(&format!("the run waits for {what}: {command}"));
+            note(&format!("the run {}: {command}", run_words(run_state(state))));
         }
         (Some(RunStatus::Queued | RunStatus::Running), _) => warn_if_unowned(place, run),
         (_, _) => {}

@@ -83,7 +83,7 @@ pub(crate) fn run(global: &Global, args: &Logs) -> Result<ExitCode, Failure> {
     match follow {
         Follow::Yes if place.state(run)?.is_over() => {
             let result = super::result::read(&place, run)?;
-            Ok(result.map_or(RunOutcome::Failed, |result| RunOutcome::of_result(&result)).into())
+            Ok(result.map_or(RunOutcome::FAILED, |result| RunOutcome::of_result(&result)).into())
         }
         Follow::Yes | Follow::No => Ok(ExitCode::SUCCESS),
     }

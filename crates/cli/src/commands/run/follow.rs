@@ -1,7 +1,6 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here.
 
 use std::io::{self, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,7 +10,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Cursor, EventLog, FileLog, Limits, Seq};
+use skillrun_log::{EventLog, FileLog, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::{IgnoredError, InteractionId, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
@@ -23,14 +22,14 @@ use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcr
 use super::ask::{self, Meant, Typed};
 use crate::args::{OutputForm, Wait};
 use crate::commands::interactions::rest_text;
-use crate::exit::RunOutcome;
+use crate::exit::{RunOutcome, run_state, run_words};
 use crate::failure::Failure;
 use crate::live::{self, LiveLine, LiveRun};
 use crate::output::{self, Ink, Output};
 use crate::owner::{OwnerProcess, Take, in_background};
 use crate::place::CommandContext;
 use crate::settings::Settings;
-use crate::words::{moment, plain_lines};
+use crate::words::{moment, plain_lines, status_ink};
 
 /// Interval of the checks for trouble that the Log does not show.
 const TROUBLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -81,6 +80,8 @@ struct Following<'a> {
     /// Whether the last event was.
     is_known: bool,
     state: State,
+    /// For the answer of a turn after which the run rests.
+    result: ResultFold,
     transcript: Transcript,
     output: &'a Output,
     line: &'a mut LiveLine,
@@ -140,6 +141,7 @@ pub(crate) fn follow(
             known,
             is_known: false,
             state: State::default(),
+            result: ResultFold::default(),
             transcript: Transcript::new(transcript),
             output,
             line: &mut line,
@@ -166,8 +168,8 @@ pub(crate) fn follow(
                 (run, known, listens) = (retry.run_id, 0, following.listens);
             }
             FollowExit::Waiting(question) => {
-                print_waiting(settings, run, &question, style, owner.runtime.log())?;
-                return Ok(RunOutcome::Waiting);
+                print_waiting(settings, run, &question, &following.state, following.result.turn_text(), style)?;
+                return Ok(RunOutcome::not_over(&following.state));
             }
             FollowExit::Left => return Ok(RunOutcome::Interrupted),
         }
@@ -198,7 +200,7 @@ impl Following<'_> {
         loop {
             self.read()?;
             if let Some(outcome) = self.outcome {
-                let interrupted = self.interrupts > 0 && outcome == RunOutcome::Canceled;
+                let interrupted = self.interrupts > 0 && outcome == RunOutcome::CANCELED;
                 return Ok(FollowExit::Ended(if interrupted { RunOutcome::Interrupted } else { outcome }));
             }
             if let Some(rest) = self.question(sender) {
@@ -257,7 +259,10 @@ impl Following<'_> {
         loop {
             match reader.page(&log, self.run, |item| self.item(item))? {
                 ConversationRead::Page { .. } => {}
-                ConversationRead::Reset => (self.state, self.live) = (State::default(), LiveRun::default()),
+                ConversationRead::Reset => {
+                    (self.state, self.live) = (State::default(), LiveRun::default());
+                    self.result = ResultFold::default();
+                }
                 ConversationRead::End => break,
             }
         }
@@ -270,6 +275,7 @@ impl Following<'_> {
             ConversationItem::Event(event) => {
                 self.state.evolve(event);
                 self.live.evolve(event);
+                self.result.event(event);
                 self.outcome = RunOutcome::of(&event.data).or(self.outcome);
                 self.is_known = event.seq <= self.known;
                 return Ok(());
@@ -312,7 +318,8 @@ impl Following<'_> {
                 if question.deadline.is_none() {
                     return Some(FollowExit::Waiting(Box::new(question)));
                 }
-                print_line(&format!("the run waits for an answer: skillrun reply {} TEXT", self.run));
+                let words = run_words(run_state(&self.state));
+                print_line(&format!("the run {words}: skillrun reply {} TEXT", self.run));
                 return None;
             }
             Keyboard::NotYet => {
@@ -450,18 +457,12 @@ fn print_waiting(
     settings: &Settings,
     run: RunId,
     question: &Pending,
+    state: &State,
+    answer: Option<&str>,
     style: Style,
-    log: &FileLog,
 ) -> Result<(), Failure> {
-    let (mut state, mut result) = (State::default(), ResultFold::default());
-    log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
-        let event = line.event()?;
-        state.evolve(&event);
-        result.event(&event);
-        Ok::<_, Failure>(ControlFlow::Continue(()))
-    })?;
-    if let (Some(rest), OutputForm::Text) = (rest_text(&state, &run.to_string()), style.form) {
-        let answer = result.turn_text().filter(|_| style.conversation == Conversation::Left);
+    if let (Some(rest), OutputForm::Text) = (rest_text(state, &run.to_string()), style.form) {
+        let answer = answer.filter(|_| style.conversation == Conversation::Left);
         let answer: String = answer.unwrap_or_default().lines().map(|line| output::plain(line) + "\n").collect();
         let gap = if answer.is_empty() { "" } else { "\n" };
         return output::print(&format!("{answer}{gap}{rest}folder  {}\n", settings.data.run(run).root().display()));
@@ -481,7 +482,8 @@ fn print_waiting(
             };
             let folder = settings.data.run(run);
             output::print(&format!(
-                "{told}\n== run waits for an answer\nanswer  skillrun reply {run} TEXT\nfolder  {}\n",
+                "{told}\n== run {}\nanswer  skillrun reply {run} TEXT\nfolder  {}\n",
+                run_words(run_state(state)),
                 folder.root().display()
             ))
         }
@@ -502,11 +504,7 @@ pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &
 }
 
 fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> String {
-    let ink = match result.status {
-        RunStatus::Succeeded | RunStatus::Closed => Ink::Good,
-        RunStatus::Failed => Ink::Bad,
-        RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => Ink::Warning,
-    };
+    let ink = status_ink(result.status);
     let mut rows = vec![[(Ink::Bold, "status".to_owned()), (ink, result.status.to_string())]];
     let mut row = |label: &str, text: String| rows.push([(Ink::Bold, label.to_owned()), (Ink::Plain, text)]);
     if let Some(error) = &result.error {

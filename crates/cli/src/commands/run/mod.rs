@@ -19,7 +19,7 @@ use skillrun_runtime::{AcceptError, NewRun, RuntimeError};
 use super::interactions::reply_command;
 use super::wait::{Enough, until};
 use crate::args::{Global, Run, Wait, WorkspaceWait};
-use crate::exit::RunOutcome;
+use crate::exit::{RunOutcome, run_state, run_words};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::owner::{Given, OwnerProcess, Take, hand_to_server, in_background, server, take_over_orphans};
@@ -81,7 +81,7 @@ fn wait_for_holder(settings: &Settings, path: &Path, holder: RunId, limit: Durat
             return Enough::Yes;
         }
         if state.question.is_some() && !std::mem::replace(&mut is_told, true) {
-            note(&format!("run {holder} waits for an answer: {}", reply_command(&holder.to_string())));
+            note(&format!("run {holder} {}: {}", run_words(run_state(state)), reply_command(&holder.to_string())));
         }
         // A run whose owner died would never end.
         take_over_orphans(settings);
@@ -146,7 +146,7 @@ fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> 
     }
     let output = Output::new(global.color, &settings.surroundings);
     follow::print_end(settings, run, follow::Style::of(wait), &output)?;
-    Ok(RunOutcome::Succeeded.into())
+    Ok(RunOutcome::SUCCEEDED.into())
 }
 
 fn print_id(run: RunId, wait: Wait) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use skillrun_inspect::diagnose::{MomentKind, PassageKind, words};
 use skillrun_model::interaction::OnDeadline;
+use skillrun_model::presenters::{self, Presentation, Presenter, RunState};
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::Rule;
@@ -14,7 +15,10 @@ pub(super) fn table() -> Value {
     json!({
         "codes": each(Code::ALL, Code::summary),
         "rules": each(Rule::ALL, words::rule),
-        "statuses": each(RunStatus::ALL, words::status),
+        "statuses": each(RunStatus::ALL, |status| words::run(RunState::of(status, None))),
+        // As each presenter shows them.
+        "runs": by_presenter(RunState::ALL, presenters::of_run),
+        "turns_shown": by_presenter(TurnState::ALL, presenters::of_turn),
         "turns": each(TurnState::ALL, words::turn),
         "completions": each(CompletionState::ALL, words::completion),
         "ended_by": each(EndedBy::ALL, words::ended_by),
@@ -33,6 +37,12 @@ fn each<T: Copy + Serialize, Words: Into<Value>>(all: &[T], words: impl Fn(T) ->
     let name = |one: &T| json!(one).as_str().unwrap_or_default().to_owned();
     let named: Map<String, Value> = all.iter().map(|one| (name(one), words(*one).into())).collect();
     named.into()
+}
+
+/// The words of each state, by presenter.
+fn by_presenter<T: Copy + Serialize>(all: &[T], shown: impl Fn(T, Presenter) -> Presentation) -> Value {
+    let of = |presenter: &Presenter| (presenter.to_string(), each(all, |state| shown(state, *presenter).words));
+    Presenter::ALL.iter().map(of).collect::<Map<_, _>>().into()
 }
 
 #[cfg(test)]

@@ -3,14 +3,16 @@
 use serde_json::Value;
 use skillrun_base::text::shortened;
 use skillrun_inspect::attempts::Attempt;
-use skillrun_model::RunStatus;
+use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::data::Exit;
+use skillrun_model::{Code, RunStatus};
 use skillrun_runs::RunRecord;
 use skillrun_runs::record::{Sharing, Workspace};
 
 use super::Known;
 use crate::commands::interactions::{deadline_words, question_text, reply_command, rest_rows};
-use crate::commands::result::{LAST_MESSAGE, pretty};
+use crate::commands::result::{LAST_MESSAGE, is_answer, pretty};
+use crate::exit::{run_state, run_words};
 use crate::output::{Ink, LastColumn, Output, plain};
 use crate::place::CommandContext;
 use crate::words::{counted, dollars, from_now, indented, lasting, moment, now, size, status_ink};
@@ -43,11 +45,23 @@ fn head(known: &Known, output: &Output) -> String {
         || output.paint(Ink::Bad, "not begun"),
         |status| output.paint(status_ink(status), status.as_str()),
     );
-    let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}\n") };
+    let waits = match run_state(&known.state) {
+        state @ (RunState::WaitingAnswer | RunState::WaitingPrompt) => format!(" · {}", run_words(state)),
+        RunState::Queued
+        | RunState::Running
+        | RunState::Succeeded
+        | RunState::Closed
+        | RunState::Failed
+        | RunState::FailedTimeout
+        | RunState::FailedOutput
+        | RunState::Canceled => String::new(),
+    };
+    let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}{waits}\n") };
     let code = match result.status {
-        RunStatus::Succeeded | RunStatus::Closed => result.completion.map(|completion| completion.reason_code),
+        RunStatus::Succeeded => result.completion.map(|completion| completion.reason_code),
         RunStatus::Failed => result.error.as_ref().map(|error| error.code),
         // The end of the last turn is not the reason.
+        RunStatus::Closed => Some(Code::Closed),
         RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => None,
     };
     let code = code.map(|code| format!(" · {code}")).unwrap_or_default();
@@ -176,7 +190,9 @@ fn attempts(list: &[Attempt], output: &Output) -> String {
             }
             Some(ended) => [
                 ended.turn.to_string(),
-                ended.reason_code.to_string(),
+                ended
+                    .limit
+                    .map_or_else(|| ended.reason_code.to_string(), |limit| format!("{} ({limit})", ended.reason_code)),
                 exit(&ended.exit),
                 lasting(ended.at.millis_since(begin).unwrap_or(0)),
             ],
@@ -240,7 +256,7 @@ fn result(known: &Known, output: &Output) -> Option<String> {
     let mut text = output.table(&rows, LastColumn::Wrapped);
     let (label, body) = match (&result.output, &result.text) {
         (Some(value), _) => ("output", pretty(&Value::Object(value.clone()))),
-        (None, Some(words)) if result.status == RunStatus::Succeeded => ("answer", words.clone()),
+        (None, Some(words)) if is_answer(result) => ("answer", words.clone()),
         (None, Some(words)) => (LAST_MESSAGE, words.clone()),
         (None, None) => return (!text.is_empty()).then_some(text),
     };

@@ -93,8 +93,8 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
         OutputForm::Text => print(&table::text(&report, &Output::new(global.color, &settings.surroundings)))?,
     }
     Ok(ExitCode::from(match report.verdict {
-        Overall::Passed => RunOutcome::Succeeded,
-        Overall::Failed => RunOutcome::Failed,
+        Overall::Passed => RunOutcome::SUCCEEDED,
+        Overall::Failed => RunOutcome::FAILED,
         Overall::Interrupted => RunOutcome::Interrupted,
     }))
 }

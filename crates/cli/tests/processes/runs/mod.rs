@@ -21,6 +21,7 @@ mod rules_by_hand;
 mod sticky;
 mod sticky_left;
 mod stories;
+mod turn_records;
 mod verify;
 mod views;
 mod workspaces;
