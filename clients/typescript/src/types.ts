@@ -49,6 +49,7 @@ export type Engine = Schemas["Engine"];
 export type DeliveryList = Schemas["DeliveryList"];
 export type Diagnosis = Schemas["Diagnosis"];
 export type Replay = Schemas["ReplayView"];
+export type TurnState = Schemas["TurnState"];
 export type Verification = Schemas["Verification"];
 export type Diff = Schemas["Diff"];
 export type Download = Schemas["Download"];

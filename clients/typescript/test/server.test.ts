@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
-  type FcmpEvent, ProblemError, type RaspEvent, type RunsItem, SkillrunClient, isRasp,
+  ConversationTurns, type FcmpEvent, ProblemError, type RaspEvent, type RunsItem, SkillrunClient, isRasp,
 } from "../src/index.js";
 import { Server } from "./server.js";
 
@@ -121,6 +121,35 @@ test("a conversation is narrowed by type, and read from a cursor on", async () =
   }
   assert.deepEqual(rest, page.events.slice(middle + 1));
   for await (const _ of server.client.followChat(run, { cursor: all.at(-1)?.id })) assert.fail("there is no more");
+});
+
+test("a turn that failed has no answer, and the conversation continues", async () => {
+  await server.skill("talk");
+  const script = new Blob([JSON.stringify([[{ say: "Good." }], [{ say: "All is well!" }, { fail: "The model is overloaded." }], [{ say: "Good again." }]])]);
+  const { run_id: run } = await server.client.createRun({ skill: "talk", engine: "scripted", mode: "conversation" }, { script, wait: 60 });
+  for (const [interaction_id, text] of [[1, "And now?"], [2, "Again."]] as const) await server.client.reply(run, { interaction_id, text }, { wait: 60 });
+  await server.client.closeRun(run);
+  const turns = new ConversationTurns();
+  const standings: string[] = [];
+  const prompts: [string, boolean][] = [];
+  for await (const item of server.client.followChat(run)) {
+    if (item.type !== "event") continue;
+    const { event } = item;
+    turns.add(event);
+    if (event.type === "user.message") prompts.push([event.data.text, turns.isNew(event)]);
+  }
+  for (const event of (await server.client.chatHistory(run, { limit: 1000 })).events) {
+    if (event.type !== "assistant.message.final") continue;
+    const { message_id: messageId, text, partial } = event.data;
+    standings.push(`${text} ${turns.standing({ attempt: event.meta.attempt, messageId, isWhole: !partial })}`);
+  }
+  assert.deepEqual(standings, ["Good. answer", "All is well! broken", "Good again. answer"]);
+  const { attempts } = await server.client.attempts(run);
+  assert.deepEqual(turns.turns.map(({ number, state }) => [number, state]), attempts.map(({ number, ended }) => [number, ended?.turn]));
+  assert.equal(turns.turn(2)?.error?.message, "The model is overloaded.");
+  // The instructions of the skill are new; the replies were shown as replies.
+  assert.deepEqual(prompts.slice(1), [["And now?", false], ["Again.", false]]);
+  assert.equal(prompts[0]?.[1], true);
 });
 
 test("problems have a type", async () => {

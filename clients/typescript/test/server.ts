@@ -1,7 +1,7 @@
 // A real server for tests, in a folder of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -21,6 +21,13 @@ export class Server {
     const folder = await mkdtemp(join(tmpdir(), "skillrun-client-"));
     const { child, url, token } = await serve(folder, "127.0.0.1:0");
     return new Server(folder, child, url, new SkillrunClient({ baseUrl: url, token }));
+  }
+
+  /** Installs a skill that may run in any mode. */
+  async skill(name: string): Promise<void> {
+    const root = join(this.folder, "data", "skills", name);
+    await mkdir(root, { recursive: true });
+    await writeFile(join(root, "SKILL.md"), `---\nname: ${name}\ndescription: Talks.\n---\n\nTalk.\n`);
   }
 
   /** Asks it to stop, waits until it has, and starts it again where it was. */

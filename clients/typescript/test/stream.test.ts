@@ -64,6 +64,12 @@ test("it resumes after a break, discards duplicates, and ends with the run", asy
   assert.deepEqual(cursors, [null, "2", "2", "2"]);
 });
 
+test("an event of a type that the client does not know is passed on, and ends nothing", async () => {
+  const unknown = 'id: 3\nevent: later_event\ndata: not even JSON\n\n';
+  const { client } = answeredBy(sse(event("1", "turn.paused"), event("2", "assistant.message.final"), unknown, event("4", "conversation.completed")));
+  assert.deepEqual(await ids(client), ["event 1", "event 2", "event 4"]);
+});
+
 test("204 is the end", async () => {
   const { client, cursors } = answeredBy(() => new Response(null, { status: 204 }));
   assert.deepEqual(await ids(client, "7"), []);
