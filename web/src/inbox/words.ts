@@ -55,6 +55,7 @@ export const words = defineWords({
 
   seconds: { en: "{n} s", zh: "{n} 秒" },
   waits: { en: "The run waits until a user answers.", zh: "会一直等待，直到有人回答。" },
+  waitsPrompt: { en: "The run waits for the next prompt, without a time limit.", zh: "运行会一直等待下一条提示，没有时间限制。" },
   thenFails: { en: "If no user answers, the run fails in {time}.", zh: "若无人回答，运行将在 {time}后失败。" },
   thenAborts: { en: "If no user answers, the run is stopped as failed in {time}.", zh: "若无人回答，运行将在 {time}后按失败终止。" },
   thenSends: { en: "If no user answers, the option “{option}” is sent in {time}.", zh: "若无人回答，{time}后将发送选项“{option}”。" },

@@ -2,7 +2,7 @@
 import type { RunStatus, RunSummary } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { read, toggled, written } from "./filter.ts";
-import { ALL, counted, duration, filtered, namesOf, paged, pushed, queryOf, united, withoutRemoved, wordsOf } from "./list.ts";
+import { ALL, brokenTurn, counted, duration, filtered, isAtRest, namesOf, paged, pushed, queryOf, united, withoutRemoved, wordsOf } from "./list.ts";
 
 function run(run_id: string, change: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -110,6 +110,17 @@ test("a status is chosen and unchosen", () => {
   const one = toggled(ALL, "failed");
   expect(one.statuses).toEqual(["failed"]);
   expect(toggled(toggled(one, "running"), "failed").statuses).toEqual(["running"]);
+});
+
+test("a run at rest whose last turn did not complete says so", () => {
+  const question = { interaction_id: 1, scope: "prompt" } as RunSummary["question"];
+  const rests = { status: "waiting_user", question, reason_code: "CLEAN_FINAL" } as const;
+  expect([isAtRest(run("r", rests)), brokenTurn(run("r", rests))]).toEqual([true, undefined]);
+  expect(brokenTurn(run("r", { ...rests, reason_code: "INTERRUPTED" }))).toBe("INTERRUPTED");
+  expect(brokenTurn(run("r", { ...rests, reason_code: "ENGINE_FAILED", error_code: "ENGINE_FAILED" }))).toBe("ENGINE_FAILED");
+  const asks = { ...rests, question: { ...question, scope: "turn" } as RunSummary["question"], reason_code: "INTERRUPTED" } as const;
+  expect([isAtRest(run("r", asks)), brokenTurn(run("r", asks))]).toEqual([false, undefined]);
+  expect(isAtRest(run("r", { ...rests, status: "closed" }))).toBe(false);
 });
 
 test("a run that failed shows its own error, any other its last message", () => {

@@ -1,5 +1,5 @@
 // The list of runs: the runs from the stream and from the loaded pages, each run once, filtered.
-import type { ListRunsQuery, RunStatus, RunSummary } from "@skillrun/client";
+import type { Code, ListRunsQuery, RunStatus, RunSummary } from "@skillrun/client";
 
 export const STATUSES = ["waiting_user", "running", "queued", "succeeded", "closed", "failed", "canceled"] as const satisfies readonly RunStatus[];
 
@@ -119,4 +119,15 @@ function hasWords(run: RunSummary, { q }: Filter, found: ReadonlySet<string>): b
 /** What a row says about its run: why it failed, otherwise its last message. */
 export function wordsOf(run: RunSummary): string {
   return (run.status === "failed" ? run.error_message : null) ?? run.last_words ?? "";
+}
+
+/** Whether a run waits for the next prompt, and not for an answer. */
+export function isAtRest(run: RunSummary): boolean {
+  return run.status === "waiting_user" && run.question?.scope === "prompt";
+}
+
+/** Of a run at rest whose last turn did not complete: the code of the reason. Text of such a turn is not an answer. */
+export function brokenTurn(run: RunSummary): Code | undefined {
+  if (!isAtRest(run)) return undefined;
+  return run.error_code ?? (run.reason_code === "INTERRUPTED" ? run.reason_code : undefined);
 }

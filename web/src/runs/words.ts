@@ -19,6 +19,7 @@ export const words = defineWords({
   created: { en: "Started", zh: "开始于" },
   unknownSkill: { en: "unknown skill", zh: "未知技能" },
   asks: { en: "Asks: {prompt}", zh: "提问：{prompt}" },
+  turnBroke: { en: "The last turn did not complete: {why}", zh: "上一轮没有完成：{why}" },
   notBefore: { en: "Not before {moment} ({time})", zh: "不早于 {moment}（{time}）" },
   damaged: { en: "Part of the Log cannot be read.", zh: "它的日志有一部分无法读取。" },
   list: { en: "Runs, newest first", zh: "运行列表，最新的在前" },

@@ -101,6 +101,14 @@ export const actionWords = defineWords({
   free_disk: { en: "Free disk space", zh: "清理磁盘空间" },
 } satisfies Record<NextActionKind, Word>);
 
+/** The reply to a run that waits for the next prompt. */
+const sendPrompt: Word = { en: "Send the next prompt", zh: "发送下一条提示" };
+
+/** What an action does. A run at rest has no question: the reply to it is the next prompt. */
+export function actionWord(action: NextActionKind, isForPrompt: boolean): Word {
+  return action === "reply" && isForPrompt ? sendPrompt : actionWords[action];
+}
+
 const passageWords = defineWords({
   end: { en: "the end of the turn", zh: "本轮的结束" },
   marker: { en: "the done marker", zh: "完成标记" },

@@ -13,14 +13,15 @@ export const statusWords = defineWords({
   canceled: { en: "canceled", zh: "已取消" },
 } satisfies Record<RunStatus, Word>);
 
-/** Of a run at rest, which is `waiting_user` too. */
-export const promptWord: Word = { en: "waits for the next prompt", zh: "等待下一条提示" };
+/** Of a run at rest, such as a conversation between two turns: it waits, and not for an answer. */
+export const waitsForPrompt: Word = { en: "waits for the next prompt", zh: "等待下一条提示" };
+/** Where it is not known what the run waits for, or where both are meant. */
+export const waitsForUser: Word = { en: "waits for the user", zh: "等待用户" };
 
-type Scope = NonNullable<Run["interaction"]>["scope"];
-
-/** The word for a run. `scope`: of the question that is open. */
-export function statusWord(status: RunStatus, scope?: Scope | undefined): Word {
-  return status === "waiting_user" && scope === "prompt" ? promptWord : statusWords[status];
+/** The status of a run in words; a run that waits does so for an answer or for the next prompt. */
+export function statusWord(status: RunStatus, isForPrompt: boolean | undefined): Word {
+  if (status !== "waiting_user" || isForPrompt === false) return statusWords[status];
+  return isForPrompt ? waitsForPrompt : waitsForUser;
 }
 
 export const unknownStatus: Word = { en: "unreadable", zh: "无法读取" };

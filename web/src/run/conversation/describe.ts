@@ -1,10 +1,13 @@
 // Rows in a few words: what a tool was given, how an attempt ended, what a strip holds, what became of a question.
-import type { Attempt, Diagnosis } from "@skillrun/client";
+import type { Attempt, Diagnosis, TurnProgress } from "@skillrun/client";
 import { visibleLine } from "../../parts/visible.ts";
 import { type AttemptEnd, endedByWords, turnWords } from "../../words/codes-gate.ts";
 import { type Language, type Word, say } from "../../words/words.ts";
-import { type Line, type RowOf, levelsOf } from "./rows.ts";
+import { type Line, type RowOf, type WaitsFor, levelsOf } from "./rows.ts";
 import { resolutionWords, words } from "./words.ts";
+
+/** The states of a turn whose text is not an answer. */
+export type BrokenTurn = Exclude<TurnProgress, "completed" | "open">;
 
 const LONGEST_LINE = 160;
 /** The maximum number of characters of an input or output on the page. */
@@ -47,6 +50,18 @@ export function endingOf(language: Language, ended: AttemptEnd | null | undefine
 
 export function attemptOf(attempts: readonly Attempt[], number: number): Attempt | undefined {
   return attempts.find((attempt) => attempt.number === number);
+}
+
+/** Why the text of a message is not an answer: the state of its turn; undefined if the turn has completed or may still.
+    The service reports the turn too, where the window does not have its end. */
+export function brokenBy({ attempt, turn }: Pick<RowOf<"message">, "attempt" | "turn">, attempts: readonly Attempt[]): BrokenTurn | undefined {
+  const state = turn === undefined || turn === "open" ? attemptOf(attempts, attempt)?.ended?.turn : turn;
+  return state === undefined || state === "completed" ? undefined : state;
+}
+
+/** Whether a run waits for the next prompt and not for an answer, in a row that may not say it. */
+export function isForPrompt(waitsFor: WaitsFor, mode: string | null | undefined): boolean {
+  return waitsFor === undefined ? mode === "conversation" : waitsFor === "prompt";
 }
 
 /** What a strip holds, counted by kind. */

@@ -1,8 +1,8 @@
 // The conversation as rows, folded from a stretch of its events. A row has the same key whatever stretch it is folded
 // from, and a longer stretch only adds to it; small print has no name of its own, and keeps the key that the rows
 // before had for it. Only `user.input.required` makes a question; what a message says or
-// looks like never does.
-import type { FcmpEvent, FcmpEventOf, Interaction, NextAction, RunError, RunStatus } from "@skillrun/client";
+// looks like never does. Only the end of a turn makes an answer of a message.
+import { ConversationTurns, type FcmpEvent, type FcmpEventOf, type Interaction, type MessageStanding, type NextAction, type RunError, type RunStatus, type Turn, type TurnState } from "@skillrun/client";
 
 /** Below this something was guessed. */
 export const CONFIDENT = 0.7;
@@ -11,6 +11,9 @@ export type Level = FcmpEventOf<"diagnostic.warning">["data"]["severity"];
 export type ResolutionMode = FcmpEventOf<"user.input.replied">["data"]["resolution_mode"];
 export type DecisionPolicy = FcmpEventOf<"interaction.auto_decided">["data"]["policy"];
 export type Mode = FcmpEventOf<"conversation.started">["data"]["mode"];
+export type Origin = FcmpEventOf<"user.message">["data"]["origin"];
+/** What a waiting run waits for; undefined where the stretch does not say. */
+export type WaitsFor = "question" | "prompt" | undefined;
 
 interface Common {
   /** The same for as long as the row is there. */
@@ -49,15 +52,17 @@ export interface ByteRange {
 export type Row = Common &
   (
     | { readonly kind: "started"; readonly title: string; readonly engine: string; readonly mode: Mode }
-    | { readonly kind: "attempt" }
-    | { readonly kind: "status"; readonly status: RunStatus }
-    | { readonly kind: "message"; readonly state: MessageState; readonly text: string; /** Its beginning may be missing here. */ readonly isCut: boolean }
+    | { readonly kind: "attempt"; /** Whether the end of the turn has a row. */ readonly hasEnd: boolean }
+    | { readonly kind: "status"; readonly status: RunStatus; readonly waitsFor: WaitsFor }
+    | { readonly kind: "prompt"; readonly origin: Origin; readonly text: string; readonly isTruncated: boolean; readonly files: readonly string[] }
+    | { readonly kind: "message"; readonly messageId: string; readonly state: MessageState; readonly text: string; /** Its beginning may be missing here. */ readonly isCut: boolean; readonly standing: MessageStanding; readonly turn: Turn["state"] | undefined }
     | { readonly kind: "reasoning"; readonly text: string }
     | { readonly kind: "tool"; readonly name: string | undefined; readonly status: "started" | "completed" | "failed"; readonly input: unknown; readonly output: string | undefined; readonly reason: string | undefined; readonly tookMs: number | undefined }
     | { readonly kind: "question"; readonly question: Interaction }
-    | { readonly kind: "answer"; readonly interaction: number; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
+    | { readonly kind: "answer"; readonly interaction: number; readonly to: WaitsFor; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
     | { readonly kind: "artifact"; readonly path: string; readonly size: number; readonly type: string }
     | { readonly kind: "strip"; readonly lines: readonly Line[] }
+    | { readonly kind: "turn"; readonly state: TurnState; readonly reasonCode: string; readonly tookMs: number | undefined; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
     | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly warnings: readonly string[]; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
   );
 export type RowOf<Kind extends Row["kind"]> = Extract<Row, { kind: Kind }>;
@@ -88,6 +93,10 @@ class Fold {
   private readonly callsBegan = new Map<string, number>();
   /** Attempts whose beginning is in the stretch. */
   private readonly begun = new Set<number>();
+  private readonly turns = new ConversationTurns();
+  /** What each interaction asks for, and the event that says so. */
+  private readonly asked = new Map<number, { readonly waitsFor: NonNullable<WaitsFor>; readonly raspSeq: number }>();
+  private lastAsked: WaitsFor;
   private attempt: number | undefined;
   private status: RunStatus | undefined;
 
@@ -98,6 +107,12 @@ class Fold {
     for (const [key, texts] of this.pieces) {
       const row = this.row(key);
       if (row?.kind === "message") Object.assign(row, { text: texts.join("") });
+    }
+    for (const row of this.all) {
+      if (row.kind !== "message") continue;
+      const { attempt, messageId, state } = row;
+      const standing = this.turns.standing({ attempt, messageId, isWhole: state === "final" });
+      Object.assign(row, { standing, turn: this.turns.turn(attempt)?.state });
     }
     const rows = [...this.carried, ...this.all];
     const places = new Map(rows.map((row, index) => [row.key, index]));
@@ -121,6 +136,7 @@ class Fold {
   }
 
   add(event: FcmpEvent): void {
+    this.turns.add(event);
     this.separate(event);
     if (event.type.startsWith("assistant.") && event.meta.confidence < CONFIDENT) {
       this.line(event, { kind: "guess", level: "warning", code: undefined, text: textOf(event), count: 1 });
@@ -132,6 +148,16 @@ class Fold {
         return;
       case "conversation.status":
         this.statusChanged(event);
+        return;
+      case "turn.started":
+        this.begun.add(event.meta.attempt);
+        this.began(event);
+        return;
+      case "user.message":
+        this.prompted(event);
+        return;
+      case "turn.ended":
+        this.turnEnded(event);
         return;
       case "assistant.message.delta":
         this.grow(event);
@@ -146,22 +172,24 @@ class Fold {
         this.call(event);
         return;
       case "user.input.required":
+        this.lastAsked = event.data.scope === "prompt" ? "prompt" : "question";
+        this.asked.set(event.data.interaction_id, { waitsFor: this.lastAsked, raspSeq: event.meta.rasp_seq });
         // The next prompt is not asked for in the conversation; its form stands below it.
         if (event.data.scope === "prompt") return;
         this.push(event, `q${event.data.interaction_id}`, { kind: "question", question: event.data });
         return;
       case "user.input.replied": {
         const { text, resolution_mode: mode } = event.data;
-        this.answer(event, { reply: { text, mode } });
+        this.answer(event, event.data.interaction_id, { reply: { text, mode } });
         return;
       }
       case "interaction.auto_decided": {
         const { policy, instruction } = event.data;
-        this.answer(event, { decision: { policy, instruction } });
+        this.answer(event, event.data.interaction_id, { decision: { policy, instruction } });
         return;
       }
       case "interaction.timed_out":
-        this.answer(event, { isTimedOut: true });
+        this.answer(event, event.data.interaction_id, { isTimedOut: true });
         return;
       case "artifact.created":
         this.push(event, `e${event.seq}`, { kind: "artifact", ...event.data });
@@ -215,7 +243,7 @@ class Fold {
     const { attempt } = event.meta;
     const before = this.attempt ?? (event.seq === 1 ? 0 : undefined);
     if (before !== undefined && attempt > before) {
-      this.push(event, `a${attempt}`, { kind: "attempt" });
+      this.push(event, `a${attempt}`, { kind: "attempt", hasEnd: false });
       this.begun.add(attempt);
     }
     this.attempt = Math.max(attempt, before ?? 0);
@@ -226,14 +254,44 @@ class Fold {
     // With a detail it is a sign of life, which changes nothing.
     if (status === null || detail !== null || status === this.status) return;
     this.status = status;
-    this.push(event, `e${event.seq}`, { kind: "status", status });
+    this.push(event, `e${event.seq}`, { kind: "status", status, waitsFor: status === "waiting_user" ? this.lastAsked : undefined });
+  }
+
+  /** The line between turns stands for the beginning of the turn, where that is in the Log. */
+  private began(event: FcmpEventOf<"turn.started">): void {
+    const key = `a${event.meta.attempt}`;
+    const row = this.row(key);
+    if (!row) return;
+    this.belongs(event, key);
+    Object.assign(row, { raspSeq: event.meta.rasp_seq, at: Date.parse(event.ts) });
+  }
+
+  /** A reply that begins a turn is one row with the reply. */
+  private prompted(event: FcmpEventOf<"user.message">): void {
+    const { text, origin, interaction_id: interaction, truncated, files } = event.data;
+    if (typeof interaction === "number") {
+      if (this.row(`r${interaction}`)) this.belongs(event, `r${interaction}`);
+      else this.answer(event, interaction, { reply: { text, mode: origin === "user" ? "user_reply" : "auto_decide_timeout" } }, this.carried);
+      return;
+    }
+    this.push(event, `e${event.seq}`, { kind: "prompt", origin, text, isTruncated: truncated === true, files: files ?? [] });
+  }
+
+  private turnEnded(event: FcmpEventOf<"turn.ended">): void {
+    const { attempt } = event.meta;
+    const { state, reason_code: reasonCode, error, next_actions: nextActions } = event.data;
+    const started = Date.parse(this.turns.turn(attempt)?.startedAt ?? "");
+    const tookMs = Number.isNaN(started) ? undefined : Math.max(0, Date.parse(event.ts) - started);
+    const begin = this.row(`a${attempt}`);
+    if (begin?.kind === "attempt") Object.assign(begin, { hasEnd: true });
+    this.push(event, `z${attempt}`, { kind: "turn", state, reasonCode, tookMs, error: error ?? undefined, nextActions: nextActions ?? [] });
   }
 
   private grow(event: FcmpEventOf<"assistant.message.delta">): void {
     const key = messageKey(event);
     const row = this.row(key);
     if (!row) {
-      this.push(event, key, { kind: "message", state: "growing", text: "", isCut: this.first > 1 && !this.begun.has(event.meta.attempt) });
+      this.push(event, key, { kind: "message", messageId: event.data.message_id, state: "growing", text: "", isCut: this.first > 1 && !this.begun.has(event.meta.attempt), ...OPEN });
       this.pieces.set(key, [event.data.text]);
       return;
     }
@@ -249,7 +307,7 @@ class Fold {
     const whole = { state: partial ? ("partial" as const) : ("final" as const), text, isCut: false };
     this.pieces.delete(key);
     const row = this.row(key);
-    if (!row) return this.push(event, key, { kind: "message", ...whole });
+    if (!row) return this.push(event, key, { kind: "message", messageId: event.data.message_id, ...whole, ...OPEN });
     this.belongs(event, key);
     Object.assign(row, whole, { raspSeq: event.meta.rasp_seq });
   }
@@ -280,10 +338,16 @@ class Fold {
   }
 
   /** What became of a question is one row, though it is reported in up to three events. */
-  private answer(event: FcmpEventOf<"user.input.replied" | "interaction.auto_decided" | "interaction.timed_out">, told: Partial<RowOf<"answer">>): void {
-    const key = `r${event.data.interaction_id}`;
+  private answer(event: FcmpEvent, interaction: number, told: Partial<RowOf<"answer">>, rows: Draft[] = this.all): void {
+    const key = `r${interaction}`;
     const row = this.row(key);
-    if (!row) return this.push(event, key, { kind: "answer", interaction: event.data.interaction_id, isTimedOut: false, decision: undefined, reply: undefined, ...told });
+    if (!row) {
+      const asked = this.asked.get(interaction);
+      this.push(event, key, { kind: "answer", interaction, to: asked?.waitsFor, isTimedOut: false, decision: undefined, reply: undefined, ...told }, rows);
+      // The next prompt has no row of its own where it is asked for.
+      if (asked?.waitsFor === "prompt") this.keyOf.set(asked.raspSeq, key);
+      return;
+    }
     this.belongs(event, key);
     Object.assign(row, told, { raspSeq: event.meta.rasp_seq });
   }
@@ -300,6 +364,9 @@ class Fold {
     this.push(event, `s${event.seq}`, { kind: "strip", lines: [whole] });
   }
 }
+
+/** Of a message until the stretch was read to its end. */
+const OPEN = { standing: "undecided", turn: undefined } as const;
 
 type WithoutCommon<Some> = Some extends unknown ? Omit<Some, keyof Common> : never;
 

@@ -1,7 +1,8 @@
 // What the conversation says around the words of the agent.
-import type { Interaction } from "@skillrun/client";
+import type { Interaction, TurnState } from "@skillrun/client";
 import { type Word, defineWords } from "../../words/words.ts";
-import type { DecisionPolicy, ResolutionMode } from "./rows.ts";
+import type { BrokenTurn } from "./describe.ts";
+import type { DecisionPolicy, Origin, ResolutionMode } from "./rows.ts";
 
 export const words = defineWords({
   conversation: { en: "Conversation", zh: "对话" },
@@ -41,7 +42,13 @@ export const words = defineWords({
   open: { en: "Your answer is needed", zh: "需要您的回答" },
   dismiss: { en: "Dismiss", zh: "知道了" },
   toForm: { en: "Answer it below", zh: "在下方回答" },
-  attempt: { en: "Attempt {n}", zh: "第 {n} 次尝试" },
+  turn: { en: "Turn {n}", zh: "第 {n} 轮" },
+  isAnswer: { en: "Answer", zh: "回答" },
+  prompt: { en: "Prompt", zh: "提示" },
+  nextPrompt: { en: "Next prompt", zh: "下一条提示" },
+  promptFiles: { en: "Files: {names}", zh: "文件：{names}" },
+  promptCut: { en: "The text is longer. Its whole is in the Log.", zh: "内容较长，全文在日志中。" },
+  turnNext: { en: "What to do next", zh: "下一步" },
   goesOn: { en: "in progress", zh: "进行中" },
   artifact: { en: "File created", zh: "生成文件" },
   started: { en: "Started on {engine}, {mode}", zh: "已在 {engine} 上启动，{mode}" },
@@ -62,6 +69,32 @@ export const words = defineWords({
   endCanceled: { en: "The run was canceled.", zh: "运行已取消。" },
   endOther: { en: "The run is over.", zh: "运行已结束。" },
 });
+
+/** How a turn ended, at its end. */
+export const turnEndWords = defineWords({
+  completed: { en: "Turn {n} completed", zh: "第 {n} 轮已完成" },
+  partial_failed: { en: "Turn {n} failed after part of an answer", zh: "第 {n} 轮只给出部分回答就失败了" },
+  failed: { en: "Turn {n} failed", zh: "第 {n} 轮失败" },
+  interrupted: { en: "Turn {n} was interrupted", zh: "第 {n} 轮被中断" },
+  timed_out: { en: "Turn {n} ran out of time", zh: "第 {n} 轮超时" },
+} satisfies Record<TurnState, Word>);
+
+/** At every text of a turn that did not complete. */
+export const brokenWords = defineWords({
+  partial_failed: { en: "This turn failed after part of an answer; its text is not an answer.", zh: "本轮只给出部分回答就失败了，其内容不是回答。" },
+  failed: { en: "This turn failed; its text is not an answer.", zh: "本轮失败，其内容不是回答。" },
+  interrupted: { en: "This turn was interrupted; its text is not an answer.", zh: "本轮被中断，其内容不是回答。" },
+  timed_out: { en: "This turn ran out of time; its text is not an answer.", zh: "本轮超时，其内容不是回答。" },
+  not_completed: { en: "This turn did not complete; its text is not an answer.", zh: "本轮没有完成，其内容不是回答。" },
+} satisfies Record<BrokenTurn, Word>);
+
+/** What composed the message that began a turn. */
+export const originWords = defineWords({
+  user: { en: "Prompt", zh: "提示" },
+  skill: { en: "Instructions of the skill", zh: "技能的说明" },
+  policy: { en: "Decision of the policy", zh: "策略的决定" },
+  orchestrator: { en: "Earlier conversation, sent by skillrun", zh: "由 skillrun 发送的先前对话" },
+} satisfies Record<Origin, Word>);
 
 export const kindWords = defineWords({
   choose_one: { en: "choose one", zh: "选择一项" },

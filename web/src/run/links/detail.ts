@@ -19,7 +19,7 @@ export function detailOf(event: RaspEvent): string | undefined {
   if (isRasp(event, "run.status")) return event.data.status ?? event.data.phase ?? undefined;
   if (isRasp(event, "run.completed") || isRasp(event, "run.failed") || isRasp(event, "run.canceled")) return event.data.reason_code;
   if (isRasp(event, "attempt.ended")) return event.data.verdict.reason_code;
-  if (isRasp(event, "agent.message.delta") || isRasp(event, "agent.message.final") || isRasp(event, "agent.reasoning.summary")) return event.data.text;
+  if (isRasp(event, "message.user") || isRasp(event, "agent.message.delta") || isRasp(event, "agent.message.final") || isRasp(event, "agent.reasoning.summary")) return event.data.text;
   if (isRasp(event, "interaction.requested")) return event.data.prompt;
   if (isRasp(event, "interaction.replied")) return event.data.text;
   if (isRasp(event, "interaction.auto_decision")) return event.data.policy;

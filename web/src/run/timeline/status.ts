@@ -1,6 +1,6 @@
 // The content of an event of the type `run.status`. The outline does not have it, so those in view are loaded.
 import type { RaspEvent, RunStatus } from "@skillrun/client";
-import { statusWords } from "../../words/states.ts";
+import { statusWord, statusWords } from "../../words/states.ts";
 import { type Language, say } from "../../words/words.ts";
 import { type Phase, phaseWords, words } from "./words.ts";
 
@@ -22,7 +22,7 @@ function isKey<Table extends object>(table: Table, word: unknown): word is keyof
 /** It as a row of the list has it. */
 export function saidWords(language: Language, said: Said): string {
   return "status" in said
-    ? say(language, words.statusIs, { what: say(language, statusWords[said.status]) })
+    ? say(language, words.statusIs, { what: say(language, statusWord(said.status, undefined)) })
     : say(language, words.phaseIs, { what: say(language, phaseWords[said.phase]) });
 }
 
