@@ -62,7 +62,7 @@ impl Batch {
             writer.rasp(event).map_err(failed)?;
             let start = lines.last().map_or(0, |line: &BatchLine| line.end);
             let bytes = writer.memory();
-            let is_same = !keep_on_one_line(&mut bytes[start..]) && event.ts == event.ts.to_micros();
+            let is_same = !keep_on_one_line(&mut bytes[start..]) && event.ts.is_whole_micros();
             // Control events are few, and have more times.
             let is_exact = is_same && event.source.stream != SourceStream::Control;
             chain::link(bytes, head);

@@ -26,6 +26,12 @@ impl Timestamp {
         Self(jiff::Timestamp::from_nanosecond(nanos - nanos.rem_euclid(1_000)).unwrap_or(self.0))
     }
 
+    /// Whether this moment is written without a loss. Asked for every event that is appended, so without the division of
+    /// a number of 128 bits that [`Self::to_micros`] needs.
+    pub fn is_whole_micros(self) -> bool {
+        self.0.subsec_nanosecond() % 1_000 == 0
+    }
+
     /// Milliseconds from `earlier` to this moment; none when it is not later.
     pub fn millis_since(self, earlier: Self) -> Option<u64> {
         u64::try_from(self.0.duration_since(earlier.0).as_millis()).ok().filter(|ms| *ms > 0)
@@ -80,10 +86,16 @@ mod tests {
 
     #[test]
     fn a_moment_in_whole_microseconds_is_the_one_that_is_written() {
-        for text in ["2026-11-16T13:00:00.123456789Z", "1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00.000001Z"]
-        {
+        for text in [
+            "2026-11-16T13:00:00.123456789Z",
+            "1969-12-31T23:59:59.999999999Z",
+            "1970-01-01T00:00:00.000001Z",
+            "1970-01-01T00:00:00.0000001Z",
+        ] {
             let moment: Timestamp = text.parse().expect("a moment");
             assert_eq!(moment.to_micros(), moment.to_string().parse().expect("a moment"), "{text}");
+            assert_eq!(moment.is_whole_micros(), moment.to_micros() == moment, "{text}");
+            assert!(moment.to_micros().is_whole_micros(), "{text}");
         }
     }
 }
