@@ -15,6 +15,8 @@ pub(super) struct Sizes {
     pub(super) starts: usize,
     pub(super) single_runs: usize,
     pub(super) small_runs: usize,
+    /// Runs after these, until the page cache of the catalog is full: 2 MB, which about 500 runs take.
+    pub(super) cached_runs: usize,
     /// Runs after these, to see what each of them leaves in memory.
     pub(super) ended_runs: usize,
 }
@@ -32,6 +34,7 @@ impl Sizes {
             starts: scale.pick(7, 3),
             single_runs: scale.pick(31, 5),
             small_runs: scale.pick(100, 10),
+            cached_runs: scale.pick(1_000, 10),
             ended_runs: scale.pick(2_000, 50),
         }
     }
