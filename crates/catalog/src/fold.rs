@@ -26,7 +26,7 @@ use skillrun_log::page::{Limits, LogLine, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 9");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 10");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
@@ -84,6 +84,8 @@ impl LastMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
     pub(super) skill: Option<String>,
+    #[serde(default)]
+    pub(super) title: Option<String>,
     pub(super) engine: String,
     pub(super) mode: ExecutionMode,
 }
@@ -196,7 +198,12 @@ impl Fold {
 
     fn control(&mut self, at: Timestamp, data: &ControlData) {
         if let ControlData::RunStarted(run) = data {
-            self.started = Some(Started { skill: run.skill.clone(), engine: run.engine.clone(), mode: run.mode });
+            self.started = Some(Started {
+                skill: run.skill.clone(),
+                title: run.title.clone(),
+                engine: run.engine.clone(),
+                mode: run.mode,
+            });
         } else if let ControlData::AttemptEnded(ended) = data {
             let messages = std::mem::take(&mut self.saying);
             let answer = ended.verdict.answer_message_id.as_ref().filter(|_| is_answer(ended.verdict.turn));

@@ -22,7 +22,7 @@ pub struct Query {
     pub statuses: Vec<RunStatus>,
     pub skill: Option<String>,
     pub engine: Option<String>,
-    /// Somewhere in its id, skill, engine, codes, or in the pending question; ignoring case. Only the first
+    /// Somewhere in its id, skill, title, engine, codes, or in the pending question; ignoring case. Only the first
     /// [`TEXT_MAX`](super::TEXT_MAX) characters count.
     pub text: Option<String>,
     /// Begun at this time or later. A run whose beginning cannot be read is included.
@@ -82,8 +82,9 @@ impl Catalog {
                 let run_id = run_id(row, 0)?;
                 let Fold { state, started, .. } = json(row, 1)?;
                 if let Some(question) = state.question {
-                    let (skill, engine) = started.map_or((None, None), |run| (run.skill, Some(run.engine)));
-                    waiting.push(Waiting { run_id, skill, engine, question });
+                    let (skill, title, engine) =
+                        started.map_or((None, None, None), |run| (run.skill, run.title, Some(run.engine)));
+                    waiting.push(Waiting { run_id, skill, title, engine, question });
                 }
             }
             Ok(waiting)

@@ -21,8 +21,11 @@ pub struct Row {
     pub run_id: RunId,
     /// None when its Log cannot be read far enough.
     pub status: Option<RunStatus>,
-    /// The name of the skill.
+    /// The name of the skill; null for a run without one.
     pub skill: Option<String>,
+    /// The beginning of the prompt of a run without a skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The name of the engine.
     pub engine: Option<String>,
     pub mode: Option<ExecutionMode>,
@@ -113,6 +116,9 @@ pub struct RowQuestion {
 pub struct Waiting {
     pub run_id: RunId,
     pub skill: Option<String>,
+    /// The beginning of the prompt of a run without a skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub engine: Option<String>,
     pub question: Pending,
 }
@@ -201,6 +207,7 @@ impl Row {
             run_id,
             status: state.status,
             skill: started.and_then(|run| run.skill.clone()),
+            title: started.and_then(|run| run.title.clone()),
             engine: started.map(|run| run.engine.clone()),
             mode: started.map(|run| run.mode),
             created_at: fold.created_at,

@@ -20,7 +20,7 @@ pub(super) fn of(row: &Row, question: Option<&Pending>) -> String {
     let prompt: Option<String> = question.map(|question| question.prompt.chars().take(PROMPT_MAX).collect());
     let id = row.run_id.to_string();
     let codes = [row.reason_code, row.error_code].map(|code| code.map(Code::as_str));
-    let names = [row.skill.as_deref(), row.engine.as_deref(), prompt.as_deref(), row.error_message.as_deref()];
+    let names = [&row.skill, &row.title, &row.engine, &prompt, &row.error_message].map(Option::as_deref);
     let words = [Some(id.as_str())].into_iter().chain(names).chain(codes);
     let mut all = String::new();
     for word in words.flatten() {

@@ -190,8 +190,11 @@ fn groups_come_whole_or_not_at_all() {
 #[test]
 fn a_word_that_needs_a_value_says_which() {
     let request = StartRequest { script: None, ..request(&[]) };
-    let expected = "scripted cannot be started: there is no value for {{script}}";
-    assert_eq!(start(&shipped("scripted"), &request).expect_err("no script").to_string(), expected);
+    let mine = custom(&MINE.replace(r#"["--skill", "{{skill_dir}}"]"#, r#""{{script}}""#));
+    let expected = "mine cannot be started: there is no value for {{script}}";
+    assert_eq!(start(&mine, &request).expect_err("no script").to_string(), expected);
+    let scripted = start(&shipped("scripted"), &request).expect("a group of words is left out");
+    assert!(!words(&scripted).iter().any(|word| *word == "--script"), "{:?}", words(&scripted));
 }
 
 #[test]

@@ -58,7 +58,11 @@ pub enum RunOwner {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     pub run_id: RunId,
-    pub skill: String,
+    /// Null for a run without a skill.
+    pub skill: Option<String>,
+    /// The beginning of the prompt of a run without a skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub engine: String,
     pub engine_version: Option<String>,
     pub mode: ExecutionMode,

@@ -7,7 +7,7 @@ mod summary;
 use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Attempt, EvidenceError, Folder};
 use skillrun_lifecycle::closing::{self, ControlEvent, ProcessEnding};
-use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
+use skillrun_lifecycle::{CompletionLayer, Control, OutputValidator, ProcessExit, advice, settle};
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, Versions};
 use skillrun_model::rasp::{ControlData, Correlation, Event, Level};
 use skillrun_model::verdict::Verdict;
@@ -30,6 +30,8 @@ pub struct NormalizeOptions {
     pub attempt: Option<AttemptNumber>,
     pub max_attempt: Option<u32>,
     pub require_marker: bool,
+    /// The run had no skill: there is no marker and no output.
+    pub no_skill: bool,
     pub exit: Option<ProcessExit>,
     pub ended_by: Option<EndedBy>,
 }
@@ -252,6 +254,7 @@ impl<O: NormalizeOutput> Run<'_, O> {
         Control {
             max_attempt: self.options.max_attempt,
             require_marker: self.options.require_marker,
+            layer: if self.options.no_skill { CompletionLayer::Absent } else { CompletionLayer::OfSkill },
             known_session: self.session_id.as_deref(),
             cancel_recorded: how.ended_by == Some(EndedBy::Canceled),
             ended_by: how.ended_by,

@@ -172,12 +172,12 @@ pub fn name_login(actions: &mut [NextAction], login: &str) {
     }
 }
 
-/// Inserts what the run was made of: its engine, and the folder of its skill.
-pub fn name_parts(actions: &mut [NextAction], engine: &str, skill: &str) {
+/// Inserts what the run was made of: its engine, and the folder of its skill, if it has one.
+pub fn name_parts(actions: &mut [NextAction], engine: &str, skill: Option<&str>) {
     for action in actions {
         if action.action == NextActionKind::InstallEngine {
             action.command = format!("skillrun engines install {engine}");
-        } else if action.action == NextActionKind::FixSkill {
+        } else if let (NextActionKind::FixSkill, Some(skill)) = (action.action, skill) {
             action.command = format!("skillrun skills validate {}", as_word(skill));
         }
     }

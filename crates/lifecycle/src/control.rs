@@ -25,10 +25,20 @@ impl ProcessExit {
     }
 }
 
+/// What decides whether the work of a run is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompletionLayer {
+    /// The rules of a skill: marker, output and schema.
+    OfSkill,
+    /// The run has no skill: its messages are text, and a clean final is its answer.
+    Absent,
+}
+
 /// The circumstances of an attempt.
 #[derive(Debug, Clone)]
 pub struct Control<'a> {
     pub mode: ExecutionMode,
+    pub layer: CompletionLayer,
     pub attempt: AttemptNumber,
     pub max_attempt: Option<u32>,
     /// Without a marker an auto turn fails, even if its output is valid.
@@ -51,10 +61,11 @@ pub struct Control<'a> {
 }
 
 impl Control<'_> {
-    /// The first question of a run that sets nothing else.
+    /// The first question of a run of a skill that sets nothing else.
     pub fn new(mode: ExecutionMode, attempt: AttemptNumber, continuation: Continuation, exit: ProcessExit) -> Self {
         Self {
             mode,
+            layer: CompletionLayer::OfSkill,
             attempt,
             max_attempt: None,
             require_marker: false,

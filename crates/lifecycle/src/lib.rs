@@ -20,7 +20,7 @@ mod reading;
 pub mod run;
 pub mod settle;
 
-pub use control::{Control, ProcessExit};
+pub use control::{CompletionLayer, Control, ProcessExit};
 pub use reading::GateNotice;
 pub use settle::{Settled, settle};
 pub use skillrun_model::verdict::OutputValidator;

@@ -8,7 +8,7 @@ use skillrun_translate::builder::span_ref;
 use skillrun_translate::facts::{Facts, FinalMessage};
 
 use crate::ask_user::{self, Ask, AskNote, AskUser};
-use crate::control::Control;
+use crate::control::{CompletionLayer, Control};
 use crate::output::{self, MessageScan, ObjectPosition, Output};
 
 /// Something the gate noticed that decides nothing.
@@ -51,8 +51,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) notices: Vec<GateNotice>,
 }
 
-/// Reads the messages of a turn. Without a clean end nothing in them counts, and a conversation has neither marker nor
-/// output: its messages are text.
+/// Reads the messages of a turn. Without a clean end nothing in them counts. A conversation and a run without a skill
+/// have neither marker nor output: their messages are text, in which an interactive agent may ask.
 pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>) -> Reading<'a> {
     let mut reading = Reading {
         answer: None,
@@ -70,8 +70,14 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
     let messages = &facts.messages;
     let Some(answer) = messages.last() else { return reading };
     reading.answer = Some(answer);
-    if !clean_end || control.mode == ExecutionMode::Conversation {
-        return reading;
+    match (clean_end, control.mode, control.layer) {
+        (false, _, _) | (true, ExecutionMode::Conversation, _) => return reading,
+        (true, ExecutionMode::Auto, CompletionLayer::Absent) => return reading,
+        (true, ExecutionMode::Interactive, CompletionLayer::Absent) => {
+            reading.question(ask_user::find(&answer.text), &answer.text, &[]);
+            return reading;
+        }
+        (true, ExecutionMode::Auto | ExecutionMode::Interactive, CompletionLayer::OfSkill) => {}
     }
     let ask = ask_user::find(&answer.text);
     let in_answer = || MessageScan::new(answer, envelopes(&ask));

@@ -17,7 +17,7 @@ use skillrun_translate::Facts;
 use skillrun_translate::builder::span_ref;
 
 use crate::advice;
-use crate::control::{Control, ProcessExit};
+use crate::control::{CompletionLayer, Control, ProcessExit};
 use crate::output::Output;
 use crate::pending;
 use crate::reading::{self, GateNotice, Reading};
@@ -368,6 +368,10 @@ impl Gate<'_> {
             let error = advice::plain(ErrorCategory::Engine, Code::AnswerMissing);
             return Decision::failed(Rule::AnswerMissing, TurnState::Failed, Code::AnswerMissing, error);
         }
+        match self.control.layer {
+            CompletionLayer::OfSkill => {}
+            CompletionLayer::Absent => return self.answered(Rule::AutoValid),
+        }
         if self.reading.denied {
             let decision = Decision::new(
                 Rule::AgentNotDone,
@@ -422,7 +426,20 @@ impl Gate<'_> {
         }
     }
 
+    /// A clean final of a run without a skill.
+    fn answered(&self, rule: Rule) -> Decision {
+        let (turn, completion) = (TurnState::Completed, CompletionState::Completed);
+        let decision = Decision::new(rule, turn, completion, Code::CleanFinal, RunStatus::Succeeded);
+        Decision { warnings: self.process_warnings(), ..decision }
+    }
+
     fn interactive(&self) -> Decision {
+        match self.control.layer {
+            CompletionLayer::Absent if self.reading.answer.is_some() && !self.reading.asks => {
+                return self.answered(Rule::SoftCompletion);
+            }
+            CompletionLayer::Absent | CompletionLayer::OfSkill => {}
+        }
         if let (Some(_), Output::Valid(output)) = (self.control.schema, &self.reading.soft_output)
             && !self.reading.asks
             && !self.reading.answer_denied

@@ -4,7 +4,7 @@ mod table;
 
 use std::collections::HashSet;
 
-use skillrun_lifecycle::settle;
+use skillrun_lifecycle::{CompletionLayer, settle};
 use skillrun_model::ExecutionMode::{self, Auto, Conversation, Interactive};
 use skillrun_model::verdict::Rule;
 use table::expect::{Expect, Row, Rows};
@@ -16,6 +16,7 @@ fn rows() -> Vec<Row> {
     table::output::rows(&mut rows);
     table::question::rows(&mut rows);
     table::conversation::rows(&mut rows);
+    table::prompt::rows(&mut rows);
     rows.0
 }
 
@@ -59,9 +60,41 @@ fn modes(rule: Rule) -> &'static [ExecutionMode] {
     }
 }
 
+/// The rules that decide about a clean final of a run without a skill, or about its absence.
+#[test]
+fn prompt_rows_cover_their_rules_in_each_mode() {
+    let no_skill = |row: &&Row| row.how.control().layer == CompletionLayer::Absent;
+    let seen: HashSet<_> =
+        rows().iter().filter(no_skill).map(|row| (row.expect.rule(), row.how.control().mode)).collect();
+    let possible = [
+        (Rule::AnswerMissing, Auto),
+        (Rule::AutoValid, Auto),
+        (Rule::SoftCompletion, Interactive),
+        (Rule::SessionMissing, Interactive),
+        (Rule::Waiting, Interactive),
+        (Rule::Waiting, Conversation),
+    ];
+    for cell in possible {
+        assert!(seen.contains(&cell), "{cell:?}");
+    }
+    for (rule, mode) in seen {
+        let is_of_skill = matches!(
+            rule,
+            Rule::MarkerOutputInvalid
+                | Rule::MarkerAuto
+                | Rule::MarkerInteractive
+                | Rule::AgentNotDone
+                | Rule::AutoInvalid
+        );
+        assert!(!is_of_skill, "{rule} needs a skill, in mode {mode}");
+    }
+}
+
 #[test]
 fn every_rule_has_a_row_in_each_of_its_modes() {
-    let seen: HashSet<_> = rows().iter().map(|row| (row.expect.rule(), row.how.control().mode)).collect();
+    let with_skill = |row: &&Row| row.how.control().layer == CompletionLayer::OfSkill;
+    let seen: HashSet<_> =
+        rows().iter().filter(with_skill).map(|row| (row.expect.rule(), row.how.control().mode)).collect();
     let possible: HashSet<_> =
         Rule::ALL.iter().flat_map(|rule| modes(*rule).iter().map(|mode| (*rule, *mode))).collect();
     assert_eq!(seen, possible);

@@ -53,7 +53,7 @@ impl CacheKey {
         let parts = json!({
             "skillrun": skillrun,
             "redact_patterns": redact_patterns,
-            "skill": skill_part(skill),
+            "skill": skill.as_ref().map(skill_part),
             "engine": engine_part(engine),
             "request": request_part(request, &inputs)?,
         });
@@ -95,6 +95,7 @@ fn engine_part(engine: &EngineRecord) -> Value {
 
 fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     let RunRequest {
+        prompt,
         mode,
         input,
         parameter,
@@ -150,6 +151,9 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     // that results of earlier versions are still found.
     if *require_marker {
         part["require_marker"] = json!(true);
+    }
+    if let Some(prompt) = prompt {
+        part["prompt"] = json!(prompt);
     }
     Ok(part)
 }

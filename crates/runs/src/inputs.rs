@@ -11,10 +11,11 @@ use skillrun_skill::SkillHash;
 use crate::data_folder::RunFolder;
 use crate::record::RunRecord;
 
-/// The copy of the skill is the one that was accepted.
+/// The copy of the skill is the one that was accepted. A run without a skill has none.
 pub fn skill(folder: &RunFolder, record: &RunRecord) -> Result<(), String> {
+    let Some(skill) = &record.skill else { return Ok(()) };
     match SkillHash::of(&folder.skill()) {
-        Ok(found) if found.to_string() == record.skill.hash => Ok(()),
+        Ok(found) if found.to_string() == skill.hash => Ok(()),
         Ok(_) => {
             Err("the copy of the skill in skill/ is not what was accepted: a file in it has changed, is missing or is \
                       new"

@@ -5,16 +5,17 @@ use serde_json::{Map, Value};
 use skillrun_evidence::Meta;
 use skillrun_lifecycle::closing::{ProcessEnding, limit_of};
 use skillrun_lifecycle::run::State;
-use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, Settled, settle};
+use skillrun_lifecycle::{CompletionLayer, Control, OutputValidator, ProcessExit, Settled, settle};
 use skillrun_model::rasp::data::TurnLimit;
 use skillrun_model::{AttemptNumber, EndedBy, InteractionId};
 use skillrun_skill::{OutputSchema, Skill};
 use skillrun_translate::Facts;
 
 use crate::data_folder::RunFolder;
-use crate::record::{RunRecord, seconds};
+use crate::record::{RecordedTask, RunRecord, seconds};
 
-/// What a skill declares about results, from the copy that the engine never saw.
+/// What a skill declares about results, from the copy that the engine never saw. A run without a skill declares
+/// nothing.
 #[derive(Debug)]
 pub struct Rules {
     pub skill: Option<Skill>,
@@ -39,6 +40,14 @@ impl OutputValidator for Expected {
 }
 
 impl Rules {
+    /// What applies to the turns of a run.
+    pub fn of(folder: &RunFolder, record: &RunRecord) -> Self {
+        match record.task() {
+            RecordedTask::Skill(_) => Self::read(folder),
+            RecordedTask::Prompt(_) => Self { skill: None, schema: None },
+        }
+    }
+
     /// Reads the copy of the skill in the folder of the run.
     pub fn read(folder: &RunFolder) -> Self {
         match Skill::load(&folder.skill()) {
@@ -69,6 +78,10 @@ pub fn judge(
     let runner = rules.skill.as_ref().map(|skill| &skill.runner);
     let control = Control {
         mode: record.request.mode,
+        layer: match record.task() {
+            RecordedTask::Skill(_) => CompletionLayer::OfSkill,
+            RecordedTask::Prompt(_) => CompletionLayer::Absent,
+        },
         attempt,
         max_attempt: record.request.max_attempt,
         require_marker: record.request.require_marker,

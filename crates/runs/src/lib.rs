@@ -11,6 +11,7 @@
 //! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `patch`: the same as
 //!   a patch. `settled_meta`: `meta.N.json`. `cache`: results that can be used again.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
+//! - `prompt`: the text of a run without a skill.
 //! - `judge`: the verdict of an attempt, from what the run has.
 //! - `login`: the user's login in the HOME of a run.
 //! - `owner_sockets`: which owners died. `request_entries`: keys of requests, and their runs.
@@ -29,6 +30,7 @@ pub mod judge;
 pub mod login;
 pub mod owner_sockets;
 pub mod patch;
+pub mod prompt;
 pub mod record;
 pub mod request_entries;
 pub mod result;

@@ -16,8 +16,13 @@ use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
-/// Version of `run.json`. A run with a later version is refused.
+use crate::prompt;
+
+/// Version of `run.json` for a run of a skill: the first one, so that earlier versions of skillrun read it.
 pub const FORMAT: u32 = 1;
+/// Version of `run.json` for a run without a skill: it has `request.prompt` and no `skill`. A run with a later version
+/// is refused.
+pub const PROMPT_FORMAT: u32 = 2;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -39,7 +44,9 @@ pub struct RunRecord {
     /// Version of the rules by which turns are judged. Records of 0.1.0 do not contain it.
     #[serde(default = "first_gate")]
     pub gate: u32,
-    pub skill: SkillRecord,
+    /// None: the run has a prompt instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillRecord>,
     pub engine: EngineRecord,
     pub request: RunRequest,
     /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
@@ -65,6 +72,13 @@ pub struct QuotaRetry {
     /// Its position in the chain of retries, from 1.
     pub number: u32,
     pub not_before: Timestamp,
+}
+
+/// What a run carries out: a skill, or the prompt of a user.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RecordedTask<'a> {
+    Skill(&'a SkillRecord),
+    Prompt(&'a str),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +120,9 @@ fn default_idle_sec() -> f64 {
 /// The request, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
+    /// The first message of a run without a skill, exactly as it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     pub mode: ExecutionMode,
     pub input: Map<String, Value>,
     pub parameter: Map<String, Value>,
@@ -207,7 +224,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {PROMPT_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -261,10 +278,32 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(FORMAT) {
+        if version.format > u64::from(PROMPT_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
-        serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))
+        let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
+        match (&record.skill, &record.request.prompt) {
+            (Some(_), None) | (None, Some(_)) => Ok(record),
+            (Some(_), Some(_)) => Err(unreadable("it has both a skill and a prompt".into())),
+            (None, None) => Err(unreadable("it has neither a skill nor a prompt".into())),
+        }
+    }
+
+    /// What the run carries out.
+    pub fn task(&self) -> RecordedTask<'_> {
+        match &self.skill {
+            Some(skill) => RecordedTask::Skill(skill),
+            // A record has exactly one of them.
+            None => RecordedTask::Prompt(self.request.prompt.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// A short name of the run: its skill, or the beginning of its prompt.
+    pub fn title(&self) -> String {
+        match self.task() {
+            RecordedTask::Skill(skill) => skill.name.clone(),
+            RecordedTask::Prompt(prompt) => prompt::title(prompt),
+        }
     }
 
     /// What readers of its evidence hide. `path` is the place of the record, for error messages.
@@ -307,4 +346,66 @@ impl RunRecord {
 /// Seconds as written in a record; an invalid value means no time at all.
 pub fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const RUN: &str = "00000000-0001-7001-8101-010101010101";
+
+    /// What is read from a `run.json` with these changes.
+    fn read(change: impl FnOnce(&mut Value)) -> Result<RunRecord, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.json");
+        let mut record = testkit::run_files::run_record(RUN);
+        change(&mut record);
+        fs::write(&path, record.to_string()).expect("written");
+        let place = format!("{}: ", path.display());
+        RunRecord::read(&path).map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    fn without_skill(record: &mut Value) {
+        record["format"] = json!(2);
+        record["request"]["prompt"] = json!(" Why is\nthe sky blue? ");
+        record.as_object_mut().expect("an object").remove("skill");
+    }
+
+    #[test]
+    fn format_1_and_format_2_are_read() {
+        let skill = read(|_| ()).expect("a record");
+        assert!(matches!(skill.task(), RecordedTask::Skill(skill) if skill.name == "demo"));
+        assert_eq!(skill.title(), "demo");
+        let prompt = read(without_skill).expect("a record");
+        assert_eq!(prompt.task(), RecordedTask::Prompt(" Why is\nthe sky blue? "));
+        assert_eq!(prompt.title(), "Why is the sky blue?");
+        let null = read(|record| {
+            without_skill(record);
+            record["skill"] = Value::Null;
+        });
+        assert_eq!(null, Ok(prompt));
+    }
+
+    /// An earlier version reads what is written for a run of a skill.
+    #[test]
+    fn record_of_a_skill_has_no_field_of_format_2() {
+        let written = serde_json::to_value(read(|_| ()).expect("a record")).expect("JSON");
+        assert_eq!(written["format"], json!(1));
+        assert_eq!(written["request"].get("prompt"), None);
+        let prompt = serde_json::to_value(read(without_skill).expect("a record")).expect("JSON");
+        assert_eq!(prompt.get("skill"), None);
+    }
+
+    #[test]
+    fn record_has_exactly_one_of_skill_and_prompt() {
+        let both = read(|record| record["request"]["prompt"] = json!("Why?"));
+        assert_eq!(both, Err("is not a record of a run: it has both a skill and a prompt".to_owned()));
+        let neither = read(|record| record["skill"] = Value::Null);
+        assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
+        let newer = read(|record| record["format"] = json!(3));
+        let sentence = "written by a later version of skillrun (format 3, this one reads up to 2); use that version";
+        assert_eq!(newer, Err(sentence.to_owned()));
+    }
 }

@@ -115,6 +115,8 @@ pub struct ResultFold {
     attempts: u32,
     turns: BTreeMap<TurnState, u32>,
     messages: Messages,
+    /// The run has no skill, and so no marker that would have to be removed from its answer.
+    is_prompt: bool,
     /// The last settled turn, unless a later reply went to the engine.
     turn: Option<Turn>,
     completion: Option<Completion>,
@@ -161,7 +163,10 @@ impl ResultFold {
 
     fn control(&mut self, event: &Event, data: &ControlData) {
         match data {
-            ControlData::RunStarted(_) => self.created_at = Some(event.ts.to_micros()),
+            ControlData::RunStarted(started) => {
+                self.created_at = Some(event.ts.to_micros());
+                self.is_prompt = started.title.is_some();
+            }
             ControlData::AttemptStarted(started) => {
                 self.started_at.get_or_insert_with(|| started.started_at.to_micros());
                 self.attempts = self.attempts.max(event.attempt_number.0);
@@ -254,7 +259,8 @@ impl ResultFold {
         self.completion = Some(Completion { state, reason_code, confidence });
         verdict.warnings.iter().for_each(|code| self.warn(*code));
         self.attempts = self.attempts.max(attempt.0);
-        let answer = std::mem::take(&mut self.messages).answer(verdict).map(|text| without_markers(&text));
+        let answer = std::mem::take(&mut self.messages).answer(verdict);
+        let answer = answer.map(|text| if self.is_prompt { text } else { without_markers(&text) });
         *self.turns.entry(verdict.turn).or_default() += 1;
         // A text that ends in a question is not an answer of the run.
         let asks = verdict.pending.as_ref().is_some_and(|pending| pending.scope != Scope::Prompt);

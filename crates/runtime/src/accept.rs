@@ -23,12 +23,14 @@ use skillrun_model::{ExecutionMode, IgnoredError, InteractionId, ProfileId, RunI
 use skillrun_runs::cache::{self, CacheKey};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
+use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    EngineRecord, FORMAT, GATE, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR, Timeouts, Workspace,
+    EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RecordedTask, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR,
+    Timeouts, Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
-pub use error::AcceptError;
+pub use error::{AcceptError, SkillPart};
 use options::Filled;
 pub use options::Options;
 
@@ -44,10 +46,34 @@ const FILE_MAX: u64 = 1 << 30;
 /// Where a skill keeps the script that the scripted engine plays when the request names none.
 pub(crate) const OWN_SCRIPT: &str = "assets/scripted.yaml";
 
+/// What a new run carries out.
+#[derive(Debug, Clone)]
+pub enum RunTask {
+    Skill(Box<Skill>),
+    /// The exact text of the first message.
+    Prompt(String),
+}
+
+impl RunTask {
+    /// None for a run without a skill.
+    pub fn skill(&self) -> Option<&Skill> {
+        match self {
+            Self::Skill(skill) => Some(skill),
+            Self::Prompt(_) => None,
+        }
+    }
+}
+
+impl From<Skill> for RunTask {
+    fn from(skill: Skill) -> Self {
+        Self::Skill(Box::new(skill))
+    }
+}
+
 /// A run to be created.
 #[derive(Debug, Clone)]
 pub struct NewRun {
-    pub skill: Skill,
+    pub task: RunTask,
     pub engine: String,
     pub mode: Option<ExecutionMode>,
     pub input: Map<String, Value>,
@@ -71,8 +97,18 @@ pub struct NewRun {
 impl NewRun {
     /// A run of a skill on an engine; the skill, the engine and the settings decide all else.
     pub fn new(skill: Skill, engine: impl Into<String>) -> Self {
+        Self::of(skill.into(), engine)
+    }
+
+    /// A run without a skill.
+    pub fn ask(prompt: impl Into<String>, engine: impl Into<String>) -> Self {
+        Self::of(RunTask::Prompt(prompt.into()), engine)
+    }
+
+    /// A run of a task on an engine.
+    pub fn of(task: RunTask, engine: impl Into<String>) -> Self {
         Self {
-            skill,
+            task,
             engine: engine.into(),
             mode: None,
             input: Map::new(),
@@ -96,7 +132,8 @@ pub(crate) struct Checked {
     /// None when it replaces a run that has none.
     pub(crate) variables: Option<SealedVariables>,
     files: Vec<(PathBuf, String)>,
-    skill: PathBuf,
+    /// None for a run without a skill.
+    skill: Option<PathBuf>,
 }
 
 impl Checked {
@@ -116,20 +153,17 @@ impl Checked {
 
 /// Checks everything, and changes nothing.
 pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, AcceptError> {
-    let NewRun { skill, engine, .. } = &new;
-    skill.check_usable()?;
+    let NewRun { task, engine, .. } = &new;
+    let skill = task.skill();
+    skill.map(Skill::check_usable).transpose()?;
     let descriptor = config.engines.get(engine)?;
-    match skill.supports(&descriptor.name) {
-        EngineSupport::Supported => {}
-        EngineSupport::NotListed | EngineSupport::Unsupported => {
-            let engines = skill.runner.engines.iter().map(ToString::to_string).collect();
-            return Err(AcceptError::EngineNotSupported { skill: skill.name.clone(), engine: engine.clone(), engines });
+    let mode = match task {
+        RunTask::Skill(skill) => skill_mode(skill, descriptor, &new)?,
+        RunTask::Prompt(prompt) => {
+            check_prompt(prompt, &new)?;
+            new.mode.unwrap_or(ExecutionMode::Auto)
         }
-    }
-    let mode = new.mode.unwrap_or_else(|| skill.runner.default_mode());
-    if !skill.runner.allows(mode) {
-        return Err(AcceptError::ModeNotAllowed { skill: skill.name.clone(), mode });
-    }
+    };
     let continuation = skillrun_engine::launch::continuation(descriptor, new.profile, new.continuation);
     match (mode, continuation) {
         (ExecutionMode::Interactive | ExecutionMode::Conversation, Continuation::None) => {
@@ -137,13 +171,17 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
         }
         (ExecutionMode::Auto, _) | (_, Continuation::Resumable | Continuation::Sticky) => {}
     }
-    input::check(skill, &new.input, &new.parameter)?;
-    for role in SchemaRole::ALL {
-        skill.schema(*role)?;
+    if let Some(skill) = skill {
+        input::check(skill, &new.input, &new.parameter)?;
+        for role in SchemaRole::ALL {
+            skill.schema(*role)?;
+        }
     }
     let found = find_program(config, descriptor)?;
     let version = version::of(config, descriptor, &found);
-    let options = Filled::of(&new.options, &skill.runner.runtime_options, &config.defaults)?;
+    let none = Map::new();
+    let skill_options = skill.map_or(&none, |skill| &skill.runner.runtime_options);
+    let options = Filled::of(&new.options, skill_options, &config.defaults)?;
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
@@ -156,19 +194,13 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let now = config.tools.clock.now();
     let profile = new.profile.unwrap_or(descriptor.profile);
     let record = RunRecord {
-        format: FORMAT,
+        format: if skill.is_some() { FORMAT } else { PROMPT_FORMAT },
         run_id: config.new_id(now)?,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
         translator: TRANSLATOR,
         gate: GATE,
-        skill: SkillRecord {
-            name: skill.name.clone(),
-            version: skill.runner.version.clone(),
-            source: OsText::from(skill.root.as_path()),
-            hash: skill.hash()?.to_string(),
-            layers_hash: config.layers.hash().to_hex().to_string(),
-        },
+        skill: skill.map(|skill| skill_record(config, skill)).transpose()?,
         engine: EngineRecord {
             name: engine.clone(),
             program: OsText::from(found.program),
@@ -181,6 +213,10 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             login: descriptor.login.command.clone(),
         },
         request: RunRequest {
+            prompt: match task {
+                RunTask::Skill(_) => None,
+                RunTask::Prompt(prompt) => Some(prompt.clone()),
+            },
             mode,
             files: files.iter().map(|(slot, _, name)| (slot.clone(), name.clone())).collect(),
             workspace: workspace_of(&new)?,
@@ -200,11 +236,13 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             idle_sec: options.idle_sec,
             auto_decision_limit: options.auto_decision_limit,
             default_decision_policy: new.options.default_decision_policy,
-            max_attempt: new.options.max_attempt.or(skill.runner.max_attempt.map(Into::into)),
-            require_marker: [new.options.require_marker, skill.runner.require_marker, config.defaults.require_marker]
-                .into_iter()
-                .find_map(|said| said)
-                .unwrap_or(false),
+            max_attempt: new.options.max_attempt.or(skill.and_then(|skill| skill.runner.max_attempt).map(Into::into)),
+            require_marker: skill.is_some_and(|skill| {
+                [new.options.require_marker, skill.runner.require_marker, config.defaults.require_marker]
+                    .into_iter()
+                    .find_map(|said| said)
+                    .unwrap_or(false)
+            }),
             snapshot: options.snapshot,
             env: new.options.env.clone(),
             secrets: new.options.secrets.clone(),
@@ -223,7 +261,49 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let salt = variables::random_salt().map_err(crate::RuntimeError::file("/dev/urandom", "read"))?;
     let names = variables::names(descriptor, &record.request);
     let variables = Some(SealedVariables::of(names, &config.tools.variables, salt));
-    Ok(Checked { record, variables, files, skill: new.skill.root })
+    Ok(Checked { record, variables, files, skill: new.task.skill().map(|skill| skill.root.clone()) })
+}
+
+/// The mode of a run of a skill on an engine that the skill supports.
+fn skill_mode(skill: &Skill, descriptor: &Descriptor, new: &NewRun) -> Result<ExecutionMode, AcceptError> {
+    match skill.supports(&descriptor.name) {
+        EngineSupport::Supported => {}
+        EngineSupport::NotListed | EngineSupport::Unsupported => {
+            let engines = skill.runner.engines.iter().map(ToString::to_string).collect();
+            let (skill, engine) = (skill.name.clone(), new.engine.clone());
+            return Err(AcceptError::EngineNotSupported { skill, engine, engines });
+        }
+    }
+    let mode = new.mode.unwrap_or_else(|| skill.runner.default_mode());
+    if !skill.runner.allows(mode) {
+        return Err(AcceptError::ModeNotAllowed { skill: skill.name.clone(), mode });
+    }
+    Ok(mode)
+}
+
+/// A prompt that can be sent, in a request without anything that only a skill can use.
+fn check_prompt(prompt: &str, new: &NewRun) -> Result<(), AcceptError> {
+    prompt::check(prompt)?;
+    if new.options.require_marker == Some(true) {
+        return Err(AcceptError::OnlyWithSkill { part: SkillPart::RequireMarker });
+    }
+    if !new.input.is_empty() {
+        return Err(AcceptError::OnlyWithSkill { part: SkillPart::Input });
+    }
+    if !new.parameter.is_empty() {
+        return Err(AcceptError::OnlyWithSkill { part: SkillPart::Parameter });
+    }
+    Ok(())
+}
+
+fn skill_record(config: &RuntimeConfig, skill: &Skill) -> Result<SkillRecord, AcceptError> {
+    Ok(SkillRecord {
+        name: skill.name.clone(),
+        version: skill.runner.version.clone(),
+        source: OsText::from(skill.root.as_path()),
+        hash: skill.hash()?.to_string(),
+        layers_hash: config.layers.hash().to_hex().to_string(),
+    })
 }
 
 /// Whether the user has agreed to an engine, by name or by the setting.
@@ -274,9 +354,15 @@ fn script(new: &NewRun, is_ours: &bool) -> Result<Option<(PathBuf, String)>, Acc
     }
     let path = match &new.script {
         Some(path) => path.clone(),
-        // It is copied with the skill.
-        None if new.skill.root.join(OWN_SCRIPT).is_file() => return Ok(None),
-        None => return Err(AcceptError::NoScript { skill: new.skill.name.clone(), engine: new.engine.clone() }),
+        None => match &new.task {
+            // Without a script the answer repeats the prompt.
+            RunTask::Prompt(_) => return Ok(None),
+            // It is copied with the skill.
+            RunTask::Skill(skill) if skill.root.join(OWN_SCRIPT).is_file() => return Ok(None),
+            RunTask::Skill(skill) => {
+                return Err(AcceptError::NoScript { skill: skill.name.clone(), engine: new.engine.clone() });
+            }
+        },
     };
     if !path.is_file() {
         return Err(AcceptError::NoFile { path });
@@ -313,7 +399,7 @@ pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, Acce
             }
         }
     };
-    let made = write(config, record, variables.as_ref(), &files, &skill);
+    let made = write(config, record, variables.as_ref(), &files, skill.as_deref());
     if made.is_err() {
         // Nothing was accepted, so everything written so far is removed.
         tools.log.release(id);
@@ -329,14 +415,16 @@ fn write(
     mut record: RunRecord,
     variables: Option<&SealedVariables>,
     files: &[(PathBuf, String)],
-    skill: &Path,
+    skill: Option<&Path>,
 ) -> Result<Run, AcceptError> {
     let tools = &config.tools;
     let folder = tools.data.run(record.run_id);
     tools.log.create(record.run_id).map_err(crate::RuntimeError::from)?;
-    SkillCopy::make(skill, &folder.skill())?;
-    // The source may have changed since it was checked; the copy in the run is what counts.
-    record.skill.hash = SkillHash::of(&folder.skill())?.to_string();
+    if let (Some(source), Some(skill)) = (skill, &mut record.skill) {
+        SkillCopy::make(source, &folder.skill())?;
+        // The source may have changed since it was checked; the copy in the run is what counts.
+        skill.hash = SkillHash::of(&folder.skill())?.to_string();
+    }
     let inputs = folder.inputs();
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -353,7 +441,8 @@ fn write(
     }
     // Synced to disk before anything reports that the run is accepted. The first event syncs their names, with
     // everything else in the folder of the run.
-    let kept: Vec<PathBuf> = if files.is_empty() { vec![folder.skill()] } else { vec![folder.skill(), inputs] };
+    let copy = record.skill.is_some().then(|| folder.skill());
+    let kept: Vec<PathBuf> = copy.into_iter().chain((!files.is_empty()).then_some(inputs)).collect();
     whole_file::sync_trees(&kept).map_err(failed(folder.root()))?;
     if let Some(variables) = variables {
         variables.write(&folder.variables()).map_err(failed(&folder.variables()))?;
@@ -374,7 +463,11 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
         profile: record.engine.profile_version,
     };
     RunStarted {
-        skill: Some(record.skill.name.clone()),
+        skill: record.skill.as_ref().map(|skill| skill.name.clone()),
+        title: match record.task() {
+            RecordedTask::Skill(_) => None,
+            RecordedTask::Prompt(text) => Some(prompt::title(text)),
+        },
         continuation: Some(record.engine.continuation),
         permission: Some(record.request.permission),
         posture: Some(record.engine.posture),

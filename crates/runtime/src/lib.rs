@@ -57,7 +57,7 @@ pub mod views;
 mod worker;
 mod workspace;
 
-pub use accept::{AcceptError, NewRun, Options, reply_files};
+pub use accept::{AcceptError, NewRun, Options, RunTask, SkillPart, reply_files};
 pub use clock::{Clock, SystemClock};
 pub use error::RuntimeError;
 pub use limits::SlotLimits;

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::record::{RunRecord, RunRequest, Sharing, Workspace};
+use skillrun_runs::record::{RecordedTask, RunRecord, RunRequest, Sharing, Workspace};
 use skillrun_skill::{Skill, SkillError};
 
-use crate::accept::{NewRun, Options};
+use crate::accept::{NewRun, Options, RunTask};
 
 /// The values that replace those of the old run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,25 +47,35 @@ pub enum SkillFrom {
     Source,
     /// The copy in the old run, because the source is missing or cannot be read.
     OwnCopy { gone: PathBuf },
+    /// The run has a prompt instead of a skill.
+    NoSkill,
 }
 
 /// Makes the request. Nothing is added to the old run, and its files are only read when the new one is accepted.
 pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<Again, SkillError> {
-    let source = record.skill.source.as_path();
-    let (skill, skill_from) = match Skill::load(source) {
-        Ok(skill) => (skill, SkillFrom::Source),
-        Err(_) => (Skill::load(&folder.skill())?, SkillFrom::OwnCopy { gone: source.to_owned() }),
+    let (task, skill_from) = match record.task() {
+        RecordedTask::Prompt(prompt) => (RunTask::Prompt(prompt.to_owned()), SkillFrom::NoSkill),
+        RecordedTask::Skill(skill) => {
+            let source = skill.source.as_path();
+            match Skill::load(source) {
+                Ok(skill) => (skill.into(), SkillFrom::Source),
+                Err(_) => (Skill::load(&folder.skill())?.into(), SkillFrom::OwnCopy { gone: source.to_owned() }),
+            }
+        }
     };
-    Ok(Again { new: with_skill(skill, record, folder, now), skill_from })
+    Ok(Again { new: with_task(task, record, folder, now), skill_from })
 }
 
 /// The same request, with the run's own copy of the skill.
 pub(crate) fn the_same(record: &RunRecord, folder: &RunFolder) -> Result<NewRun, SkillError> {
-    let skill = Skill::load(&folder.skill())?;
-    Ok(with_skill(skill, record, folder, Overrides::default()))
+    let task = match record.task() {
+        RecordedTask::Prompt(prompt) => RunTask::Prompt(prompt.to_owned()),
+        RecordedTask::Skill(_) => Skill::load(&folder.skill())?.into(),
+    };
+    Ok(with_task(task, record, folder, Overrides::default()))
 }
 
-fn with_skill(skill: Skill, record: &RunRecord, folder: &RunFolder, now: Overrides) -> NewRun {
+fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrides) -> NewRun {
     let before = &record.request;
     let is_same_engine = now.engine.as_ref().is_none_or(|engine| *engine == record.engine.name);
     let mut input = before.input.clone();
@@ -81,7 +91,7 @@ fn with_skill(skill: Skill, record: &RunRecord, folder: &RunFolder, now: Overrid
         Workspace::Own => None,
     });
     NewRun {
-        skill,
+        task,
         engine: now.engine.unwrap_or_else(|| record.engine.name.clone()),
         mode: Some(now.mode.unwrap_or(before.mode)),
         input,

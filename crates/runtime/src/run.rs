@@ -341,8 +341,8 @@ impl Run {
             let hash = |name: &String| Some((name.clone(), whole_file::hash(&inputs.join(name)).ok()?.0));
             replied.file_hashes = replied.files.iter().filter_map(hash).collect();
         } else if let ControlData::RunFailed(failed) = &mut event.data {
-            let skill = self.record.skill.source.as_path().to_string_lossy().into_owned();
-            advice::name_parts(&mut failed.next_actions, &self.record.engine.name, &skill);
+            let skill = self.record.skill.as_ref().map(|skill| skill.source.as_path().to_string_lossy().into_owned());
+            advice::name_parts(&mut failed.next_actions, &self.record.engine.name, skill.as_deref());
             if let Some(login) = &self.record.engine.login {
                 advice::name_login(&mut failed.next_actions, login);
             }

@@ -19,7 +19,7 @@ use skillrun_engine::Descriptor;
 use skillrun_evidence::{OsText, names};
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
-use skillrun_runs::record::{HomeChoice, RunRecord, Sharing, Workspace};
+use skillrun_runs::record::{HomeChoice, RunRecord, Sharing, SkillRecord, Workspace};
 use skillrun_skill::{Layers, Patch, SkillCopy, SkillError};
 
 use crate::error::RuntimeError;
@@ -34,8 +34,8 @@ pub(crate) struct Places {
     /// Absolute, without links.
     pub(crate) workspace: PathBuf,
     pub(crate) artifacts: PathBuf,
-    /// The patched copy, as the engine finds it.
-    pub(crate) skill: PathBuf,
+    /// The patched copy, as the engine finds it. None for a run without a skill.
+    pub(crate) skill: Option<PathBuf>,
     pub(crate) home: PathBuf,
 }
 
@@ -85,43 +85,38 @@ fn part_of(copy: &Path) -> PathBuf {
     copy.with_file_name(name)
 }
 
+/// Where the copy of a skill is placed.
+fn skill_place(name: &str, record: &RunRecord, descriptor: &Descriptor, workspace: &Path, home: &Path) -> PathBuf {
+    let in_project = descriptor.skills.project.first().map_or(Path::new(COMMON_SKILLS), PathBuf::as_path);
+    match (&record.request.workspace, record.request.home, descriptor.skills.home.first()) {
+        (Workspace::Own, _, _) => workspace.join(in_project).join(name),
+        (Workspace::Folder { .. }, HomeChoice::Run, Some(in_home)) => home.join(in_home).join(name),
+        // Under a name that no other skill has.
+        (Workspace::Folder { .. }, HomeChoice::Run | HomeChoice::User, _) => {
+            let id = record.run_id.to_string();
+            let tail = id.rsplit('-').next().unwrap_or(&id);
+            workspace.join(in_project).join(format!("{name}-{tail}"))
+        }
+    }
+}
+
 fn placed_file(folder: &RunFolder) -> PathBuf {
     folder.root().join("placed.json")
 }
 
 impl Places {
     pub(crate) fn of(folder: &RunFolder, record: &RunRecord, descriptor: &Descriptor, user_home: &Path) -> Self {
-        let name = &record.skill.name;
-        let in_project = descriptor.skills.project.first().map_or(Path::new(COMMON_SKILLS), PathBuf::as_path);
         let home = match record.request.home {
             HomeChoice::Run => folder.home(),
             HomeChoice::User => user_home.to_owned(),
         };
-        match &record.request.workspace {
-            Workspace::Own => {
-                let workspace = folder.workspace();
-                Self {
-                    artifacts: workspace.join("artifacts"),
-                    skill: workspace.join(in_project).join(name),
-                    workspace,
-                    home,
-                }
-            }
-            Workspace::Folder { path, .. } => {
-                let workspace = path.as_path().to_owned();
-                let in_home = descriptor.skills.home.first();
-                let skill = match (record.request.home, in_home) {
-                    (HomeChoice::Run, Some(in_home)) => home.join(in_home).join(name),
-                    // Under a name that no other skill has.
-                    (HomeChoice::Run | HomeChoice::User, _) => {
-                        let id = record.run_id.to_string();
-                        let tail = id.rsplit('-').next().unwrap_or(&id).to_owned();
-                        workspace.join(in_project).join(format!("{name}-{tail}"))
-                    }
-                };
-                Self { artifacts: workspace.join("artifacts"), skill, workspace, home }
-            }
-        }
+        let workspace = match &record.request.workspace {
+            Workspace::Own => folder.workspace(),
+            Workspace::Folder { path, .. } => path.as_path().to_owned(),
+        };
+        let copy = |skill: &SkillRecord| skill_place(&skill.name, record, descriptor, &workspace, &home);
+        let skill = record.skill.as_ref().map(copy);
+        Self { artifacts: workspace.join("artifacts"), skill, workspace, home }
     }
 
     fn is_in_users_folder(&self, record: &RunRecord, path: &Path) -> bool {
@@ -153,6 +148,8 @@ impl Places {
         if record.request.home == HomeChoice::Run {
             fs::create_dir_all(&self.home).map_err(failed(&self.home))?;
         }
+        // An agent without a skill is not asked for artifacts.
+        let Some(skill) = &self.skill else { return Ok(()) };
         let is_users = self.is_in_users_folder(record, &self.artifacts);
         if is_users {
             self.note(folder, &self.artifacts, Content::Users).map_err(failed(&self.artifacts))?;
@@ -160,12 +157,12 @@ impl Places {
         fs::create_dir_all(&self.artifacts).map_err(failed(&self.artifacts))?;
         // Whole or not at all: it is made beside and moved, so that an incomplete copy is never used.
         if earlier == EarlierCopy::Unsynced {
-            tree::remove(&self.skill).ignored();
+            tree::remove(skill).ignored();
         }
-        if !self.skill.join("SKILL.md").exists() {
-            let parent = self.skill.parent().unwrap_or(&self.workspace);
-            if self.is_in_users_folder(record, &self.skill) {
-                self.note(folder, &self.skill, Content::Ours).map_err(failed(&self.skill))?;
+        if !skill.join("SKILL.md").exists() {
+            let parent = skill.parent().unwrap_or(&self.workspace);
+            if self.is_in_users_folder(record, skill) {
+                self.note(folder, skill, Content::Ours).map_err(failed(skill))?;
             }
             fs::create_dir_all(parent).map_err(failed(parent))?;
             let beside = folder.root().join("skill.patched");
@@ -173,11 +170,11 @@ impl Places {
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
             // Not synced: after a power failure it is made again.
-            match fs::rename(&beside, &self.skill) {
+            match fs::rename(&beside, skill) {
                 Ok(()) => {}
                 // Another file system: copied there instead, under another name, and moved when it is complete.
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                    let part = part_of(&self.skill);
+                    let part = part_of(skill);
                     if self.is_in_users_folder(record, &part) {
                         self.note(folder, &part, Content::Users).map_err(failed(&part))?;
                     }
@@ -185,10 +182,10 @@ impl Places {
                     tree::remove(&part).ignored();
                     SkillCopy::make(&beside, &part)?;
                     whole_file::sync_trees(std::slice::from_ref(&part)).map_err(failed(&part))?;
-                    fs::rename(&part, &self.skill).map_err(failed(&self.skill))?;
+                    fs::rename(&part, skill).map_err(failed(skill))?;
                     tree::remove(&beside).ignored();
                 }
-                Err(error) => return Err(failed(&self.skill)(error)),
+                Err(error) => return Err(failed(skill)(error)),
             }
         }
         Ok(())
@@ -235,10 +232,12 @@ pub(crate) fn remove_spare(folder: &RunFolder, record: &RunRecord, descriptor: &
         Workspace::Own => true,
         Workspace::Folder { .. } => false,
     };
-    let is_artifact = artifacts.iter().any(|path| places.workspace.join(path).starts_with(&places.skill));
-    if is_own && !is_artifact {
-        // What cannot be removed costs space only.
-        SkillCopy::at(&places.skill).remove_unchanged(&folder.skill()).ignored();
+    if let Some(copy) = places.skill.as_ref().filter(|_| is_own) {
+        let is_artifact = artifacts.iter().any(|path| places.workspace.join(path).starts_with(copy));
+        if !is_artifact {
+            // What cannot be removed costs space only.
+            SkillCopy::at(copy).remove_unchanged(&folder.skill()).ignored();
+        }
     }
     for attempt in 1.. {
         let attempt = AttemptNumber(attempt);

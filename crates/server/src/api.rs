@@ -21,10 +21,15 @@ pub(crate) struct CreateRun {
     /// the scope `admin`.
     #[serde(default)]
     pub(crate) skill: Option<String>,
+    /// The first message to the engine, for a run without a skill. A request has exactly one of `skill` (or a zip) and
+    /// `prompt`.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 524_288))]
+    pub(crate) prompt: Option<String>,
     /// One of `GET /v1/engines`. Default: the configured engine, or the only one the skill supports.
     #[serde(default)]
     pub(crate) engine: Option<String>,
-    /// Default: the mode the skill prefers.
+    /// Default: the mode the skill prefers; `auto` without a skill.
     #[serde(default)]
     pub(crate) mode: Option<ExecutionMode>,
     /// The input, as the input schema of the skill requires; files are sent in a form.

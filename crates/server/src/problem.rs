@@ -378,6 +378,8 @@ impl From<AcceptError> for Problem {
                 full.unwrap_or_else(|| about("skill").with_code(ProblemCode::SkillInvalid))
             }
             AcceptError::Input(InputError::Schema(_)) => about("skill").with_code(ProblemCode::SkillInvalid),
+            AcceptError::Prompt(_) => about("prompt"),
+            AcceptError::OnlyWithSkill { part } => about(part.field()),
             AcceptError::Engine(_)
             | AcceptError::NotInstalled(_)
             | AcceptError::EngineNotSupported { .. }
@@ -549,6 +551,8 @@ mod tests {
             ("SKILL_INVALID", skill(denied().into()).into()),
             ("SKILL_INVALID", InputError::Schema(skill(SkillErrorKind::Missing)).into()),
             ("INPUT_INVALID", InputError::DoesNotFit(Vec::new()).into()),
+            ("CANNOT_RUN", skillrun_runs::prompt::PromptFault::Empty.into()),
+            ("CANNOT_RUN", AcceptError::OnlyWithSkill { part: skillrun_runtime::SkillPart::Input }),
             ("CANNOT_RUN", unknown.into()),
             ("CANNOT_RUN", missing.into()),
             ("OWNER_SILENT", AcceptError::Runtime(RuntimeError::OwnerSilent { run: run(), pid: 1 })),

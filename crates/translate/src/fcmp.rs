@@ -229,7 +229,7 @@ fn split(event: Event) -> (Envelope, Data) {
 fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId>) -> Option<FcmpData> {
     Some(match data {
         ControlData::RunStarted(started) => FcmpData::ConversationStarted(ConversationStarted {
-            title: started.skill.unwrap_or_else(|| format!("{} recording", started.engine)),
+            title: (started.skill.or(started.title)).unwrap_or_else(|| format!("{} recording", started.engine)),
             mode: started.mode,
             engine: started.engine,
         }),

@@ -69,6 +69,9 @@ pub struct BodyData {
     pub run_id: RunId,
     pub status: RunStatus,
     pub skill: Option<String>,
+    /// The beginning of the prompt of a run without a skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub engine: Option<String>,
     pub attempt: AttemptNumber,
     pub reason_code: Option<Code>,
@@ -112,6 +115,8 @@ fn shortened(text: &str, chars: usize) -> String {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Facts {
     skill: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     engine: Option<String>,
     /// The pending question.
     question: Option<WebhookQuestion>,
@@ -142,6 +147,7 @@ impl Facts {
         let (message_type, reason_code, error_code) = match data {
             ControlData::RunStarted(run) => {
                 self.skill = run.skill.as_deref().map(|name| shortened(name, NAME_CHARS));
+                self.title = run.title.as_deref().map(|title| shortened(title, NAME_CHARS));
                 self.engine = Some(shortened(&run.engine, NAME_CHARS));
                 return None;
             }
@@ -188,6 +194,7 @@ impl Facts {
             run_id: event.run_id,
             status,
             skill: self.skill.clone(),
+            title: self.title.clone(),
             engine: self.engine.clone(),
             attempt: event.attempt_number,
             reason_code,

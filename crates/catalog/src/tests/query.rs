@@ -96,6 +96,7 @@ fn questions_are_whole_and_in_the_order_of_their_deadlines() {
     let waits = |number, skill: Option<&str>, engine: &str, question| Waiting {
         run_id: run_id(number),
         skill: skill.map(str::to_owned),
+        title: None,
         engine: Some(engine.to_owned()),
         question,
     };

@@ -24,6 +24,7 @@ fn a_row_says_what_its_log_says() {
         run_id: run,
         status: Some(RunStatus::WaitingUser),
         skill: Some("haiku".to_owned()),
+        title: None,
         engine: Some("scripted".to_owned()),
         mode: Some(ExecutionMode::Interactive),
         created_at: Some(moment(10)),

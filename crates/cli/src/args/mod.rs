@@ -10,6 +10,7 @@ mod engines;
 mod looking;
 mod normalize;
 mod parsers;
+mod prompts;
 mod runs;
 mod serve;
 mod skills;
@@ -32,6 +33,7 @@ pub(crate) use looking::{
     Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
+pub(crate) use prompts::{Ask, PromptArgs};
 pub(crate) use runs::{
     Cancel, Close, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait,
 };
@@ -121,6 +123,8 @@ impl Json {
 pub(crate) enum Command {
     /// Run a skill on an engine
     Run(Box<Run>),
+    /// Send a prompt to an engine, without a skill, and print the answer
+    Ask(Box<Ask>),
     /// Answer the open question of a run, or send the next prompt
     Reply(Reply),
     /// Cancel runs that are not over

@@ -47,6 +47,9 @@ pub(crate) struct Normalize {
     /// Fail an auto run whose agent writes no done marker
     #[arg(long)]
     pub(crate) require_marker: bool,
+    /// Judge as a run without a skill, which has no done marker and no output
+    #[arg(long, conflicts_with_all = ["require_marker", "schema"])]
+    pub(crate) no_skill: bool,
     /// Exit code of the engine [default: from meta.N.json]
     #[arg(
         long,

@@ -66,10 +66,10 @@ fn hidden(place: &CommandContext, run: RunId) -> Result<Hidden, Failure> {
 }
 
 fn default_name(place: &CommandContext, run: RunId) -> Result<String, Failure> {
-    let skill = place.record(run)?.skill.name;
+    let title = place.record(run)?.title();
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-    let skill: String = skill.trim_start_matches('.').chars().map(safe).collect();
-    Ok(format!("{skill}-{}.zip", ShortIds::new(&place.ids()).of(run)))
+    let title: String = title.trim_start_matches('.').chars().map(safe).collect();
+    Ok(format!("{title}-{}.zip", ShortIds::new(&place.ids()).of(run)))
 }
 
 fn in_the_way(path: &Path) -> Failure {

@@ -71,11 +71,15 @@ fn open(place: &CommandContext, form: OutputForm, output: &Output) -> Result<(),
 }
 
 fn open_text(open: &Open, ids: &ShortIds, now: Timestamp, output: &Output) -> String {
-    let Waiting { run_id, skill, engine, question } = &open.waiting;
+    let Waiting { run_id, skill, title, engine, question } = &open.waiting;
     let id = ids.of(*run_id);
     let name = |name: &Option<String>| name.as_deref().map_or_else(|| "?".to_owned(), plain);
+    let task = match (skill, title) {
+        (Some(_), _) | (None, None) => name(skill),
+        (None, Some(title)) => plain(title),
+    };
     let asked = open.asked_at.map(|asked| format!(" · asked {}", from_now(asked, now))).unwrap_or_default();
-    let head = format!("{} · {} on {}{asked}\n", output.paint(Ink::Bold, &id), name(skill), name(engine));
+    let head = format!("{} · {} on {}{asked}\n", output.paint(Ink::Bold, &id), task, name(engine));
     let then = output.paint(Ink::Dim, &deadline_words(question, now));
     format!("{head}{}  {then}\n  {}\n", question_text(question), reply_command(&id))
 }

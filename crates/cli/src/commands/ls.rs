@@ -11,7 +11,7 @@ use skillrun_runs::owner_sockets::crashed;
 use crate::args::{Global, Ls, OutputForm, Since};
 use crate::exit::run_words;
 use crate::failure::Failure;
-use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::output::{Ink, LastColumn, Output, cut, plain, print, print_json};
 use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, lasting, moment, now, status_ink};
@@ -117,7 +117,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
         [
             (Ink::Bold, ids.of(row.run_id)),
             status,
-            (Ink::Plain, row.skill.as_deref().map_or_else(unknown, plain)),
+            (Ink::Plain, task(row).unwrap_or_else(unknown)),
             (Ink::Plain, row.engine.as_deref().map_or_else(unknown, plain)),
             (Ink::Plain, row.created_at.map_or_else(unknown, |moment| from_now(moment, now))),
             (Ink::Dim, took(row, now)),
@@ -135,6 +135,15 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
         }
     }
     text
+}
+
+/// Columns of a prompt that are shown beside the other columns.
+const PROMPT_WIDTH: usize = 24;
+
+/// The skill, or the beginning of the prompt.
+fn task(row: &Row) -> Option<String> {
+    let prompt = || row.title.as_deref().map(|title| cut(&plain(title), PROMPT_WIDTH));
+    row.skill.as_deref().map(plain).or_else(prompt)
 }
 
 /// How long the run took, or has taken so far. Nothing for a waiting run: no engine works.

@@ -1,5 +1,6 @@
 //! One file or folder per command.
 
+mod ask;
 mod capture;
 mod complete;
 mod completions;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let done = |()| ExitCode::SUCCESS;
     match args.command {
         Command::Run(args) => run::run(&global, *args),
+        Command::Ask(args) => ask::run(&global, &args),
         Command::Reply(args) => reply::reply(&global, &args),
         Command::Cancel(args) => reply::cancel(&global, &args),
         Command::Interrupt(args) => interrupt::interrupt(&global, &args),

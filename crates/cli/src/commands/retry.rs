@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::retry::{Again, Overrides, SkillFrom, again};
 
+use super::run::follow::Style;
 use super::run::{request, submit};
 use crate::args::{Global, RequestArgs, RetryArgs};
 use crate::failure::Failure;
@@ -18,12 +19,12 @@ pub(crate) fn run(global: &Global, args: &RetryArgs) -> Result<ExitCode, Failure
     let overrides = overrides(&place.settings, &args.request)?;
     let Again { new, skill_from } = again(&record, &place.folder(run), overrides)?;
     match skill_from {
-        SkillFrom::Source => {}
+        SkillFrom::Source | SkillFrom::NoSkill => {}
         SkillFrom::OwnCopy { gone } => {
             note(&format!("{} cannot be used any more; the copy of the skill in the old run is used", gone.display()));
         }
     }
-    submit(global, &place.settings, new, args.wait, args.workspace, false)
+    submit(global, &place.settings, new, args.wait, Style::of(args.wait), args.workspace, false)
 }
 
 /// The flags of this command.

@@ -25,7 +25,8 @@ pub(super) fn diagnosis(material: &Material) -> Diagnosis {
     let is_full = findings.iter().any(|finding| matches!(finding.kind, FindingKind::DiskFull { .. }));
     Diagnosis {
         run_id: material.run_id,
-        skill: record.skill.name.clone(),
+        skill: record.skill.as_ref().map(|skill| skill.name.clone()),
+        title: record.skill.is_none().then(|| record.title()),
         engine: record.engine.name.clone(),
         engine_version: record.engine.version.clone(),
         mode: record.request.mode,

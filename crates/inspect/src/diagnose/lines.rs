@@ -18,7 +18,13 @@ impl Diagnosis {
     pub fn lines(&self) -> Vec<DiagnosisLine> {
         let mut lines = vec![("run", self.run_id.to_string())];
         let version = self.engine_version.as_deref().map_or_else(String::new, |version| format!(" {version}"));
-        lines.push(("skill", format!("{} on {}{version}, {}", self.skill, self.engine, self.mode)));
+        let (label, title) = match (&self.skill, &self.title) {
+            (Some(skill), _) => ("skill", skill.clone()),
+            (None, Some(title)) => ("prompt", super::passage::shown(title)),
+            (None, None) => ("engine", String::new()),
+        };
+        let on = if title.is_empty() { self.engine.clone() } else { format!("{title} on {}", self.engine) };
+        lines.push((label, format!("{on}{version}, {}", self.mode)));
         lines.push(("status", self.status_line()));
         if let RunOwner::Process { pid: Some(pid) } = self.owner {
             lines.push(("owner", format!("process {pid}")));

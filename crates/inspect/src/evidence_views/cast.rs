@@ -133,7 +133,7 @@ impl<'a, L: EventLog + ?Sized> CastWriter<'a, L> {
             version: 3,
             term: Term { cols: COLUMNS, rows: ROWS },
             timestamp: begin.0 / 1_000_000,
-            title: format!("{} on {}", self.record.skill.name, self.record.engine.name),
+            title: format!("{} on {}", self.record.title(), self.record.engine.name),
         };
         serde_json::to_writer(&mut *out, &header).map_err(io::Error::from)?;
         Ok(out.write_all(b"\n")?)

@@ -67,8 +67,11 @@ impl Kept {
         }
     }
 
-    pub(super) fn skill(context: &Context<'_>) -> VerifyOutcome {
-        inputs::skill(context.folder, context.record).map_or_else(VerifyOutcome::different, |()| VerifyOutcome::Same)
+    /// None where the run has no skill.
+    pub(super) fn skill(context: &Context<'_>) -> Option<VerifyOutcome> {
+        context.record.skill.as_ref()?;
+        let found = inputs::skill(context.folder, context.record);
+        Some(found.map_or_else(VerifyOutcome::different, |()| VerifyOutcome::Same))
     }
 
     /// None where the run has no such files.

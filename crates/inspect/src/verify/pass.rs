@@ -43,7 +43,7 @@ impl<'a> Pass<'a> {
             run,
             chain: Chain::new(run, noted),
             kept: Kept::default(),
-            context: Context { folder, record, rules: Rules::read(folder) },
+            context: Context { folder, record, rules: Rules::of(folder, record) },
             order: Order::default(),
             state: State::default(),
             names: Vec::new(),
@@ -128,7 +128,7 @@ impl<'a> Pass<'a> {
             Some((CheckKind::Chain, chain)),
             noted.map(|noted| (CheckKind::Head, noted)),
             Some((CheckKind::Record, kept.record(run, &context))),
-            Some((CheckKind::Skill, Kept::skill(&context))),
+            Kept::skill(&context).map(|skill| (CheckKind::Skill, skill)),
             kept.inputs(&context).map(|inputs| (CheckKind::Inputs, inputs)),
         ];
         checks.splice(0..0, first.into_iter().flatten().map(|(what, outcome)| of_run(what, outcome)));

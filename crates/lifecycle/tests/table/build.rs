@@ -1,7 +1,7 @@
 //! Short builders for facts and circumstances.
 
 use serde_json::{Map, Value};
-use skillrun_lifecycle::{Control, OutputValidator, ProcessExit};
+use skillrun_lifecycle::{CompletionLayer, Control, OutputValidator, ProcessExit};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::rasp::Level;
@@ -229,6 +229,10 @@ impl How {
 
     pub(crate) fn mode(self, mode: ExecutionMode) -> Self {
         Self(Control { mode, ..self.0 })
+    }
+
+    pub(crate) fn no_skill(self) -> Self {
+        Self(Control { layer: CompletionLayer::Absent, ..self.0 })
     }
 
     pub(crate) fn schema(self) -> Self {

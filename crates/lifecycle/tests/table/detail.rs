@@ -197,7 +197,7 @@ fn advice_fits_the_error() {
     let run = RunId::from_str("0192c0de-0000-7000-8000-000000000001").expect("an id");
     let first = |turn: &Turn, how: &How| {
         let mut actions = next_actions(&verdict(turn, how), run);
-        name_parts(&mut actions, "codex", "/skills/it's mine");
+        name_parts(&mut actions, "codex", Some("/skills/it's mine"));
         for action in &actions {
             let command = action.command.replace(&run.to_string(), "RUN");
             assert!(!command.contains("DIR"), "{command}");

@@ -200,6 +200,16 @@ pub(crate) fn rule_9_no_schema() -> Expect {
     completed(Rule::AutoValid, Code::CleanFinal, RunStatus::Succeeded).warns(&[Code::CompletedWithoutDoneMarker])
 }
 
+/// A run without a skill.
+pub(crate) fn rule_9_prompt() -> Expect {
+    completed(Rule::AutoValid, Code::CleanFinal, RunStatus::Succeeded)
+}
+
+/// The same in interactive mode.
+pub(crate) fn rule_11_prompt() -> Expect {
+    completed(Rule::SoftCompletion, Code::CleanFinal, RunStatus::Succeeded)
+}
+
 /// The marker was required.
 pub(crate) fn rule_9_failed(reason: Code) -> Expect {
     completed(Rule::AutoValid, reason, RunStatus::Failed).error(Code::DoneMarkerMissing)

@@ -71,7 +71,11 @@ pub struct Versions {
 /// The run has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
+    /// The name of the skill; null for a run without one, and when a recording was read.
     pub skill: Option<String>,
+    /// The beginning of the prompt of a run without a skill, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub engine: String,
     pub mode: ExecutionMode,
     pub versions: Versions,
@@ -99,6 +103,7 @@ impl RunStarted {
     pub fn new(engine: impl Into<String>, mode: ExecutionMode, versions: Versions) -> Self {
         Self {
             skill: None,
+            title: None,
             engine: engine.into(),
             mode,
             versions,

@@ -23,6 +23,10 @@ fn record(number: u8) -> RunRecord {
     serde_json::from_value(record).expect("a record")
 }
 
+fn skill_of(record: &mut RunRecord) -> &mut SkillRecord {
+    record.skill.as_mut().expect("a skill")
+}
+
 fn inputs() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join("data.csv"), "1,2").expect("a file");
@@ -40,9 +44,11 @@ fn what_can_change_a_result_changes_the_key() {
     let first = key(&record(1), &inputs);
     let changes: &[fn(&mut RunRecord)] = &[
         |r| r.skillrun = "0.2.0".into(),
-        |r| r.skill.name = "other".into(),
-        |r| r.skill.hash = "ab".into(),
-        |r| r.skill.layers_hash = "bc".into(),
+        |r| skill_of(r).name = "other".into(),
+        |r| skill_of(r).hash = "ab".into(),
+        |r| skill_of(r).layers_hash = "bc".into(),
+        |r| r.skill = None,
+        |r| r.request.prompt = Some("Why?".into()),
         |r| r.engine.name = "other".into(),
         |r| r.engine.program = "elsewhere/skillrun".into(),
         |r| r.engine.version = None,
@@ -86,7 +92,7 @@ fn what_cannot_change_it_does_not() {
         |r| r.run_id = id(2),
         |r| r.created_at = Timestamp::EPOCH.plus_nanos(5),
         |r| r.retry_of = Some(id(7)),
-        |r| r.skill.source = "elsewhere".into(),
+        |r| skill_of(r).source = "elsewhere".into(),
         |r| r.request.priority = 9,
         |r| r.request.request_id = Some("x".into()),
         |r| r.request.session_timeout_sec = 1.0,

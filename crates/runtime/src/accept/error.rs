@@ -6,14 +6,46 @@ use std::path::PathBuf;
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
+use skillrun_runs::prompt::PromptFault;
 use skillrun_runs::request_entries::EntryFileError;
 use skillrun_skill::{InputError, SkillError, SkillErrorKind};
 
 use crate::consent;
 use crate::error::RuntimeError;
 
+/// A part of a request that only a run of a skill can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillPart {
+    RequireMarker,
+    Input,
+    Parameter,
+}
+
+impl SkillPart {
+    /// Its field in a request.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::RequireMarker => "options.require_marker",
+            Self::Input => "input",
+            Self::Parameter => "parameter",
+        }
+    }
+
+    fn why(self) -> &'static str {
+        match self {
+            Self::RequireMarker => "require_marker needs a skill: an agent without one is not asked for a done marker",
+            Self::Input => "input needs a skill: write it into the prompt, or attach it as a file",
+            Self::Parameter => "parameter needs a skill: write it into the prompt",
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
+    #[error(transparent)]
+    Prompt(#[from] PromptFault),
+    #[error("{}", part.why())]
+    OnlyWithSkill { part: SkillPart },
     #[error(transparent)]
     Skill(#[from] SkillError),
     #[error(transparent)]
@@ -84,7 +116,9 @@ impl Classified for AcceptError {
             Self::Write { error, .. } => ErrorClass::of_io(error),
             Self::WorkspaceInUse { .. } => ErrorClass::Conflict,
             Self::QueueFull { .. } => ErrorClass::Busy,
-            Self::Input(_)
+            Self::Prompt(_)
+            | Self::OnlyWithSkill { .. }
+            | Self::Input(_)
             | Self::EngineNotSupported { .. }
             | Self::ModeNotAllowed { .. }
             | Self::NotInteractive { .. }

@@ -54,24 +54,25 @@ pub(crate) fn plan(
         Ok(_) | Err(_) => EarlierCopy::Unsynced,
     };
     places.prepare(folder, record, &config.layers, earlier).map_err(place_error)?;
-    let Some(skill) = &rules.skill else {
-        return Err(error(
-            ErrorCategory::Skill,
-            Code::SkillUnreadable,
-            "the run's copy of the skill cannot be read".into(),
-        ));
-    };
+    if record.skill.is_some() && rules.skill.is_none() {
+        let unreadable = "the run's copy of the skill cannot be read".to_owned();
+        return Err(error(ErrorCategory::Skill, Code::SkillUnreadable, unreadable));
+    }
     let message = message::compose(run, rules, descriptor, &places)?;
     let words = message::words(folder, &message.text, &message.files);
     fs::create_dir_all(folder.inputs()).map_err(|failed| engine(failed.to_string()))?;
     let prompt_file = folder.inputs().join(prompt_name(attempt));
     let script = match (&record.request.script, &descriptor.executable) {
         (Some(name), _) => Some(folder.inputs().join(name)),
-        (None, Executable::Own) => Some(folder.skill().join(OWN_SCRIPT)),
+        // Without a skill there is no script, and the answer repeats the prompt.
+        (None, Executable::Own) => record.skill.as_ref().map(|_| folder.skill().join(OWN_SCRIPT)),
         (None, Executable::Installed(_)) => None,
     };
     let run_record = folder.record();
-    let output_schema = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
+    let output_schema = rules.skill.as_ref().and_then(|skill| {
+        let path = skill.runner.schemas.output.as_ref()?;
+        Some(skill.root.join(path.as_path()))
+    });
     let variables = variables(config, run);
     let login = taken_login(config, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
     let request = StartRequest {
@@ -91,7 +92,7 @@ pub(crate) fn plan(
         permission: record.request.permission,
         model: record.request.model.as_deref(),
         effort: record.request.effort.as_deref(),
-        skill_dir: Some(&places.skill),
+        skill_dir: places.skill.as_deref(),
         output_schema: output_schema.as_deref(),
         script: script.as_deref(),
         run_record: Some(&run_record),
@@ -131,7 +132,7 @@ pub(crate) fn plan(
         opening::write(folder, opening).map_err(|failed| engine(failed.to_string()))?;
     }
     let mut ignore = launch.snapshot_ignore.clone();
-    if let Ok(inside) = places.skill.strip_prefix(&places.workspace) {
+    if let Some(inside) = places.skill.as_ref().and_then(|copy| copy.strip_prefix(&places.workspace).ok()) {
         ignore.extend(login::rule(inside));
     }
     // Last, so that no earlier rule can undo it.

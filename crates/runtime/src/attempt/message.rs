@@ -12,6 +12,7 @@ use skillrun_model::verdict::RunError;
 use skillrun_runs::blobs;
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
+use skillrun_runs::record::RecordedTask;
 use skillrun_skill::{PromptValues, prompt::prompt};
 
 use super::launch::error;
@@ -29,14 +30,21 @@ pub(crate) fn compose(
         return Ok(reply.message());
     }
     let (record, folder) = (&run.record, &run.folder);
+    match record.task() {
+        RecordedTask::Skill(_) => {}
+        RecordedTask::Prompt(text) => {
+            let files = record.request.files.values().cloned().collect();
+            return Ok(UserMessage { files, ..UserMessage::new(MessageOrigin::User, text) });
+        }
+    }
     let unreadable = |message: String| error(ErrorCategory::Skill, Code::SkillUnreadable, message);
-    let Some(skill) = &rules.skill else {
+    let (Some(skill), Some(skill_path)) = (&rules.skill, &places.skill) else {
         return Err(unreadable("the run's copy of the skill cannot be read".to_owned()));
     };
     let files: BTreeMap<String, PathBuf> =
         record.request.files.iter().map(|(slot, name)| (slot.clone(), folder.inputs().join(name))).collect();
     let values = PromptValues {
-        skill_path: &places.skill,
+        skill_path,
         engine: &descriptor.name,
         mode: record.request.mode,
         artifacts_dir: &places.artifacts,
@@ -48,11 +56,11 @@ pub(crate) fn compose(
     Ok(UserMessage::new(MessageOrigin::Skill, text))
 }
 
-/// The exact text that is sent: with the list of the files that came with an answer.
+/// The exact text that is sent: with the list of the files that came with it.
 pub(crate) fn words(folder: &RunFolder, text: &str, files: &[String]) -> String {
     let mut words = text.to_owned();
     for (number, name) in files.iter().enumerate() {
-        let before = if number == 0 { "\n\nFiles that came with this answer:" } else { "" };
+        let before = if number == 0 { "\n\nFiles that came with this message:" } else { "" };
         words.push_str(&format!("{before}\n- {}", folder.inputs().join(name).display()));
     }
     words

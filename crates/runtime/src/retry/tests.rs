@@ -30,13 +30,13 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
         skillrun: "0".to_owned(),
         translator: 1,
         gate: 1,
-        skill: SkillRecord {
+        skill: Some(SkillRecord {
             name: "demo".to_owned(),
             version: None,
             source: root.join("source").into(),
             hash: "h".to_owned(),
             layers_hash: "l".to_owned(),
-        },
+        }),
         engine: EngineRecord {
             name: "one".to_owned(),
             program: "/one".into(),
@@ -49,6 +49,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             login: None,
         },
         request: RunRequest {
+            prompt: None,
             mode: ExecutionMode::Interactive,
             input: object(json!({"a": 1, "b": 2})),
             parameter: object(json!({"c": 3})),
@@ -83,13 +84,30 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
     (record, folder)
 }
 
+fn skill_root(new: &NewRun) -> &Path {
+    &new.task.skill().expect("a skill").root
+}
+
+#[test]
+fn retry_without_a_skill_has_the_same_prompt() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (mut record, folder) = run(root.path());
+    (record.skill, record.request.prompt) = (None, Some(" Why?\n".to_owned()));
+    let Again { new, skill_from } = again(&record, &folder, Overrides::default()).expect("a request");
+    assert_eq!(skill_from, SkillFrom::NoSkill);
+    assert!(matches!(&new.task, RunTask::Prompt(prompt) if prompt == " Why?\n"), "{:?}", new.task);
+    assert_eq!(new.files["data"], folder.inputs().join("1-data.csv"));
+    let same = the_same(&record, &folder).expect("a request");
+    assert!(matches!(&same.task, RunTask::Prompt(prompt) if prompt == " Why?\n"), "{:?}", same.task);
+}
+
 #[test]
 fn without_a_word_it_is_what_it_was() {
     let root = tempfile::tempdir().expect("a folder");
     let (record, folder) = run(root.path());
     let Again { new, skill_from } = again(&record, &folder, Overrides::default()).expect("a request");
     assert_eq!(skill_from, SkillFrom::Source);
-    assert_eq!(new.skill.root, root.path().join("source"));
+    assert_eq!(skill_root(&new), root.path().join("source"));
     assert_eq!((new.engine.as_str(), new.mode), ("one", Some(ExecutionMode::Interactive)));
     assert_eq!((&new.input, &new.parameter), (&record.request.input, &record.request.parameter));
     assert_eq!(new.files["data"], folder.inputs().join("1-data.csv"));
@@ -174,7 +192,7 @@ fn a_source_that_is_gone_is_told_and_the_copy_used() {
     let source = root.path().join("source");
     fs::remove_dir_all(&source).expect("removed");
     let Again { new, skill_from } = again(&record, &folder, Overrides::default()).expect("a request");
-    assert_eq!((new.skill.root, skill_from), (folder.skill(), SkillFrom::OwnCopy { gone: source }));
+    assert_eq!((skill_root(&new), skill_from), (folder.skill().as_path(), SkillFrom::OwnCopy { gone: source }));
     fs::remove_dir_all(folder.skill()).expect("removed");
     assert!(again(&record, &folder, Overrides::default()).is_err(), "nothing is left of it");
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use skillrun_lifecycle::run::Input;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{IgnoredError, InteractionId, RunId};
+use skillrun_runs::prompt::{self, PROMPT_MAX};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
@@ -18,9 +19,6 @@ const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The interval at which a run that another process holds is checked again.
 const HELD_PAUSE: Duration = Duration::from_secs(1);
-
-/// Longest answer; a process takes no more at once.
-const REPLY_MAX: usize = 512 * 1024;
 
 impl Runtime {
     /// Answers a question. When this returns, the answer is on disk.
@@ -51,10 +49,8 @@ impl Runtime {
     }
 }
 
-/// As a process receives it: control characters take six bytes each.
 fn check_length(run: RunId, text: &str) -> Result<(), RuntimeError> {
-    let spelled = serde_json::to_string(text).map_or(usize::MAX, |text| text.len());
-    if spelled > REPLY_MAX { Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX }) } else { Ok(()) }
+    if prompt::fits(text) { Ok(()) } else { Err(RuntimeError::ReplyTooLong { run, limit: PROMPT_MAX }) }
 }
 
 impl Inner {

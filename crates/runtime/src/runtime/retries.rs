@@ -65,7 +65,9 @@ impl Inner {
             .map_err(RuntimeError::file(failed.folder.variables(), "read"))?;
         let number = failed.record.quota_retry.map_or(0, |before| before.number).saturating_add(1);
         checked.record.run_id = planned.run_id;
-        checked.record.skill.source = failed.record.skill.source.clone();
+        if let (Some(skill), Some(before)) = (&mut checked.record.skill, &failed.record.skill) {
+            skill.source.clone_from(&before.source);
+        }
         checked.record.quota_retry = Some(QuotaRetry { number, not_before: planned.not_before });
         let made = accept::make(&self.config, checked)?;
         tools.counters.accepted();
@@ -85,7 +87,9 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::QueueFull { .. } => true,
         // Its copy is in the data folder, and a full disk is reported like this too.
         AcceptError::Skill(_) => true,
-        AcceptError::Input(_)
+        AcceptError::Prompt(_)
+        | AcceptError::OnlyWithSkill { .. }
+        | AcceptError::Input(_)
         | AcceptError::Engine(_)
         | AcceptError::EngineNotSupported { .. }
         | AcceptError::ModeNotAllowed { .. }

@@ -106,13 +106,13 @@ impl Scene {
             skillrun: "0".to_owned(),
             translator: 1,
             gate: 1,
-            skill: SkillRecord {
+            skill: Some(SkillRecord {
                 name: "probe".to_owned(),
                 version: None,
                 source: nowhere(),
                 hash: String::new(),
                 layers_hash: String::new(),
-            },
+            }),
             engine: EngineRecord {
                 name: "claude".to_owned(),
                 program: nowhere(),
@@ -125,6 +125,7 @@ impl Scene {
                 login: None,
             },
             request: RunRequest {
+                prompt: None,
                 mode: self.mode,
                 input: Map::new(),
                 parameter: Map::new(),

@@ -155,7 +155,7 @@ impl Hosts for Machine<'_> {
 
 impl AttemptFiles for Machine<'_> {
     fn rules(&self, run: &Run) -> Arc<Rules> {
-        Arc::new(Rules::read(&run.folder))
+        Arc::new(Rules::of(&run.folder, &run.record))
     }
 
     fn evidence(&self, run: &Run, attempt: AttemptNumber) -> Result<Box<dyn AttemptEvidence>, RuntimeError> {

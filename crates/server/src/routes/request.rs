@@ -54,7 +54,11 @@ pub(crate) struct RunRequest {
     not_before: Option<Timestamp>,
     /// The caller's own name for the request.
     request_id: Option<String>,
-    skill: RequestSkill,
+    /// Null for a run without a skill.
+    skill: Option<RequestSkill>,
+    /// The first message of a run without a skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
     engine: RequestEngine,
     mode: ExecutionMode,
     /// The engine's name of the model; null: the engine's choice.
@@ -181,11 +185,12 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
         retry_of: record.retry_of,
         not_before: record.not_before(),
         request_id: words(&request.request_id),
-        skill: RequestSkill {
-            name: record.skill.name.clone(),
-            version: record.skill.version.clone(),
-            hash: record.skill.hash.clone(),
-        },
+        skill: record.skill.as_ref().map(|skill| RequestSkill {
+            name: skill.name.clone(),
+            version: skill.version.clone(),
+            hash: skill.hash.clone(),
+        }),
+        prompt: words(&request.prompt),
         engine: RequestEngine {
             name: record.engine.name.clone(),
             version: record.engine.version.clone(),

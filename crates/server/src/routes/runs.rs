@@ -21,7 +21,7 @@ use skillrun_runs::request_entries::RequestKey;
 use skillrun_runs::retention::{WhySkipped, remove_run};
 use skillrun_runs::{RunRecord, result};
 use skillrun_runtime::retry::{Again, Overrides, SkillFrom, again};
-use skillrun_runtime::{AcceptError, NewRun};
+use skillrun_runtime::{AcceptError, NewRun, RunTask};
 use skillrun_skill::search::FindError;
 use skillrun_skill::{Existing, Skill, archive};
 use tokio::sync::Notify;
@@ -54,7 +54,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
             operation: creating(
-                Operation::post("/v1/runs", "create_run", "Run a skill").problems(&[ProblemCode::SkillNotFound]),
+                Operation::post("/v1/runs", "create_run", "Run a skill or a prompt")
+                    .problems(&[ProblemCode::SkillNotFound]),
                 "The run was accepted",
             )
             .json_body::<CreateRun>(
@@ -245,8 +246,12 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
     if create.workspace.is_some() && !is_admin {
         return Err(only_admin("workspace"));
     }
-    let skill = skill(service, is_admin, create, form)?;
-    let engine = match (&create.engine, &service.around.engine, &skill.runner.engines[..]) {
+    let task = task(service, is_admin, create, form)?;
+    let engines = match &task {
+        RunTask::Skill(skill) => &skill.runner.engines[..],
+        RunTask::Prompt(_) => &[],
+    };
+    let engine = match (&create.engine, &service.around.engine, engines) {
         (Some(engine), _, _) | (None, Some(engine), _) => engine.clone(),
         (None, None, [only]) => only.to_string(),
         (None, None, _) => {
@@ -267,7 +272,7 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
         profile: create.options.profile,
         continuation: create.options.continuation,
         options: create.options.options(create.model.clone()),
-        ..NewRun::new(skill, engine)
+        ..NewRun::of(task, engine)
     })
 }
 
@@ -296,7 +301,10 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
         return Ok(());
     }
     let (options, defaults) = (&again.new.options, service.runtime.defaults());
-    let is_listed = || service.around.skills.list().skills.iter().any(|found| found.root == again.new.skill.root);
+    let is_listed = || match &again.new.task {
+        RunTask::Skill(skill) => service.around.skills.list().skills.iter().any(|found| found.root == skill.root),
+        RunTask::Prompt(_) => true,
+    };
     let reaching = [
         (
             "options.permission",
@@ -311,14 +319,21 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
 }
 
-fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&UploadedForm>) -> HttpResult<Skill> {
+/// The skill or the prompt of a request: exactly one of them.
+fn task(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&UploadedForm>) -> HttpResult<RunTask> {
     let sent = form.map(|form| form.one("skill").map(|zip| Some((zip?, form.folder.path())))).transpose()?.flatten();
-    let cannot_run = |message| Err(Problem::field("skill", message).with_code(ProblemCode::CannotRun));
-    match (&create.skill, sent) {
-        (Some(_), Some(_)) => cannot_run("was both named and sent; do only one of these"),
-        (None, None) => cannot_run("is missing; use one of GET /v1/skills, or send a zip"),
-        (None, Some((zip, folder))) => unpacked(&zip, folder),
-        (Some(name), None) => {
+    let cannot_run = |field: &str, message| Err(Problem::field(field, message).with_code(ProblemCode::CannotRun));
+    match (&create.skill, sent, &create.prompt) {
+        (Some(_), Some(_), _) => cannot_run("skill", "was both named and sent; do only one of these"),
+        (None, None, None) => {
+            cannot_run("skill", "is missing; use one of GET /v1/skills, send a zip, or give a prompt instead")
+        }
+        (Some(_), None, Some(_)) | (None, Some(_), Some(_)) => {
+            cannot_run("prompt", "was given with a skill; give only one of them")
+        }
+        (None, None, Some(prompt)) => Ok(RunTask::Prompt(prompt.clone())),
+        (None, Some((zip, folder)), None) => Ok(unpacked(&zip, folder)?.into()),
+        (Some(name), None, None) => {
             let is_path = name.contains('/');
             if is_path && !is_admin {
                 return Err(only_admin("skill"));
@@ -328,7 +343,7 @@ fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Up
             } else {
                 service.around.skills.find(name)
             };
-            found.map_err(|error| match error {
+            found.map(RunTask::from).map_err(|error| match error {
                 FindError::NotFound { .. } => {
                     Problem::field("skill", error.to_string()).with_code(ProblemCode::SkillNotFound)
                 }

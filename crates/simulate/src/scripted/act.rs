@@ -87,12 +87,18 @@ fn name_of(script: &Path) -> impl Display {
     script.file_name().unwrap_or(script.as_os_str()).display()
 }
 
+/// The same for a process that may have none.
+fn script_name(words: &Words) -> String {
+    words.script.as_deref().map_or_else(|| "no script".to_owned(), |script| name_of(script).to_string())
+}
+
 fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
-    let path = name_of(&words.script);
+    let Some(script) = &words.script else { return Ok((Script::echo(), Vec::new())) };
+    let path = name_of(script);
     let bad = |problem: &dyn Display| Stop::Told { code: USAGE, sentence: format!("{path}: {problem}") };
     let mut bytes = Vec::new();
     // One byte more than the limit, so that too large a file is distinguished from one that just fits.
-    let file = File::open(&words.script);
+    let file = File::open(script);
     file.and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(|error| bad(&error))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| bad(&"it is not UTF-8"))?;
     let script = Script::read(text).map_err(|error| bad(&error))?;
@@ -143,7 +149,7 @@ impl<'a> Engine<'a> {
     fn turns(mut self) -> Result<Stop, Stop> {
         loop {
             self.turn()?;
-            let is_last = self.progress.turn >= self.turns.len();
+            let is_last = self.words.script.is_some() && self.progress.turn >= self.turns.len();
             match self.words.life {
                 Life::OneTurn => return Ok(Stop::Exit(0)),
                 Life::Sticky if is_last => return Ok(Stop::Exit(0)),
@@ -159,8 +165,10 @@ impl<'a> Engine<'a> {
 
     fn turn(&self) -> Result<(), Stop> {
         let number = self.progress.turn;
-        let Some(turn) = number.checked_sub(1).and_then(|index| self.turns.get(index)) else {
-            let (path, count) = (name_of(&self.words.script), self.turns.len());
+        // Without a script all turns are the same.
+        let index = if self.words.script.is_some() { number.checked_sub(1) } else { Some(0) };
+        let Some(turn) = index.and_then(|index| self.turns.get(index)) else {
+            let (path, count) = (script_name(self.words), self.turns.len());
             let sentence = format!("{path}: turn {number} was asked for, and it has {count}");
             return Err(Stop::Told { code: MISMATCH, sentence });
         };
@@ -200,7 +208,7 @@ impl<'a> Engine<'a> {
             },
             Action::Crash(signal) => die(signal).map_err(|error| failed("a signal to itself", error)),
             Action::Mismatch(sentence) => {
-                let sentence = format!("{}: {sentence}", name_of(&self.words.script));
+                let sentence = format!("{}: {sentence}", script_name(self.words));
                 Err(Stop::Told { code: MISMATCH, sentence })
             }
         }

@@ -2,9 +2,11 @@
 //! demonstrations and tests need no model and no network.
 //!
 //! ```text
-//! skillrun simulate-scripted --script FILE --profile PROFILE [--resume SESSION] [--state DIR] [--run FILE]
+//! skillrun simulate-scripted [--script FILE] --profile PROFILE [--resume SESSION] [--state DIR] [--run FILE]
 //!                            [--sticky] [--prompt TEXT | --prompt -]
 //! ```
+//!
+//! Without a script every turn repeats what the user said to it.
 //!
 //! A script is a list of turns, a turn a list of acts. The first turn is played at the start, the next one with
 //! `--resume`, or with the next line of stdin when the process is `--sticky`.

@@ -209,6 +209,11 @@ impl Act {
 }
 
 impl Script {
+    /// Repeats what the user said.
+    pub(super) fn echo() -> Self {
+        Self { session: None, variants: Vec::new(), turns: vec![Turn { acts: vec![Act::EchoReply] }] }
+    }
+
     pub(super) fn read(yaml: &str) -> Result<Self, ScriptError> {
         read::script(yaml)
     }

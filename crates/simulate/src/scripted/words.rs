@@ -11,7 +11,8 @@ use super::formats;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Words {
-    pub(super) script: PathBuf,
+    /// None: every turn repeats what the user said to it.
+    pub(super) script: Option<PathBuf>,
     pub(super) profile: ProfileId,
     /// The session to resume.
     pub(super) resume: Option<String>,
@@ -111,7 +112,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<Words, WordsError> {
         return Err(WordsError::NotSticky(profile));
     }
     Ok(Words {
-        script: script.ok_or(WordsError::Needed(SCRIPT))?.into(),
+        script: script.map(Into::into),
         profile,
         resume: resume.map(text),
         state: state.map(Into::into),
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn options_take_the_word_after_them_or_behind_the_sign() {
         let expected = Words {
-            script: "a.yaml".into(),
+            script: Some("a.yaml".into()),
             profile: ProfileId::CodexNdjson,
             resume: Some("s-1".to_owned()),
             state: Some("here".into()),
@@ -160,12 +161,12 @@ mod tests {
         assert_eq!(read(line), Ok(expected));
         assert_eq!(read("--script a --profile plain_text").map(|words| words.prompt), Ok(Prompt::Absent));
         assert_eq!(read("--script a --profile plain_text --prompt -").map(|words| words.prompt), Ok(Prompt::Stdin));
+        assert_eq!(read("--profile plain_text").map(|words| words.script), Ok(None));
     }
 
     #[test]
     fn what_makes_no_sense_is_said_in_a_sentence() {
         assert_eq!(refused(""), "--profile is needed");
-        assert_eq!(refused("--profile plain_text"), "--script is needed");
         assert_eq!(refused("--script"), "--script needs a value after it");
         assert_eq!(refused("--script a --script=b"), "--script may be given once");
         assert_eq!(refused("--sticky --sticky"), "--sticky may be given once");

@@ -105,7 +105,7 @@ fn runs(place: &CommandContext, typed: &str) -> Vec<Candidate> {
         let record = RunRecord::read(&place.folder(*id).record());
         let what = record.map(|record| {
             let began = from_now(record.created_at, now);
-            format!("{} on {}, {began}", record.skill.name, record.engine.name)
+            format!("{} on {}, {began}", record.title(), record.engine.name)
         });
         Candidate::new(&shown, &what.unwrap_or_default())
     }));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use skillrun_engine::{Disk, find};
 use skillrun_model::Timestamp;
-use skillrun_runs::record::FORMAT;
+use skillrun_runs::record::{FORMAT, PROMPT_FORMAT};
 
 use super::Check;
 use crate::settings::Settings;
@@ -15,7 +15,10 @@ const WRITTEN: &str = "2026-01-01T00:00:00Z";
 
 pub(super) fn versions() -> Check {
     let (rasp, fcmp) = (skillrun_model::rasp::PROTOCOL_VERSION, skillrun_model::fcmp::PROTOCOL_VERSION);
-    Check::good("skillrun", format!("{} · {rasp} · {fcmp} · runs of format {FORMAT}", env!("CARGO_PKG_VERSION")))
+    Check::good(
+        "skillrun",
+        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {PROMPT_FORMAT}", env!("CARGO_PKG_VERSION")),
+    )
 }
 
 /// Host processes are started and found through it.

@@ -28,6 +28,7 @@ pub(crate) fn run(global: &Global, args: &Normalize) -> Result<(), Failure> {
         attempt: args.attempt.map(AttemptNumber),
         max_attempt: args.max_attempt,
         require_marker: args.require_marker,
+        no_skill: args.no_skill,
         exit,
         ended_by: args.ended_by,
     };

@@ -10,26 +10,25 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
-use skillrun_log::{EventLog, FileLog, Seq};
+use skillrun_log::{EventLog, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::{IgnoredError, InteractionId, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
-use skillrun_runs::result::{ResultFold, RunResult};
+use skillrun_runs::result::ResultFold;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
 use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use super::ask::{self, Meant, Typed};
-use crate::args::{OutputForm, Wait};
-use crate::commands::interactions::rest_text;
+use super::ending::{print_end, print_waiting};
+use crate::args::{Json, OutputForm, Wait};
 use crate::exit::{RunOutcome, run_state, run_words};
 use crate::failure::Failure;
 use crate::live::{self, LiveLine, LiveRun};
-use crate::output::{self, Ink, Output};
+use crate::output::{self, Output};
 use crate::owner::{OwnerProcess, Take, in_background};
-use crate::place::CommandContext;
 use crate::settings::Settings;
-use crate::words::{moment, plain_lines, status_ink};
+use crate::words::{moment, plain_lines};
 
 /// Interval of the checks for trouble that the Log does not show.
 const TROUBLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,14 +39,24 @@ const RETRY_CREATION_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
-    form: OutputForm,
-    conversation: Conversation,
+    pub(super) form: OutputForm,
+    pub(super) conversation: Conversation,
+    pub(super) ending: Ending,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Conversation {
+pub(super) enum Conversation {
     Shown,
     Left,
+}
+
+/// What is printed when the run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The status, the result and where it is.
+    Whole,
+    /// The answer alone.
+    Answer,
 }
 
 impl Style {
@@ -55,7 +64,12 @@ impl Style {
         let form = wait.json.form();
         let is_watched = form == OutputForm::Text && io::stdout().is_terminal();
         let conversation = if wait.follow || is_watched { Conversation::Shown } else { Conversation::Left };
-        Self { form, conversation }
+        Self { form, conversation, ending: Ending::Whole }
+    }
+
+    /// The answer alone.
+    pub(crate) fn answer(json: Json) -> Self {
+        Self { form: json.form(), conversation: Conversation::Left, ending: Ending::Answer }
     }
 }
 
@@ -451,83 +465,4 @@ fn signals(to: &Sender<FollowEvent>) -> Result<(), Failure> {
         thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
     }
     Ok(())
-}
-
-fn print_waiting(
-    settings: &Settings,
-    run: RunId,
-    question: &Pending,
-    state: &State,
-    answer: Option<&str>,
-    style: Style,
-) -> Result<(), Failure> {
-    if let (Some(rest), OutputForm::Text) = (rest_text(state, &run.to_string()), style.form) {
-        let answer = answer.filter(|_| style.conversation == Conversation::Left);
-        let answer: String = answer.unwrap_or_default().lines().map(|line| output::plain(line) + "\n").collect();
-        let gap = if answer.is_empty() { "" } else { "\n" };
-        return output::print(&format!("{answer}{gap}{rest}folder  {}\n", settings.data.run(run).root().display()));
-    }
-    match style.form {
-        OutputForm::Json => output::print_json(&serde_json::json!({
-            "run_id": run,
-            "status": RunStatus::WaitingUser,
-            "question": question,
-        })),
-        OutputForm::Text => {
-            let told = match style.conversation {
-                Conversation::Shown => String::new(),
-                Conversation::Left => {
-                    question.prompt.trim_end().lines().map(|line| output::plain(line) + "\n").collect()
-                }
-            };
-            let folder = settings.data.run(run);
-            output::print(&format!(
-                "{told}\n== run {}\nanswer  skillrun reply {run} TEXT\nfolder  {}\n",
-                run_words(run_state(state)),
-                folder.root().display()
-            ))
-        }
-    }
-}
-
-/// The result, and the folder of the run.
-pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &Output) -> Result<(), Failure> {
-    let folder = settings.data.run(run);
-    let place = CommandContext { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
-    let Some(result) = crate::commands::result::read(&place, run)? else {
-        return Err(Failure::NotFound(format!("run {run} has no result")));
-    };
-    match style.form {
-        OutputForm::Json => output::print_json(&result),
-        OutputForm::Text => output::print(&end_text(&result, &folder.root().display().to_string(), style, output)),
-    }
-}
-
-fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> String {
-    let ink = status_ink(result.status);
-    let mut rows = vec![[(Ink::Bold, "status".to_owned()), (ink, result.status.to_string())]];
-    let mut row = |label: &str, text: String| rows.push([(Ink::Bold, label.to_owned()), (Ink::Plain, text)]);
-    if let Some(error) = &result.error {
-        row("error", format!("{} · {}", error.code, output::plain(&error.message)));
-        if let Some(at) = error.reset_at {
-            row("quota", format!("resets {}", moment(at)));
-        }
-    }
-    for action in &result.next_actions {
-        row("next", action.command.clone());
-    }
-    match (&result.output, &result.text) {
-        (Some(value), _) => row("output", output::plain(&serde_json::Value::Object(value.clone()).to_string())),
-        (None, Some(text)) if style.conversation == Conversation::Left => row("text", output::plain(text)),
-        (None, _) => {}
-    }
-    for artifact in &result.artifacts {
-        row("file", format!("{} ({} bytes)", output::plain(&artifact.path), artifact.size));
-    }
-    for warning in &result.warnings {
-        row("warning", format!("{warning} · {}", warning.summary()));
-    }
-    row("folder", folder.to_owned());
-    let break_before = if style.conversation == Conversation::Shown { "\n" } else { "" };
-    format!("{break_before}{}", output.table(&rows, output::LastColumn::Wrapped))
 }

@@ -1,9 +1,10 @@
 //! `skillrun run`: creates a run and follows it. `reply` and `retry` follow a run in the same way.
 //!
 //! `request` builds a request from the arguments, `follow` follows the run until it is over or waits, `ask` asks the
-//! user at the terminal.
+//! user at the terminal, `ending` prints how the run ended.
 
 mod ask;
+mod ending;
 pub(crate) mod follow;
 pub(crate) mod request;
 
@@ -30,7 +31,8 @@ pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
     let settings = Settings::load(global)?;
     let skill = settings.search_path(settings.cwd()).resolve(&args.skill, settings.cwd())?;
     let new = request::of(&settings, skill, &args.request)?;
-    submit(global, &settings, new, args.wait, args.workspace, args.cached)
+    let style = follow::Style::of(args.wait);
+    submit(global, &settings, new, args.wait, style, args.workspace, args.cached)
 }
 
 /// Creates a run and follows it, unless `--no-wait` is given. With `--wait-for-workspace`, the run is created when no
@@ -40,13 +42,14 @@ pub(crate) fn submit(
     settings: &Settings,
     new: NewRun,
     wait: Wait,
+    style: follow::Style,
     workspace: WorkspaceWait,
     cached: bool,
 ) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     loop {
         // This process owns nothing while it waits, so it can be interrupted at any moment.
-        let failure = match submit_once(global, settings, new.clone(), wait, cached) {
+        let failure = match submit_once(global, settings, new.clone(), wait, style, cached) {
             Ok(code) => return Ok(code),
             Err(failure) => failure,
         };
@@ -100,6 +103,7 @@ fn submit_once(
     settings: &Settings,
     new: NewRun,
     wait: Wait,
+    style: follow::Style,
     cached: bool,
 ) -> Result<ExitCode, Failure> {
     take_over_orphans(settings);
@@ -136,7 +140,7 @@ fn submit_once(
     } else {
         owner.runtime.submit(new)?
     };
-    follow::follow(settings, &owner, run, 0, follow::Style::of(wait), &output).map(ExitCode::from)
+    follow::follow(settings, &owner, run, 0, style, &output).map(ExitCode::from)
 }
 
 fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> Result<ExitCode, Failure> {
@@ -145,7 +149,7 @@ fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> 
         return print_id(run, wait).map(|()| ExitCode::SUCCESS);
     }
     let output = Output::new(global.color, &settings.surroundings);
-    follow::print_end(settings, run, follow::Style::of(wait), &output)?;
+    ending::print_end(settings, run, follow::Style::of(wait), &output)?;
     Ok(RunOutcome::SUCCEEDED.into())
 }
 

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use skillrun_model::error_class::file_error_reason as reason;
+use skillrun_model::profile::EngineName;
 use skillrun_runs::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
 
-use crate::args::RequestArgs;
+use crate::args::{PromptArgs, RequestArgs};
 use crate::failure::Failure;
 use crate::settings::Settings;
 
@@ -20,16 +21,7 @@ use crate::settings::Settings;
 const INPUT_MAX: u64 = 8 << 20;
 
 pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Result<NewRun, Failure> {
-    let engine = match (&args.engine, &settings.engine, &skill.runner.engines[..]) {
-        (Some(engine), _, _) => engine.clone(),
-        (None, Some(engine), _) => engine.clone(),
-        (None, None, [only]) => only.to_string(),
-        (None, None, _) => {
-            let what = "no engine is given; name one with --engine, or set a default with \
-                        `skillrun config set engine NAME` (`skillrun engines` lists them)";
-            return Err(Failure::Input(what.to_owned()));
-        }
-    };
+    let engine = engine(settings, args.engine.as_deref(), &skill.runner.engines)?;
     let absolute = |path: &Path| settings.surroundings.absolute_path(path);
     Ok(NewRun {
         mode: args.mode,
@@ -45,6 +37,45 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Resul
         continuation: args.continuation,
         options: options(args),
         ..NewRun::new(skill, engine)
+    })
+}
+
+/// The engine of a request: the one that is named, else that of the settings, else the only one of the skill.
+fn engine(settings: &Settings, named: Option<&str>, of_skill: &[EngineName]) -> Result<String, Failure> {
+    match (named, &settings.engine, of_skill) {
+        (Some(engine), _, _) => Ok(engine.to_owned()),
+        (None, Some(engine), _) => Ok(engine.clone()),
+        (None, None, [only]) => Ok(only.to_string()),
+        (None, None, _) => {
+            let what = "no engine is given; name one with --engine, or set a default with \
+                        `skillrun config set engine NAME` (`skillrun engines` lists them)";
+            Err(Failure::Input(what.to_owned()))
+        }
+    }
+}
+
+/// A request without a skill.
+pub(crate) fn of_prompt(settings: &Settings, prompt: String, args: &PromptArgs) -> Result<NewRun, Failure> {
+    let engine = engine(settings, args.engine.as_deref(), &[])?;
+    let absolute = |path: &Path| settings.surroundings.absolute_path(path);
+    let files = args.file.iter().zip(1..).map(|(path, number)| (format!("file{number:02}"), absolute(path)));
+    let sharing = if args.share { Sharing::Allowed } else { Sharing::Alone };
+    let request = RequestArgs {
+        model: args.model.clone(),
+        effort: args.effort.clone(),
+        permission: args.permission,
+        timeout: args.timeout,
+        stall: args.stall,
+        env: args.env.clone(),
+        secret: args.secret.clone(),
+        ..RequestArgs::default()
+    };
+    Ok(NewRun {
+        files: files.collect(),
+        workspace: args.workspace.as_deref().map(|path| (absolute(path), sharing)),
+        script: args.script.as_deref().map(absolute),
+        options: options(&request),
+        ..NewRun::ask(prompt, engine)
     })
 }
 

@@ -7,7 +7,7 @@ use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{Code, RunStatus};
 use skillrun_runs::RunRecord;
-use skillrun_runs::record::{Sharing, Workspace};
+use skillrun_runs::record::{RecordedTask, Sharing, Workspace};
 
 use super::Known;
 use crate::commands::interactions::{deadline_words, question_text, reply_command, rest_rows};
@@ -134,9 +134,8 @@ fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
 }
 
 fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
-    let (skill, engine, request) = (&record.skill, &record.engine, &record.request);
+    let (engine, request) = (&record.engine, &record.request);
     let version = |version: &Option<String>| version.as_deref().map(|v| format!(" {}", plain(v))).unwrap_or_default();
-    let hash: String = skill.hash.chars().take(HASH).collect();
     let path = |path: &std::path::Path| plain(&path.to_string_lossy());
     let posture = engine.posture.as_str().replace('_', " ");
     let workspace = match &request.workspace {
@@ -146,14 +145,22 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
             format!("{}, shared with other runs", path(folder.as_path()))
         }
     };
-    let mut rows = vec![
-        row("skill", format!("{}{} · {}", plain(&skill.name), version(&skill.version), plain(&hash))),
-        row("", path(skill.source.as_path())),
+    let mut rows = match record.task() {
+        RecordedTask::Skill(skill) => {
+            let hash: String = skill.hash.chars().take(HASH).collect();
+            vec![
+                row("skill", format!("{}{} · {}", plain(&skill.name), version(&skill.version), plain(&hash))),
+                row("", path(skill.source.as_path())),
+            ]
+        }
+        RecordedTask::Prompt(text) => vec![row("prompt", short(text))],
+    };
+    rows.extend([
         row("engine", format!("{}{} · {}", plain(&engine.name), version(&engine.version), engine.profile)),
         row("", path(engine.program.as_path())),
         row("permission", format!("{}, {posture}", request.permission.as_str())),
         row("mode", request.mode.to_string()),
-    ];
+    ]);
     let model = [&request.model, &request.effort].into_iter().flatten().map(|word| plain(word)).collect::<Vec<_>>();
     if !model.is_empty() {
         rows.push(row("model", model.join(", ")));

@@ -155,7 +155,7 @@ fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     let linger_sec = Some(0.5);
     let slow = "- - sleep_ms: 3000\n  - output: {answer: blue}\n    done: true\n";
     let new = NewRun {
-        skill: Skill::load(&lab.skill("slow", slow)).expect("a skill"),
+        task: Skill::load(&lab.skill("slow", slow)).expect("a skill").into(),
         options: Options { linger_sec, ..Options::default() },
         ..new_run(&lab)
     };

@@ -55,7 +55,7 @@ fn a_bad_request_is_refused_and_leaves_nothing() {
     let elsewhere = lab.skill("elsewhere", json!({ "engines": ["codex"] }));
     let nonsense = lab.skill("nonsense", json!({ "runtime_options": { "session_timeout_sec": "soon" } }));
     let interactive = ExecutionMode::Interactive;
-    let of = |skill: &Skill| NewRun { skill: skill.clone(), ..good.clone() };
+    let of = |skill: &Skill| NewRun { task: skill.clone().into(), ..good.clone() };
     let file = |path: PathBuf| NewRun { files: BTreeMap::from([("photo".to_owned(), path)]), ..good.clone() };
     let in_folder = |path: PathBuf| NewRun { workspace: Some((path, Sharing::Alone)), ..good.clone() };
     let wants = picky(&lab);
@@ -160,7 +160,7 @@ fn a_run_continues_whatever_happens_to_its_skill() {
 fn a_schema_deleted_after_acceptance_still_counts() {
     let (lab, runtime) = RuntimeLab::running();
     let new = lab.new_run(ExecutionMode::Auto, "- - output: {colour: blue}\n");
-    let schema = new.skill.root.join("assets/output.json");
+    let schema = new.task.skill().expect("a skill").root.join("assets/output.json");
     let run = runtime.accept(new).expect("accepted");
     fs::remove_file(&schema).expect("removed");
     runtime.take_up(run).expect("taken up");

@@ -188,7 +188,7 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
         let script = ASKS.replace("prompt: Which colour?", &format!("prompt: Which colour?, {}", policy.fields));
         let new = with(asking(&lab, &script, false, SOON), |options| options.default_decision_policy = policy.request);
         let runner = policy.skill.map_or(json!({}), |policy| json!({ "default_decision_policy": policy }));
-        let new = NewRun { skill: lab.skill(&format!("policy-{number}"), runner), ..new };
+        let new = NewRun { task: lab.skill(&format!("policy-{number}"), runner).into(), ..new };
         // Both columns of the matrix ask the same.
         for new in [new.clone(), sticky(new)] {
             runs.push((runtime.submit(new).expect("accepted"), policy));

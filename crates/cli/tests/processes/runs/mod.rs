@@ -12,6 +12,7 @@ mod matrix;
 mod messages;
 mod offline;
 mod profiles;
+mod prompts;
 mod queue;
 mod quota;
 mod redact;

@@ -155,7 +155,7 @@ fn a_chain_has_an_end() {
 fn a_skill_may_wait_for_quota() {
     let (lab, runtime) = RuntimeLab::running();
     let of = |retry: Value| NewRun {
-        skill: lab.skill("waits", json!({ "runtime_options": { "retry": retry } })),
+        task: lab.skill("waits", json!({ "runtime_options": { "retry": retry } })).into(),
         ..lab.new_run(ExecutionMode::Auto, DONE)
     };
     let run = runtime.accept(of(json!({ "quota": "wait", "quota_max": 3 }))).expect("accepted");
@@ -300,7 +300,7 @@ fn a_retry_with_only_its_first_event_waits_for_its_time() {
 fn a_retry_has_the_skill_that_was_asked_for() {
     let lab = RuntimeLab::new();
     let new = lab.new_run(ExecutionMode::Auto, &no_quota("1h"));
-    let source = new.skill.root.join("SKILL.md");
+    let source = new.task.skill().expect("a skill").root.join("SKILL.md");
     let (run, plan) = left_waiting(&lab, new);
     remove(&lab, plan.run_id);
     let before = fs::read_to_string(&source).expect("a skill");

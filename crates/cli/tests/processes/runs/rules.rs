@@ -164,7 +164,7 @@ fn request(lab: &RuntimeLab, case: &Case) -> NewRun {
     let new = lab.new_run(case.mode, case.script);
     match case.how {
         AsItIs => new,
-        NoSchema => NewRun { skill: lab.skill("no-schema", json!({ "schemas": {} })), ..new },
+        NoSchema => NewRun { task: lab.skill("no-schema", json!({ "schemas": {} })).into(), ..new },
         Speaking(profile) => speaking(new, profile),
         Sticky => sticky(new),
         Impatient => with(impatient(new), |options| options.linger_sec = Some(0.1)),

@@ -130,6 +130,26 @@ turns:
 "#;
 
 #[test]
+fn without_a_script_every_turn_repeats_the_user() {
+    let lab = Lab::new(TALK);
+    let run = |words: &[&str]| lab.start_with(&[&["--profile", "codex_ndjson"], words].concat()).end("");
+    let first = run(&["--prompt", "Why is the sky \"blue\"?"]);
+    assert_eq!((first.code, first.stderr.as_str()), (Some(0), ""));
+    assert!(first.stdout.contains(r#""text":"Why is the sky \"blue\"?""#), "{}", first.stdout);
+    let line: serde_json::Value = serde_json::from_str(first.stdout.lines().next().expect("a line")).expect("JSON");
+    let session = line["thread_id"].as_str().expect("a session");
+    for words in ["And at night?", "And at noon?"] {
+        let next = run(&["--resume", session, "--prompt", words]);
+        assert!(next.code == Some(0) && next.stdout.contains(words), "{}{}", next.stdout, next.stderr);
+    }
+    let mut sticky = lab.start_with(&["--profile", "claude_stream_json", "--sticky", "--prompt", "one"]);
+    sticky.say("two\nthree\n");
+    let ended = sticky.end("");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(["one", "two", "three"].iter().all(|word| ended.stdout.contains(word)), "{}", ended.stdout);
+}
+
+#[test]
 fn each_turn_is_a_process_and_the_session_continues() {
     let lab = Lab::new(TALK);
     let first = lab.run(&["codex_ndjson", "--prompt", "Paint it."], "");
@@ -266,8 +286,8 @@ fn invalid_scripts_are_reported_before_anything_is_done() {
     let refused = lab.run(&["codex_ndjson"], "");
     assert_eq!(refused, expected("play.yaml: turn 2, act 1 (dance): there is no act dance"));
     assert!(!lab.path().join(".scripted").exists());
-    let words = lab.start_with(&["--profile", "codex_ndjson"]).end("");
-    assert_eq!(words, expected("--script is needed"));
+    let words = lab.start_with(&["--script", "play.yaml"]).end("");
+    assert_eq!(words, expected("--profile is needed"));
     let missing = lab.start_with(&["--profile", "codex_ndjson", "--script", "none"]).end("");
     assert_eq!(missing, expected("none: No such file or directory (os error 2)"));
     fs::write(lab.path().join("play.yaml"), vec![b' '; (1 << 20) + 1]).expect("a script");
