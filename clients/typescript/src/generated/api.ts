@@ -146,7 +146,7 @@ export interface paths {
         get: operations["list_runs"];
         put?: never;
         /**
-         * Run a skill
+         * Run a skill or a prompt
          * @description Needs the scope `run`.
          */
         post: operations["create_run"];
@@ -1269,7 +1269,7 @@ export interface components {
             input?: {
                 [key: string]: unknown;
             };
-            /** @description Default: the mode the skill prefers. */
+            /** @description Default: the mode the skill prefers; `auto` without a skill. */
             mode?: components["schemas"]["ExecutionMode"] | null;
             /** @description The engine's name of the model. */
             model?: string | null;
@@ -1278,6 +1278,11 @@ export interface components {
             parameter?: {
                 [key: string]: unknown;
             };
+            /**
+             * @description The first message to the engine, for a run without a skill. A request has exactly one of `skill` (or a zip) and
+             *     `prompt`.
+             */
+            prompt?: string | null;
             /**
              * @description The name of a skill of `GET /v1/skills`; omitted when the skill is sent with the request as a zip. A path needs
              *     the scope `admin`.
@@ -1355,11 +1360,14 @@ export interface components {
             run_id: components["schemas"]["RunId"];
             session_id: string | null;
             since: components["schemas"]["Timestamp"];
-            skill: string;
+            /** @description Null for a run without a skill. */
+            skill: string | null;
             /** @description The status as presenters show it: a waiting run by what it waits for, a failed run by its reason. */
             state: components["schemas"]["RunState"];
             status: components["schemas"]["RunStatus"];
             timeline: components["schemas"]["Moment"][];
+            /** @description The beginning of the prompt of a run without a skill. */
+            title?: string | null;
         };
         /** @description One check and its outcome. */
         DiagnosisCheck: {
@@ -2648,10 +2656,12 @@ export interface components {
             /** @description The automatic retry of this run, which failed. */
             retried_as?: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
-            /** @description The name of the skill. */
+            /** @description The name of the skill; null for a run without one. */
             skill: string | null;
             /** @description None when its Log cannot be read far enough. */
             status: components["schemas"]["RunStatus"] | null;
+            /** @description The beginning of the prompt of a run without a skill. */
+            title?: string | null;
             /** @description Why the run is stuck; null if it is not. */
             trouble?: string | null;
             /** @description Time of the last event. */
@@ -2827,12 +2837,15 @@ export interface components {
             parameter: {
                 [key: string]: unknown;
             };
+            /** @description The first message of a run without a skill. */
+            prompt?: string | null;
             /** @description The caller's own name for the request. */
             request_id: string | null;
             /** @description The run that this one is a retry of. */
             retry_of: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
-            skill: components["schemas"]["RequestSkill"];
+            /** @description Null for a run without a skill. */
+            skill: components["schemas"]["RequestSkill"] | null;
             /** @description The workspace; null: a folder inside the run. */
             workspace: components["schemas"]["RequestWorkspace"] | null;
         };
@@ -2899,7 +2912,10 @@ export interface components {
             /** @description BLAKE3 of `run.json`, which never changes. Absent in Logs of versions before the chain. */
             record_hash?: string | null;
             retry_of?: components["schemas"]["RunId"] | null;
+            /** @description The name of the skill; null for a run without one, and when a recording was read. */
             skill: string | null;
+            /** @description The beginning of the prompt of a run without a skill, on one line. */
+            title?: string | null;
             versions: components["schemas"]["Versions"];
         };
         /** @description What presenters distinguish about a run: its status, what a waiting run waits for, and why one failed. */
@@ -2966,10 +2982,12 @@ export interface components {
             /** @description The automatic retry of this run, which failed. */
             retried_as?: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
-            /** @description The name of the skill. */
+            /** @description The name of the skill; null for a run without one. */
             skill: string | null;
             /** @description None when its Log cannot be read far enough. */
             status: components["schemas"]["RunStatus"] | null;
+            /** @description The beginning of the prompt of a run without a skill. */
+            title?: string | null;
             /** @description Time of the last event. */
             updated_at: components["schemas"]["Timestamp"] | null;
             /** @description None while no engine has reported any. */
@@ -3378,6 +3396,8 @@ export interface components {
             question: components["schemas"]["Interaction"];
             run_id: components["schemas"]["RunId"];
             skill: string | null;
+            /** @description The beginning of the prompt of a run without a skill. */
+            title?: string | null;
         };
         /** @description One change of the workspace. */
         WorkspaceChange: {
