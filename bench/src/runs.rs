@@ -1,5 +1,6 @@
 //! What running a skill costs, beside the bare engine in the same run; many at once; and very many that wait.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -220,11 +221,17 @@ fn files(program: &Program, table: &mut Table) -> Result<(), Problem> {
     }
     let (mut files, mut bytes, mut output) = (0, 0, 0);
     let mut folders = vec![place.data().join("runs")];
+    // Each folder of the run with everything in it.
+    let mut parts: BTreeMap<String, u64> = BTreeMap::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let found = fs::symlink_metadata(&path)?;
             bytes += found.blocks() * 512;
+            let mut below = path.strip_prefix(place.data().join("runs")).unwrap_or(&path).components().skip(1);
+            if let Some(part) = below.next().filter(|_| found.is_dir() || below.next().is_some()) {
+                *parts.entry(part.as_os_str().to_string_lossy().into_owned()).or_default() += found.blocks() * 512;
+            }
             if found.is_dir() {
                 folders.push(path);
             } else {
@@ -236,7 +243,8 @@ fn files(program: &Program, table: &mut Table) -> Result<(), Problem> {
     }
     let kb = |bytes: u64| format!("{:.1} kB", bytes as f64 / 1e3);
     let name = "files of one run of `count-words`, engine `scripted`, and their disk space with folders";
-    let compared = format!("for {} of output", kb(output));
+    let parts: Vec<String> = parts.into_iter().map(|(part, bytes)| format!("`{part}/` {}", kb(bytes))).collect();
+    let compared = format!("for {} of output; {}", kb(output), parts.join(", "));
     table.measured(
         name,
         &format!("{files} files, {}", kb(bytes)),
