@@ -23,9 +23,9 @@ test.each(Object.entries({ codeWords, ruleWords, turnWords, endedByWords, catego
 
 test("a run is shown in the words of the table of presenters", () => {
   const shown = (own["runs"] as unknown as Record<string, Record<string, string>>)["page"] ?? {};
-  const scopes = { waiting_answer: "turn", waiting_prompt: "prompt" } as const;
+  const isForPrompt = { waiting_answer: false, waiting_prompt: true } as const;
   const statuses: Record<string, RunStatus> = { waiting_answer: "waiting_user", waiting_prompt: "waiting_user", failed_timeout: "failed", failed_output: "failed" };
-  const word = (state: string) => statusWord(statuses[state] ?? (state as RunStatus), scopes[state as keyof typeof scopes]).en;
+  const word = (state: string) => statusWord(statuses[state] ?? (state as RunStatus), isForPrompt[state as keyof typeof isForPrompt]).en;
   expect(Object.keys(shown).length).toBeGreaterThanOrEqual(Object.keys(statusWords).length);
   expect(Object.fromEntries(Object.keys(shown).map((state) => [state, word(state)]))).toEqual(shown);
 });
