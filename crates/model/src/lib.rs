@@ -5,6 +5,7 @@
 //! - `status`: what a run, a turn and a completion can be, and how a process ended.
 //! - `profile`: the parser profiles and what is known about the engines they read.
 //! - `codes`: every code the program can report; each has a page in `codes/`.
+//! - `continues`: what a run knows of the run that it continues.
 //! - `cost`: what a run has cost, from the figures that engines report.
 //! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
@@ -17,6 +18,7 @@
 //! No I/O, no clock, no async runtime.
 
 pub mod codes;
+pub mod continues;
 pub mod cost;
 pub mod error_class;
 pub mod fcmp;

@@ -49,6 +49,14 @@ impl Dialect {
         }
     }
 
+    /// Items as text.
+    pub(crate) fn transcript(items: &[Item]) -> String {
+        let mut out = Vec::new();
+        // Memory accepts every byte.
+        let written = text::write(items.iter(), &mut out);
+        written.map_or_else(|error| error.to_string(), |()| String::from_utf8_lossy(&out).into_owned())
+    }
+
     /// The same in memory.
     pub fn render(self, replay: &Replay) -> Rendering {
         let mut out = Vec::new();

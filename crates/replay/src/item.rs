@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use skillrun_model::continues::{LeftOut, LeftOutCount};
 use skillrun_model::rasp::data::{Foreign, MessageOrigin};
 use skillrun_model::{AttemptNumber, TurnState, word_enum};
 
@@ -64,69 +65,24 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-word_enum! {
-    /// Why a part of the Log is not replayed.
-    #[derive(Serialize, JsonSchema)]
-    #[schemars(rename = "ReplayLeftOut")]
-    pub LeftOut {
-        /// A message that was cut off.
-        #[serde(rename = "partial_message")]
-        PartialMessage = "partial_message",
-        /// A message that the engine retracted.
-        #[serde(rename = "voided_message")]
-        VoidedMessage = "voided_message",
-        /// A message without any text.
-        #[serde(rename = "empty_message")]
-        EmptyMessage = "empty_message",
-        /// A whole message of a turn that did not complete.
-        #[serde(rename = "text_of_broken_turn")]
-        TextOfBrokenTurn = "text_of_broken_turn",
-        /// A summary of the reasoning.
-        #[serde(rename = "reasoning")]
-        Reasoning = "reasoning",
-        /// A tool call without a result of its tool.
-        #[serde(rename = "open_call")]
-        OpenCall = "open_call",
-        /// A result whose call is not in the same turn.
-        #[serde(rename = "result_without_call")]
-        ResultWithoutCall = "result_without_call",
-        /// A whole turn that the model or its service refused.
-        #[serde(rename = "refused_turn")]
-        RefusedTurn = "refused_turn",
-        /// A whole turn that has no end yet.
-        #[serde(rename = "open_turn")]
-        OpenTurn = "open_turn",
-    }
+/// What was left out, for people, as the end of a sentence that begins with a number.
+pub fn left_out_words(reason: LeftOut, count: u64) -> &'static str {
+    let words = match reason {
+        LeftOut::PartialMessage => ["message that was cut off", "messages that were cut off"],
+        LeftOut::VoidedMessage => ["message that the engine retracted", "messages that the engine retracted"],
+        LeftOut::EmptyMessage => ["message without text", "messages without text"],
+        LeftOut::TextOfBrokenTurn => {
+            ["message of a turn that did not complete", "messages of turns that did not complete"]
+        }
+        LeftOut::Reasoning => ["summary of reasoning", "summaries of reasoning"],
+        LeftOut::OpenCall => ["tool call without a result", "tool calls without a result"],
+        LeftOut::ResultWithoutCall => ["tool result without its call", "tool results without their calls"],
+        LeftOut::RefusedTurn => ["turn that was refused", "turns that were refused"],
+        LeftOut::OpenTurn => ["turn that is not over", "turns that are not over"],
+        LeftOut::EarlierTurn => ["earlier turn", "earlier turns"],
+    };
+    words[usize::from(count != 1)]
 }
-
-impl LeftOut {
-    /// What was left out, for people, as the end of a sentence that begins with a number.
-    pub fn words(self, count: u64) -> &'static str {
-        let words = match self {
-            Self::PartialMessage => ["message that was cut off", "messages that were cut off"],
-            Self::VoidedMessage => ["message that the engine retracted", "messages that the engine retracted"],
-            Self::EmptyMessage => ["message without text", "messages without text"],
-            Self::TextOfBrokenTurn => {
-                ["message of a turn that did not complete", "messages of turns that did not complete"]
-            }
-            Self::Reasoning => ["summary of reasoning", "summaries of reasoning"],
-            Self::OpenCall => ["tool call without a result", "tool calls without a result"],
-            Self::ResultWithoutCall => ["tool result without its call", "tool results without their calls"],
-            Self::RefusedTurn => ["turn that was refused", "turns that were refused"],
-            Self::OpenTurn => ["turn that is not over", "turns that are not over"],
-        };
-        words[usize::from(count != 1)]
-    }
-}
-
-/// How many parts were left out for one reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ReplayLeftOutCount")]
-pub struct LeftOutCount {
-    pub reason: LeftOut,
-    pub count: u64,
-}
-
 /// Counts of one turn or of all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LeftOutCounts(BTreeMap<LeftOut, u64>);

@@ -5,11 +5,15 @@
 //! that is left out is counted with its reason.
 //!
 //! - [`item`]: the neutral items and the result. [`fold`]: the fold. [`dialect`]: the renderers, one file each.
+//! - [`handover`]: the message with which another engine continues.
 
 pub mod dialect;
 pub mod fold;
+pub mod handover;
 pub mod item;
 
 pub use dialect::{Dialect, Rendering};
 pub use fold::{Fold, TurnEnds};
-pub use item::{Fidelity, Item, LeftOut, LeftOutCount, Notice, NoticeKind, Replay, ReplayedTurn, ToolOutcome};
+pub use item::{
+    Fidelity, Item, LeftOut, LeftOutCount, Notice, NoticeKind, Replay, ReplayedTurn, ToolOutcome, left_out_words,
+};

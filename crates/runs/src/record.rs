@@ -12,6 +12,7 @@ use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::{OsText, PatternError, Patterns};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
+use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
@@ -57,6 +58,9 @@ pub struct RunRecord {
     pub redact_patterns: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
+    /// The run whose conversation this one continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continues>,
     /// For a run that replaces one that ran out of quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_retry: Option<QuotaRetry>,

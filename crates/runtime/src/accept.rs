@@ -17,6 +17,7 @@ use skillrun_engine::{Descriptor, Disk, EngineProgram, Posture, find};
 use skillrun_evidence::{OsText, Patterns};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
+use skillrun_model::continues::Continues;
 use skillrun_model::rasp::data::{RunStarted, Versions};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, IgnoredError, InteractionId, ProfileId, RunId};
@@ -90,6 +91,8 @@ pub struct NewRun {
     pub continuation: Option<Continuation>,
     pub options: Options,
     pub retry_of: Option<RunId>,
+    /// The run whose conversation this one continues; its replay is the beginning of the prompt.
+    pub continues: Option<Continues>,
     /// The caller's own id for this request.
     pub request_id: Option<String>,
 }
@@ -120,6 +123,7 @@ impl NewRun {
             continuation: None,
             options: Options::default(),
             retry_of: None,
+            continues: None,
             request_id: None,
         }
     }
@@ -255,6 +259,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
         input_hashes: BTreeMap::new(),
         redact_patterns: config.redact_patterns.clone(),
         retry_of: new.retry_of,
+        continues: new.continues.clone(),
         quota_retry: None,
     };
     let files = files.into_iter().map(|(_, path, name)| (path, name)).chain(script).collect();
@@ -472,6 +477,7 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
         permission: Some(record.request.permission),
         posture: Some(record.engine.posture),
         retry_of: record.retry_of,
+        continues: record.continues.clone(),
         not_before: record.not_before(),
         record_hash,
         ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)

@@ -103,6 +103,7 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
         continuation: now.continuation.or(Some(record.engine.continuation).filter(|_| is_same_engine)),
         options: options(before, now.options, is_same_engine),
         retry_of: Some(record.run_id),
+        continues: record.continues.clone(),
         request_id: None,
     }
 }

@@ -195,6 +195,21 @@ pub(crate) struct RetryRun {
     pub(crate) webhooks: Vec<String>,
 }
 
+/// How the conversation of a run continues on another engine.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContinueRun {
+    /// The engine of the new run; the default engine of the server if it is absent.
+    pub(crate) engine: Option<String>,
+    /// What follows the transcript of the old run; a sentence that asks to continue if it is absent.
+    pub(crate) prompt: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) options: RunOptions,
+    /// Webhook addresses of the new run.
+    #[schemars(length(max = 10))]
+    pub(crate) webhooks: Vec<String>,
+}
+
 /// A request with files: parts of a form.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used: parts are read as they come")]

@@ -340,6 +340,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/continue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a conversation that begins with the transcript of a run
+         * @description Needs the scope `run`.
+         */
+        post: operations["continue_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/diagnosis": {
         parameters: {
             query?: never;
@@ -1217,6 +1237,30 @@ export interface components {
         CompletionState: "completed" | "awaiting_user_input" | "interrupted" | "unknown";
         /** @description Whether a later turn can continue in the same session. */
         Continuation: ("resumable" | "none") | "sticky";
+        /** @description How the conversation of a run continues on another engine. */
+        ContinueRun: {
+            /** @description The engine of the new run; the default engine of the server if it is absent. */
+            engine?: string | null;
+            model?: string | null;
+            options?: components["schemas"]["RunOptions"];
+            /** @description What follows the transcript of the old run; a sentence that asks to continue if it is absent. */
+            prompt?: string | null;
+            /** @description Webhook addresses of the new run. */
+            webhooks?: string[];
+        };
+        /** @description The run that a new one continues: its first message is the replay of that run, followed by a prompt. */
+        Continues: {
+            /** @description The hash of the replay up to that turn. */
+            hash: string;
+            /** @description What the message does not have. */
+            left_out: components["schemas"]["ReplayLeftOutCount"][];
+            run_id: components["schemas"]["RunId"];
+            /**
+             * Format: uint64
+             * @description The event that ended the last turn of the replay.
+             */
+            seq: number;
+        };
         /** @description The run is over; no event comes after this one. */
         ConversationEnded: {
             error?: components["schemas"]["RunError"] | null;
@@ -2478,7 +2522,7 @@ export interface components {
             type: "tool_result";
         };
         /** @description Why a part of the Log is not replayed. */
-        ReplayLeftOut: "partial_message" | "voided_message" | "empty_message" | "text_of_broken_turn" | "reasoning" | "open_call" | "result_without_call" | "refused_turn" | "open_turn";
+        ReplayLeftOut: "partial_message" | "voided_message" | "empty_message" | "text_of_broken_turn" | "reasoning" | "open_call" | "result_without_call" | "refused_turn" | "open_turn" | "earlier_turn";
         /** @description How many parts were left out for one reason. */
         ReplayLeftOutCount: {
             /** Format: uint64 */
@@ -2902,6 +2946,8 @@ export interface components {
              *     was read.
              */
             continuation?: components["schemas"]["Continuation"] | null;
+            /** @description The run whose conversation this one continues. */
+            continues?: components["schemas"]["Continues"] | null;
             engine: string;
             mode: components["schemas"]["ExecutionMode"];
             /** @description The run waits until this moment for the engine's quota. */
@@ -5123,6 +5169,171 @@ export interface operations {
                 };
             };
             /** @description A problem: STOPPING, OWNER_SILENT */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    continue_run: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
+                wait?: number;
+            };
+            header?: {
+                /** @description A repeated request with the same key does not create a second run */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "engine": "scripted",
+                 *       "prompt": "And now the tests."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ContinueRun"];
+            };
+        };
+        responses: {
+            /** @description The current state of the run: over or waiting for an answer, if `wait` was long enough */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The new run was accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WORKSPACE_IN_USE */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: IDEMPOTENCY_KEY_REUSED, CANNOT_RUN, INPUT_INVALID, SKILL_INVALID, WEBHOOK_ADDRESS_REFUSED */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: QUEUE_FULL, TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
             503: {
                 headers: {
                     [name: string]: unknown;

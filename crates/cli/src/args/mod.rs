@@ -35,7 +35,7 @@ pub(crate) use looking::{
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use prompts::{Ask, PromptArgs};
 pub(crate) use runs::{
-    Cancel, Close, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait,
+    Cancel, Close, ContinueArgs, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait,
 };
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
@@ -137,6 +137,8 @@ pub(crate) enum Command {
     Wait(WaitFor),
     /// Start a new run with the same request, optionally with changes
     Retry(Box<RetryArgs>),
+    /// Continue the conversation of a run on another engine
+    Continue(Box<ContinueArgs>),
     /// Resume runs left behind by a process that died
     Recover(Recover),
     /// List runs, newest first

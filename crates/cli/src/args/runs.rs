@@ -11,6 +11,7 @@ use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
 use super::parsers::{continuation, count, named, seconds, whole_number, words};
+use super::prompts::PromptArgs;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RUN_HELP)]
@@ -234,6 +235,28 @@ pub(crate) struct RetryArgs {
     #[command(flatten)]
     pub(crate) workspace: WorkspaceWait,
 }
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = CONTINUE_HELP)]
+pub(crate) struct ContinueArgs {
+    /// Run to continue: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    /// Prompt that follows the transcript [default: a sentence that asks to continue]
+    pub(crate) prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: PromptArgs,
+    #[command(flatten)]
+    pub(crate) wait: Wait,
+}
+
+const CONTINUE_HELP: &str = "\
+The new run is a conversation without a skill. Its first message is the
+transcript that `skillrun replay` prints, followed by the prompt; the oldest
+turns are left out if the transcript is too long. The old run is not changed. If
+it had --workspace, the new run works in the same folder. Exit codes are those of
+`run`.
+
+  skillrun continue last --engine claude \"And now the tests.\"";
 
 const RETRY_HELP: &str = "\
 The old run is not changed. The skill is read again from where it came from; if

@@ -6,6 +6,7 @@ mod complete;
 mod completions;
 mod config;
 mod consent;
+mod continue_run;
 mod diagnose;
 mod diff;
 mod doctor;
@@ -57,6 +58,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Close(args) => interrupt::close(&global, &args),
         Command::Wait(args) => wait::run(&global, &args),
         Command::Retry(args) => retry::run(&global, &args),
+        Command::Continue(args) => continue_run::run(&global, &args),
         Command::Recover(args) => own::recover(&global, &args),
         Command::Own(args) => own::own(&global, &args),
         Command::Ls(args) => ls::run(&global, &args).map(done),

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use skillrun_inspect::replay::replay;
-use skillrun_replay::{Dialect, LeftOutCount, Notice, NoticeKind, Replay};
+use skillrun_replay::{Dialect, LeftOutCount, Notice, NoticeKind, Replay, left_out_words};
 
 use super::logs::VisibleOutput;
 use crate::args::{Global, OutputForm, ReplayOf};
@@ -59,8 +59,8 @@ fn summary(replay: &Replay) -> Vec<String> {
     sentences
 }
 
-fn left_out(LeftOutCount { reason, count }: &LeftOutCount) -> String {
-    format!("{count} {}", reason.words(*count))
+pub(super) fn left_out(LeftOutCount { reason, count }: &LeftOutCount) -> String {
+    format!("{count} {}", left_out_words(*reason, *count))
 }
 
 fn notice(Notice { kind, count, seq }: &Notice) -> String {

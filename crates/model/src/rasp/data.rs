@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::envelope::{SourceStream, SpanRef};
 use crate::codes::{Code, ErrorCategory, NextAction};
+use crate::continues::Continues;
 use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::profile::ProfileId;
@@ -90,6 +91,9 @@ pub struct RunStarted {
     pub posture: Option<Posture>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
+    /// The run whose conversation this one continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continues>,
     /// The run waits until this moment for the engine's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
@@ -111,6 +115,7 @@ impl RunStarted {
             permission: None,
             posture: None,
             retry_of: None,
+            continues: None,
             not_before: None,
             record_hash: None,
         }

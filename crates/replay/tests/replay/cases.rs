@@ -1,8 +1,9 @@
 use serde_json::{Value, json};
-use skillrun_model::TurnState;
 use skillrun_model::rasp::ControlData;
 use skillrun_model::rasp::data::{MessageFinal, MessageOrigin, TextBlob, UserMessage};
+use skillrun_model::{RunId, TurnState};
 use skillrun_replay::fold::replay;
+use skillrun_replay::handover;
 use skillrun_replay::{Dialect, Fold, LeftOut, NoticeKind, Rendering, Replay, TurnEnds};
 
 use crate::log::Log;
@@ -237,4 +238,28 @@ fn the_hash_is_that_of_the_items_as_json() {
     let items = r#"[{"type":"user","text":"ä\u0001\"","origin":"user"},{"type":"agent","text":"x","answer":true}]"#;
     let before = blake3::hash(b"").to_hex();
     assert_eq!(replay.hash, blake3::hash(format!("{before}{items}").as_bytes()).to_hex().as_str());
+}
+
+#[test]
+fn a_hand_over_has_clean_turns_and_the_prompt() {
+    let (replay, run) = (story(), RunId::new(1, [1; 10]));
+    let (text, continues) = handover::message(run, &replay, "And now?").expect("a message");
+    assert!(text.contains("Agent:\n  a and b\n") && text.contains("User:\n  Next.\n"), "{text}");
+    assert!(!text.contains("broken"), "{text}");
+    assert!(text.ends_with("Agent:\n  Yes.\n\n--- End of the transcript ---\n\nAnd now?"), "{text}");
+    assert_eq!((continues.run_id, continues.seq, continues.hash), (run, replay.end_seq(), replay.hash.clone()));
+    assert_eq!(continues.left_out, replay.left_out);
+    assert_eq!(handover::message(run, &of(&Log::default().user("x")), "go"), None, "no turn is over");
+}
+
+#[test]
+fn a_long_hand_over_leaves_out_the_oldest_turns() {
+    let long = "word ".repeat(40_000);
+    let turn = |log: Log, name: &str| log.user(name).says(name, &format!("{name} {long}\0")).completes(name);
+    let log = ["one", "two", "three"].into_iter().fold(Log::default(), turn);
+    let (text, continues) = handover::message(RunId::new(1, [1; 10]), &of(&log), "go").expect("a message");
+    assert!(text.contains("[Earlier turns are left out.]") && text.contains("User:\n  three\n"));
+    assert!(!text.contains("User:\n  two\n") && !text.contains('\0'));
+    let left: Vec<_> = continues.left_out.iter().map(|left| (left.reason, left.count)).collect();
+    assert_eq!(left, [(LeftOut::EarlierTurn, 2)]);
 }

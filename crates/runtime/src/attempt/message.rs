@@ -34,7 +34,8 @@ pub(crate) fn compose(
         RecordedTask::Skill(_) => {}
         RecordedTask::Prompt(text) => {
             let files = record.request.files.values().cloned().collect();
-            return Ok(UserMessage { files, ..UserMessage::new(MessageOrigin::User, text) });
+            let origin = if record.continues.is_some() { MessageOrigin::Orchestrator } else { MessageOrigin::User };
+            return Ok(UserMessage { files, ..UserMessage::new(origin, text) });
         }
     }
     let unreadable = |message: String| error(ErrorCategory::Skill, Code::SkillUnreadable, message);

@@ -79,6 +79,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
         input_hashes: Default::default(),
         redact_patterns: Vec::new(),
         retry_of: None,
+        continues: None,
         quota_retry: None,
     };
     (record, folder)

@@ -155,6 +155,7 @@ impl Scene {
             input_hashes: BTreeMap::new(),
             redact_patterns: Vec::new(),
             retry_of: None,
+            continues: None,
             quota_retry: retry.map(|(number, not_before)| QuotaRetry { number, not_before }),
         }
     }

@@ -6,6 +6,7 @@ mod authoring;
 mod catalogs;
 mod events;
 mod evidence;
+mod handover;
 mod interactions;
 mod outline;
 mod replay;
@@ -50,6 +51,7 @@ pub(crate) fn all() -> Vec<Route> {
         evidence::routes(),
         results::routes(),
         replay::routes(),
+        handover::routes(),
         request::routes(),
         catalogs::routes(),
         authoring::routes(),

@@ -118,7 +118,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// An operation that creates a run.
-fn creating(operation: Operation, accepted: &'static str) -> Operation {
+pub(super) fn creating(operation: Operation, accepted: &'static str) -> Operation {
     let rests = "The current state of the run: over or waiting for an answer, if `wait` was long enough";
     operation
         .scope(Scope::Run)
@@ -181,7 +181,7 @@ async fn asked(service: &Service, request: Request) -> HttpResult<Asked> {
     }
 }
 
-fn key(headers: &HeaderMap) -> HttpResult<Option<RequestKey>> {
+pub(super) fn key(headers: &HeaderMap) -> HttpResult<Option<RequestKey>> {
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let key = value.to_str().ok().and_then(|key| RequestKey::new(key).ok());
     key.map(Some).ok_or_else(|| {
@@ -213,7 +213,7 @@ async fn create(
     accepted(&service, run, wait).await
 }
 
-fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<skillrun_webhooks::Url>> {
+pub(super) fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<skillrun_webhooks::Url>> {
     service
         .webhooks
         .check_urls(urls)
@@ -222,14 +222,14 @@ fn webhooks(service: &Service, urls: &[String]) -> HttpResult<Vec<skillrun_webho
 
 /// The run exists, so it is reported even if the webhooks fail: a client that repeated the request would create a
 /// second run.
-fn watch(service: &Service, run: RunId, urls: Vec<skillrun_webhooks::Url>) {
+pub(super) fn watch(service: &Service, run: RunId, urls: Vec<skillrun_webhooks::Url>) {
     if let Err(error) = service.webhooks.watch(run, urls) {
         (service.complain)(&format!("run {run}: failed to register its webhooks ({error})"));
     }
 }
 
 /// Creates the run, or finds the one that has the key.
-fn submit(
+pub(super) fn submit(
     service: &Service,
     key: Option<RequestKey>,
     fingerprint: blake3::Hash,
@@ -276,12 +276,12 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
     })
 }
 
-fn only_admin(field: &str) -> Problem {
+pub(super) fn only_admin(field: &str) -> Problem {
     Problem::field(field, "needs a token with the scope admin").with_code(ProblemCode::Forbidden)
 }
 
 /// Options that reach beyond the run need the scope `admin`.
-fn may(who: &Granted, options: &RunOptions) -> HttpResult<()> {
+pub(super) fn may(who: &Granted, options: &RunOptions) -> HttpResult<()> {
     if who.scope.allows(Scope::Admin) {
         return Ok(());
     }
@@ -402,7 +402,7 @@ async fn retry(
 }
 
 /// The response to the creation of a run.
-async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> HttpResult<Response> {
+pub(super) async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> HttpResult<Response> {
     let view = waited_for(service, run, wait, Until::Rest).await?;
     let status = if rests(&view) && !wait.is_zero() { StatusCode::OK } else { StatusCode::ACCEPTED };
     let location = HeaderValue::from_str(&format!("/v1/runs/{run}")).ok();

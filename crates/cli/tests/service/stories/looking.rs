@@ -192,3 +192,31 @@ fn a_replay_is_returned_in_every_dialect() {
     }
     assert_eq!(server.get("/v1/runs/019b0000-0000-7000-8000-000000000000/replay").status, 404);
 }
+
+#[test]
+fn a_conversation_is_continued_on_another_engine() {
+    let (lab, server) = Lab::serving(&[("done", DONE)]);
+    let old = server.run("done", json!({}));
+    server.wait(&old);
+    let replay = server.get(&format!("/v1/runs/{old}/replay")).json();
+    let path = format!("/v1/runs/{old}/continue?wait=60");
+    let answer = server.post(&path, &json!({"engine": "scripted", "prompt": "And now?"}));
+    let new = answer.json()["run_id"].as_str().expect("an id").to_owned();
+    wait_until("its first turn", || lab.events(&new).iter().any(|event| super::kind(event) == "attempt.ended"));
+    let events = lab.events(&new);
+    let of = |kind: &str| events.iter().find(|event| super::kind(event) == kind).expect("an event")["data"].clone();
+    let started = of("run.started");
+    assert_eq!((&started["mode"], &started["continues"]["run_id"]), (&json!("conversation"), &json!(old)));
+    assert_eq!(
+        (&started["continues"]["hash"], &started["continues"]["seq"]),
+        (&replay["hash"], &replay["turns"][0]["end_seq"])
+    );
+    let message = of("message.user");
+    assert_eq!(message["origin"], "orchestrator");
+    assert!(
+        message["text"].as_str().is_some_and(|text| text.contains("User:\n") && text.ends_with("And now?")),
+        "{message}"
+    );
+    assert_eq!(server.post(&path, &json!({"engine": "nothing"})).status, 422);
+    assert_eq!(server.post(&path, &json!({"motor": "scripted"})).status, 400);
+}

@@ -1,0 +1,93 @@
+//! A run that continues the conversation of another one, usually on another engine.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, Request, State};
+use axum::response::Response;
+use axum::routing::post;
+use http::header;
+use serde_json::json;
+use skillrun_inspect::replay::replay;
+use skillrun_model::ExecutionMode;
+use skillrun_replay::handover::{self, DEFAULT_PROMPT};
+use skillrun_runs::record::Workspace;
+use skillrun_runtime::NewRun;
+
+use super::Route;
+use super::evidence::record;
+use super::runs::{WaitParams, accepted, creating, key, may, only_admin, submit, watch, webhooks};
+use crate::api::ContinueRun;
+use crate::blocking::blocking;
+use crate::extract::{JsonBody, OfRun, Params};
+use crate::guard::Runs;
+use crate::openapi::Operation;
+use crate::problem::{HttpResult, Problem, ProblemCode};
+use crate::service::Service;
+use skillrun_auth::Scope;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route {
+        operation: creating(
+            Operation::post(
+                "/v1/runs/{run_id}/continue",
+                "continue_run",
+                "Start a conversation that begins with the transcript of a run",
+            )
+            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
+            "The new run was accepted",
+        )
+        .json_body::<ContinueRun>(json!({"engine": "scripted", "prompt": "And now the tests."})),
+        handler: post(continue_run),
+    }]
+}
+
+async fn continue_run(
+    Runs(who): Runs,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<WaitParams>,
+    request: Request,
+) -> HttpResult<Response> {
+    let wait = params.wait()?;
+    let key = key(request.headers())?;
+    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
+    let body =
+        if has_body { JsonBody::<ContinueRun>::from_request(request, &()).await?.0 } else { ContinueRun::default() };
+    may(&who, &body.options)?;
+    let urls = webhooks(&service, &body.webhooks)?;
+    let making = service.clone();
+    let new = blocking(move || {
+        let old = record(&making, run)?;
+        let mut fingerprint = blake3::Hasher::new();
+        fingerprint.update(b"continue").update(run.to_string().as_bytes());
+        fingerprint.update(&serde_json::to_vec(&body).unwrap_or_default());
+        let make = || {
+            let missing = || Problem::field("engine", "is missing; use one of GET /v1/engines");
+            let engine = body.engine.clone().or_else(|| making.around.engine.clone()).ok_or_else(missing)?;
+            let workspace = match &old.request.workspace {
+                Workspace::Folder { .. } if !who.scope.allows(Scope::Admin) => return Err(only_admin("workspace")),
+                Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
+                Workspace::Own => None,
+            };
+            let found = replay(&making.data, &making.log, run, None)?;
+            let prompt = body.prompt.as_deref().unwrap_or(DEFAULT_PROMPT);
+            let nothing =
+                || Problem::new(ProblemCode::CannotRun, "the run has no turn that can be continued").of_run(run);
+            let (message, continues) = handover::message(run, &found.replay, prompt).ok_or_else(nothing)?;
+            Ok(NewRun {
+                mode: Some(ExecutionMode::Conversation),
+                workspace,
+                profile: body.options.profile,
+                continuation: body.options.continuation,
+                options: body.options.options(body.model.clone()),
+                continues: Some(continues),
+                ..NewRun::ask(message, engine)
+            })
+        };
+        let new = submit(&making, key, fingerprint.finalize(), make)?;
+        watch(&making, new, urls);
+        Ok::<_, Problem>(new)
+    })
+    .await?;
+    accepted(&service, new, wait).await
+}
