@@ -141,6 +141,8 @@ const STORIES: [fn(&Stage); 5] = [
         fs::write(stage.root.join("note.txt"), "a note").expect("written");
         let reply = ["reply", "last", "a", "--key", "key-1", "--file", "note.txt"];
         assert_eq!(stage.skillrun(&reply).status.code(), Some(0));
+        // Its reasoning is left out.
+        assert_eq!(stage.skillrun(&["continue", "last", "--engine", "scripted"]).status.code(), Some(6));
     },
     |stage| {
         assert_eq!(stage.run("[[hang]]", &["--timeout", "0.3"]), 3);
