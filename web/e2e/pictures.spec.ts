@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Page } from "@playwright/test";
-import { allScreens, furnish } from "./lab/screens.ts";
+import { allScreens, conversationWithBrokenTurns, furnish } from "./lab/screens.ts";
 import { PROGRAM, type Server } from "./lab/server.ts";
 import { go, test } from "./lab/test.ts";
 
@@ -36,6 +36,15 @@ test("a picture of every screen", async ({ page, server }) => {
     await page.evaluate(() => new Promise((done) => setTimeout(done, 300)));
     await takePicture(page, server, name);
   }
+  // A conversation in which one turn failed and one was interrupted.
+  const talk = await conversationWithBrokenTurns(server);
+  await page.setViewportSize({ width: 1280, height: 1500 });
+  await go(page, `#/runs/${talk}/replay`);
+  await page.getByTestId("replay-turn").first().waitFor();
+  await page.locator("[data-testid=broken-mark][data-turn=interrupted]").waitFor();
+  await page.getByTestId("replay").evaluate((element) => (element.scrollTop = 0));
+  await takePicture(page, server, "turns");
+  await page.setViewportSize({ width: 1440, height: 900 });
   // The page in the dark, in Chinese and on a telephone.
   await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
   await go(page, `#/runs/${runs.succeeded}/timeline?seq=8`);

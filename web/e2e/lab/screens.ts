@@ -1,7 +1,7 @@
 // A server with something to see on every screen, and the screens.
 import { type Page, expect } from "@playwright/test";
 import type { Server } from "./server.ts";
-import { answer } from "./script.ts";
+import { type Turn, answer } from "./script.ts";
 
 export interface Runs {
   succeeded: string;
@@ -68,6 +68,23 @@ export async function furnish(server: Server): Promise<Runs> {
   return { succeeded, failed, waiting, artifact: "artifacts/prices.md" };
 }
 
+/** A conversation at rest: a good turn, one that failed and one that was interrupted. */
+export async function conversationWithBrokenTurns(server: Server): Promise<string> {
+  const turns: Turn[] = [
+    [{ say: "I read the tariffs." }, { tool: { name: "shell", input: { command: "cat tariffs.md" }, output: "Basel 12.40\nBern 6.10\n" } }, { say: "Basel costs **12.40**, Bern **6.10**." }],
+    [{ say: "Chur costs **9.80**, and every price is known." }, { fail: "The model is overloaded. Try again later." }],
+    [{ say: "I look at the tariff for Chur, and then" }, { hang: null }],
+  ];
+  const run = await server.played(turns, { skill: "weigh-parcels", mode: "conversation", input: { city: "Basel" } });
+  await server.client.reply(run, { interaction_id: 1, text: "And what does Chur cost?" }, { wait: 60 });
+  await server.client.reply(run, { interaction_id: 2, text: "Please try again." });
+  for await (const item of server.client.followChat(run)) {
+    if (item.type === "event" && item.event.type === "assistant.message.final" && item.event.meta.attempt === 3) break;
+  }
+  await server.client.interruptRun(run, { wait: 60 });
+  return run;
+}
+
 export interface Screen {
   name: string;
   hash: string;
@@ -91,6 +108,7 @@ export function allScreens({ succeeded, failed, waiting }: Runs): Screen[] {
     { name: "evidence", hash: `${run(succeeded, "evidence")}?seq=8`, ready: sees("bytes-row") },
     { name: "links", hash: `${run(succeeded, "links")}?seq=8`, ready: sees("link-node") },
     { name: "files", hash: run(succeeded, "files"), ready: sees("change") },
+    { name: "replay", hash: run(succeeded, "replay"), ready: sees("replay-turn") },
     { name: "skills", hash: "#/skills", ready: sees("skill-row") },
     { name: "skill", hash: "#/skills/weigh-parcels", ready: sees("patched") },
     { name: "engines", hash: "#/engines", ready: sees("engine-row") },

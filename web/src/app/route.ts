@@ -1,6 +1,6 @@
 // The current place on the page. It is in the fragment after `#`, so that it can be bookmarked, shared and returned to.
 
-export const PANES = ["conversation", "timeline", "evidence", "links", "files"] as const;
+export const PANES = ["conversation", "timeline", "evidence", "links", "files", "replay"] as const;
 export type Pane = (typeof PANES)[number];
 
 export type Route =

@@ -8,6 +8,7 @@ export const words = defineWords({
   evidence: { en: "Evidence", zh: "证据" },
   links: { en: "Links", zh: "关联" },
   files: { en: "Files", zh: "文件" },
+  replay: { en: "Model's view", zh: "模型视角" },
   gone: { en: "This run cannot be shown", zh: "无法显示此运行" },
   back: { en: "Back to all runs", zh: "返回全部运行" },
 });
