@@ -18,6 +18,7 @@ export const words = defineWords({
   usage: { en: "Tokens", zh: "Token 用量" },
   created: { en: "Started", zh: "开始于" },
   unknownSkill: { en: "unknown skill", zh: "未知技能" },
+  noSkill: { en: "without a skill", zh: "没有技能" },
   asks: { en: "Asks: {prompt}", zh: "提问：{prompt}" },
   turnBroke: { en: "The last turn did not complete: {why}", zh: "上一轮没有完成：{why}" },
   notBefore: { en: "Not before {moment} ({time})", zh: "不早于 {moment}（{time}）" },

@@ -33,7 +33,7 @@ const story = told(() => [
   replied(1, 1, "And now?"),
   status(2, "running"),
   started(2),
-  message(2, "user", "And now?", { interaction_id: 1 }),
+  message(2, "user", "And now? (with files)", { interaction_id: 1 }),
   final(2, "result", "All is well!"),
   ended(2, "failed", { reason_code: "ENGINE_FAILED", error, next_actions }),
   required(2, 2, "prompt"),
@@ -115,7 +115,7 @@ describe("what began a turn", () => {
   test("is shown once where it is a reply, also where the reply itself is not loaded", () => {
     expect(of("answer", story).map(({ interaction, to, reply }) => [interaction, to, reply?.text])).toEqual([[1, "prompt", "And now?"], [2, "prompt", "Again."]]);
     const from = story.findIndex((one) => one.type === "user.message" && one.data.interaction_id === 1);
-    expect(of("answer", story.slice(from)).map(({ key, to, reply }) => [key, to, reply?.text])).toEqual([["r1", undefined, "And now?"], ["r2", "prompt", "Again."]]);
+    expect(of("answer", story.slice(from)).map(({ key, to, reply }) => [key, to, reply?.text])).toEqual([["r1", undefined, "And now? (with files)"], ["r2", "prompt", "Again."]]);
   });
 
   test("leads to its row, and so does the wait for it", () => {
