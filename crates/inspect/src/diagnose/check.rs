@@ -295,7 +295,7 @@ fn output_cut(story: &Story, hosts: &BTreeMap<AttemptNumber, HostRecord>) -> Out
     // Without its host's record it is not known whether everything was recorded.
     let unrecorded = numbers(story, |attempt| attempt.ended.is_some() && !hosts.contains_key(&attempt.number));
     if !unrecorded.is_empty() {
-        let words = format!("unknown: the host of {} left no record", named(&unrecorded));
+        let words = format!("the host of {} left no record", named(&unrecorded));
         return outcome(CheckSeverity::Unknown, unrecorded, words);
     }
     passed("no")

@@ -147,6 +147,13 @@ fn a_success() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                passed · failures: every turn that ended has completed
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     looks wrong LOW_CONFIDENCE_PARSE: lines that could not be read as the engine's
                 format
     "#);
@@ -181,6 +188,13 @@ fn an_engine_that_says_it_failed() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                warning · partial answers: attempt 1 broke off after text, which is
+                not an answer
+                warning · failures: attempt 1 did not complete (engine)
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     looks wrong ENGINE_ERROR: The model is away.
                 ENGINE_RETRY: The model is away.
     you can     inspect_evidence: skillrun logs ID --rasp
@@ -222,6 +236,13 @@ fn an_output_that_does_not_fit() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                passed · failures: every turn that ended has completed
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     you can     fix_output: skillrun logs ID
                 fix_skill: skillrun skills validate SKILL
                 retry: skillrun retry ID
@@ -278,6 +299,7 @@ fn a_timeout() {
     attempt     1 ran out of time (rule 4, TIMEOUT): 186 bytes on stdout, 0 on
                 stderr
                 signal SIGINT, ended by the host, its time was up
+                it reached the limit hard_sec, which was over at TIME
                 last message in stdout.1.log 101..186:
                 {"type":"item.completed","item":{"id":"item_0","type":"agent_message
                 ","text":"Hm."}}
@@ -287,6 +309,13 @@ fn a_timeout() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                warning · partial answers: attempt 1 broke off after text, which is
+                not an answer
+                warning · failures: attempt 1 did not complete (timeout)
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     you can     raise_timeout: skillrun retry ID --timeout SECONDS
                 inspect_evidence: skillrun logs ID --rasp
     "#);
@@ -313,6 +342,13 @@ fn an_engine_that_dies_without_a_word() {
                 TIME +N s started (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                warning · failures: attempt 1 did not complete (engine)
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     looks wrong the engine wrote nothing in attempt 1
     you can     inspect_evidence: skillrun logs ID --rasp
                 retry: skillrun retry ID
@@ -354,6 +390,13 @@ fn a_question_that_waits() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s asked (attempt 1)
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                passed · failures: every turn that ended has completed
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     you can     reply: skillrun reply ID TEXT
     "#);
     runtime.reply(run, reply(1, "blue")).expect("answered");
@@ -396,6 +439,13 @@ fn a_question_that_waits() {
                 TIME +N s last output (attempt 2)
                 TIME +N s settled (attempt 2)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                passed · failures: every turn that ended has completed
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     "#);
 }
 
@@ -445,6 +495,13 @@ fn a_question_whose_time_is_up() {
                 TIME +N s asked (attempt 1)
                 TIME +N s cancel requested
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                passed · failures: every turn that ended has completed
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     you can     retry: skillrun retry ID
     "#);
 }
@@ -479,6 +536,13 @@ fn a_cancel_in_the_middle() {
                 TIME +N s cancel requested
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                warning · partial answers: attempt 1 broke off after text, which is
+                not an answer
+                warning · failures: attempt 1 did not complete (canceled)
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     you can     retry: skillrun retry ID
     "#);
 }
@@ -517,6 +581,13 @@ fn a_lost_host() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                warning · partial answers: attempt 1 broke off after text, which is
+                not an answer
+                warning · failures: attempt 1 did not complete (host)
+                unknown · output cut: the host of attempt 1 left no record
+                passed · user messages: every turn has the message that began it
     you can     retry: skillrun retry ID
     "#);
     // What its host could not vouch for is compared with nothing; the rest comes out the same.
@@ -536,6 +607,13 @@ fn a_run_in_the_queue() {
     skill       probe on scripted VERSION, auto
     status      waits for a slot, for 1 min 5 s (since TIME)
     timeline    TIME +N s accepted
+    checked     passed · tool calls: every call has a start and an end
+                passed · turn records: every turn that ended has one record
+                passed · partial answers: no turn broke off in the middle of an
+                answer
+                passed · failures: every turn that ended has completed
+                passed · output cut: no
+                passed · user messages: every turn has the message that began it
     looks wrong it is queued, and no process works on it; resume it with `skillrun
                 recover`
     "#);
