@@ -14,6 +14,8 @@ use skillrun_runtime::Options;
 
 use crate::runs::acp::{agent_lab, request};
 
+type SetLimit = fn(&mut Options);
+
 const HANGS: &str = "- - say: I begin.\n  - hang\n";
 
 fn records(lab: &RuntimeLab, run: RunId) -> Vec<AttemptEnded> {
@@ -39,7 +41,7 @@ fn started_at(lab: &RuntimeLab, run: RunId) -> Timestamp {
 
 #[test]
 fn a_turn_that_runs_out_of_time_names_its_limit_and_deadline() {
-    let cases: [(fn(&mut Options), TurnLimit); 2] = [
+    let cases: [(SetLimit, TurnLimit); 2] = [
         (|options| options.hard_timeout_sec = Some(0.4), TurnLimit::HardSec),
         (|options| options.stall_timeout_sec = Some(0.4), TurnLimit::StallSec),
     ];
