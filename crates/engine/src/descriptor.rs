@@ -44,6 +44,9 @@ pub struct Descriptor {
     pub ladder: Vec<Rung>,
     /// Instead of the default.
     pub linger: Option<Duration>,
+    /// An agent of a protocol that is asked to stop its turn keeps the commands of the turn running. Its process is ended
+    /// with an interrupted turn.
+    pub cancel_leaves_commands: bool,
 }
 
 impl Descriptor {

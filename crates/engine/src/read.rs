@@ -93,12 +93,19 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
         (None, Continuation::Resumable) => return Err(root.missing("resume")),
         (None, Continuation::Sticky | Continuation::None) => None,
     };
-    let process = root.get("process").map(|value| value.section(&["linger_ms", "ladder"])).transpose()?;
+    let process = root
+        .get("process")
+        .map(|value| value.section(&["linger_ms", "ladder", "cancel_leaves_commands"]))
+        .transpose()?;
     let linger =
         process.as_ref().and_then(|section| section.get("linger_ms")).map(|value| pause(&value)).transpose()?;
     let ladder = match process.as_ref().and_then(|section| section.get("ladder")) {
         None => ladder(GRACE),
         Some(value) => rungs(&value)?,
+    };
+    let cancel_leaves_commands = match process.as_ref().and_then(|section| section.get("cancel_leaves_commands")) {
+        None => false,
+        Some(value) => value.as_bool().ok_or_else(|| value.unusable("is not true or false"))?,
     };
     let environment = match root.get("environment") {
         None => Environment::default(),
@@ -145,6 +152,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
         },
         ladder,
         linger,
+        cancel_leaves_commands,
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skillrun_collect::owner::HostMessage;
-use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_collect::{CollectError, HostResponse};
 use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_evidence::feed::StepKind;
@@ -378,6 +378,10 @@ impl AttemptFiles for Outside {
     fn call_rule(&self, _: &Run) -> Option<CallRule> {
         self.0.lock().tally.mark("a question inside a turn is decided");
         None
+    }
+
+    fn interrupted_agent(&self, _: &Run) -> InterruptedProcess {
+        InterruptedProcess::Stays
     }
 
     fn untested_version(&self, _: &Run) -> Option<ControlEvent> {

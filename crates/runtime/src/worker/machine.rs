@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use skillrun_base::whole_file;
 use skillrun_collect::owner::HostMessage;
-use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_collect::{
     Attached, CollectError, HostConnection, HostResponse, InputGiven, attach_within, end_host, host_is_alive,
     host_responds, input_given, put_aside, start, take_back, withdraw,
@@ -180,6 +180,13 @@ impl AttemptFiles for Machine<'_> {
     fn call_rule(&self, run: &Run) -> Option<CallRule> {
         let engine = self.config.engines.get(&run.record.engine.name).ok()?;
         Some(engine.permissions.rule(run.record.request.permission).calls)
+    }
+
+    fn interrupted_agent(&self, run: &Run) -> InterruptedProcess {
+        match self.config.engines.get(&run.record.engine.name) {
+            Ok(engine) if engine.cancel_leaves_commands => InterruptedProcess::Ends,
+            Ok(_) | Err(_) => InterruptedProcess::Stays,
+        }
     }
 
     fn untested_version(&self, run: &Run) -> Option<ControlEvent> {

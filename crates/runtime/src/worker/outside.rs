@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skillrun_collect::owner::HostMessage;
-use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_collect::{CollectError, HostResponse};
 use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_lifecycle::Settled;
@@ -123,6 +123,9 @@ pub(crate) trait AttemptFiles {
 
     /// How calls are decided where no user is asked; none for an engine that is not known any more.
     fn call_rule(&self, run: &Run) -> Option<CallRule>;
+
+    /// What becomes of the process of an agent whose turn is interrupted.
+    fn interrupted_agent(&self, run: &Run) -> InterruptedProcess;
 
     /// A warning if the engine's version is not one that its format was tested with.
     fn untested_version(&self, run: &Run) -> Option<ControlEvent>;

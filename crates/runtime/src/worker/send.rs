@@ -1,7 +1,7 @@
 //! The messages to the process of a run: answers, and the request to end.
 
 use serde_json::Value;
-use skillrun_collect::protocol::HostRequest;
+use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_engine::acp;
 use skillrun_engine::input::{self, CallQuestion, UserMessage};
 use skillrun_lifecycle::run::{GivenReply, State};
@@ -66,8 +66,9 @@ impl Worker<'_> {
     pub(super) fn interrupt_turn(&mut self) {
         let state = &self.run.state;
         let record = &self.run.record;
-        let stays =
-            record.engine.profile == ProfileId::AcpJsonrpc && record.engine.continuation == Continuation::Sticky;
+        let stays = record.engine.profile == ProfileId::AcpJsonrpc
+            && record.engine.continuation == Continuation::Sticky
+            && self.files.interrupted_agent(&self.run) == InterruptedProcess::Stays;
         let attempt = state.attempt;
         // A host that is at a later attempt has left this one behind, with its end.
         let is_its = |host: &&mut Host| !host.is_ending() && host.link.attempt() <= attempt;

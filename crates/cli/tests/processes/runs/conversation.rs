@@ -162,6 +162,29 @@ fn an_agent_stops_its_turn_and_its_process_stays() {
     close(&lab, &runtime, run);
 }
 
+/// `make e2e` found that codex-acp stops its turn and keeps the command of the turn running.
+#[test]
+fn an_agent_that_leaves_its_commands_is_ended_with_its_turn() {
+    let lab = agent_lab();
+    let new = request(&lab, ExecutionMode::Conversation, "hang");
+    let path = "engines/agent-hang.toml";
+    let text = std::fs::read_to_string(lab.place.path(path)).expect("readable");
+    lab.place.write(path, &format!("{text}\n[process]\ncancel_leaves_commands = true\n"));
+    let (runtime, run) = lab.begin(new);
+    lab.wait_recorded(run, 1, "in_progress");
+    runtime.interrupt(run, "test", None).expect("interrupted");
+    lab.wait(run, "end of the process", |state| state.is_at_rest() && state.process_ended);
+    assert_eq!(lab.evidence_json(run, "host.1.json")["ended_by"], json!("interrupted"));
+    assert_eq!(rows(&lab, run), [INTERRUPTED]);
+    runtime.reply(run, reply(1, "go on")).expect("sent");
+    lab.wait_recorded(run, 2, "in_progress");
+    let sent = std::fs::read_to_string(lab.data().run(run).audit().join("stdin.2.log")).expect("readable");
+    assert!(sent.contains("session/load"), "{sent}");
+    runtime.interrupt(run, "test", None).expect("interrupted");
+    wait_rest(&lab, run, 2);
+    close(&lab, &runtime, run);
+}
+
 /// An agent that does not listen is ended, as any other process is.
 #[test]
 fn an_agent_that_does_not_stop_is_ended() {
