@@ -86,8 +86,9 @@ impl<'a> Talk<'a> {
         let requests = self.trial.lab.model.requests();
         let ours = requests.iter().filter(|seen| seen.scenario.as_deref() == Some(&scenario) && !seen.tools.is_empty());
         let has = |body: &[u8], word: &str| String::from_utf8_lossy(body).contains(word);
-        let bodies = ours.filter_map(|seen| seen.body.as_deref()).filter(|body| has(body, LATER));
-        let last = bodies.last().ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))?;
+        let mut bodies = ours.filter_map(|seen| seen.body.as_deref()).filter(|body| has(body, LATER));
+        let last =
+            bodies.next_back().ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))?;
         must(has(last, FIRST_ANSWER), "other session", || "the model did not receive the first answer again".to_owned())
     }
 
