@@ -9,6 +9,7 @@
 //!        logins/               which run has the user's login at the moment; logins that did not go back to the user
 //!        cache/                which run has the result of which request
 //!        requests/             which run was made for which key of a caller
+//!        chat-history.jsonl    prompts of `skillrun chat`, for its arrow keys
 //!        versions.json         versions of engines, by program; a view
 //!        uploads/              files of requests that are being received
 //!        skills/               skills that were installed
@@ -70,6 +71,10 @@ impl DataFolder {
 
     pub fn consent(&self) -> PathBuf {
         self.root.join("consent.json")
+    }
+
+    pub fn chat_history(&self) -> PathBuf {
+        self.root.join("chat-history.jsonl")
     }
 
     pub fn versions(&self) -> PathBuf {

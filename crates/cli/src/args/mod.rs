@@ -33,7 +33,7 @@ pub(crate) use looking::{
     Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
-pub(crate) use prompts::{Ask, PromptArgs};
+pub(crate) use prompts::{Ask, Chat, PromptArgs};
 pub(crate) use runs::{
     Cancel, Close, ContinueArgs, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait, WorkspaceWait,
 };
@@ -123,8 +123,10 @@ impl Json {
 pub(crate) enum Command {
     /// Run a skill on an engine
     Run(Box<Run>),
-    /// Send a prompt to an engine, without a skill, and print the answer
+    /// Send a prompt to an engine and print the answer
     Ask(Box<Ask>),
+    /// Talk with an engine in the terminal
+    Chat(Box<Chat>),
     /// Answer the open question of a run, or send the next prompt
     Reply(Reply),
     /// Cancel runs that are not over
@@ -300,7 +302,7 @@ mod tests {
     }
 
     /// Commands without `--json`; README.md names them with the reason.
-    const WITHOUT_JSON: [&str; 5] = ["capture", "completions", "engines reference", "normalize", "schema"];
+    const WITHOUT_JSON: [&str; 6] = ["capture", "chat", "completions", "engines reference", "normalize", "schema"];
 
     fn leaves(command: &clap::Command, above: &str, found: &mut Vec<(String, bool)>) {
         for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {

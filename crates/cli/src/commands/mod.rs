@@ -2,6 +2,7 @@
 
 mod ask;
 mod capture;
+mod chat;
 mod complete;
 mod completions;
 mod config;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Run(args) => run::run(&global, *args),
         Command::Ask(args) => ask::run(&global, &args),
+        Command::Chat(args) => chat::run(&global, &args),
         Command::Reply(args) => reply::reply(&global, &args),
         Command::Cancel(args) => reply::cancel(&global, &args),
         Command::Interrupt(args) => interrupt::interrupt(&global, &args),

@@ -4,7 +4,7 @@
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
-//! - [`access`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
+//! - [`access`], [`asking`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
 //!   [`older_data`], [`skills`], [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal
 //!   for them.
 
@@ -12,6 +12,7 @@
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 
 mod access;
+mod asking;
 mod bounds;
 mod capture;
 mod completion;

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use skillrun_model::interaction::{InteractionKind, Pending, Scope};
+use skillrun_model::interaction::{AskOption, InteractionKind, Pending, Scope};
 
 use crate::output::plain;
 use skillrun_model::IgnoredError;
@@ -42,13 +42,18 @@ pub(crate) fn listen<T: Send + 'static>(to: Sender<T>, wrap: fn(Typed) -> T) {
     thread::Builder::new().name("keyboard".to_owned()).spawn(read).ignored();
 }
 
+/// The options of a question, with their numbers.
+pub(crate) fn options(question: &Pending) -> String {
+    let option = |(number, option): (usize, &AskOption)| {
+        let mark = if option.default { "  (Enter)" } else { "" };
+        format!("  {number}) {}{mark}\n", plain(&option.label))
+    };
+    (1..).zip(&question.options).map(option).collect()
+}
+
 /// Prints the options and the prompt.
 pub(crate) fn prompt(question: &Pending) {
-    let mut text = String::new();
-    for (number, option) in question.options.iter().enumerate() {
-        let mark = if option.default { "  (Enter)" } else { "" };
-        text.push_str(&format!("  {}) {}{mark}\n", number + 1, plain(&option.label)));
-    }
+    let mut text = options(question);
     text.push_str(match question.scope {
         Scope::Prompt => "prompt> ",
         Scope::Turn | Scope::Call if question.options.is_empty() => "answer> ",
@@ -104,7 +109,6 @@ pub(crate) fn meaning(question: &Pending, line: &str) -> Meant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skillrun_model::interaction::AskOption;
     use skillrun_model::{AttemptNumber, InteractionId};
 
     fn question(options: &[(&str, bool)]) -> Pending {

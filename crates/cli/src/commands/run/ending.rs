@@ -76,7 +76,16 @@ fn print_answer(result: &RunResult) -> Result<(), Failure> {
         output::print(&format!("{}\n", plain_lines(text.trim_end())))?;
     } else {
         let why = result.error.as_ref().map(|error| format!(": {} · {}", error.code, output::plain(&error.message)));
-        note(&format!("the run is {}{}", result.status, why.unwrap_or_default()));
+        let why = why.unwrap_or_default();
+        match result.status {
+            RunStatus::Failed => note(&format!("the run failed{why}")),
+            RunStatus::Canceled => note("the run was canceled"),
+            RunStatus::Queued
+            | RunStatus::Running
+            | RunStatus::WaitingUser
+            | RunStatus::Succeeded
+            | RunStatus::Closed => note(&format!("the run has no answer; its status is {}", result.status)),
+        }
     }
     for warning in &result.warnings {
         note(&format!("{warning} · {}", warning.summary()));

@@ -1,4 +1,8 @@
-//! Follows a run until it is over, or waits for an answer that cannot be given here.
+//! Follows a run until it is over, or waits for an answer that cannot be given here. `turns` follows a conversation for
+//! a caller that reads the prompts itself, and `chat_view` is how that looks.
+
+mod chat_view;
+mod turns;
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -12,13 +16,15 @@ use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{EventLog, Seq};
 use skillrun_model::interaction::Pending;
-use skillrun_model::{IgnoredError, InteractionId, RunId, RunStatus};
+use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
 use skillrun_runs::result::ResultFold;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
 use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
+use self::chat_view::ChatView;
+pub(crate) use self::turns::{FollowChannel, Turns};
 use super::ask::{self, Meant, Typed};
 use super::ending::{print_end, print_waiting};
 use crate::args::{Json, OutputForm, Wait};
@@ -77,6 +83,8 @@ impl Style {
 enum FollowEvent {
     News,
     Typed(Typed),
+    /// Esc, while a turn of a chat runs.
+    Escape,
     /// Ctrl-C.
     Interrupt,
     Terminate,
@@ -96,7 +104,7 @@ struct Following<'a> {
     state: State,
     /// For the answer of a turn after which the run rests.
     result: ResultFold,
-    transcript: Transcript,
+    view: View,
     output: &'a Output,
     line: &'a mut LiveLine,
     live: LiveRun,
@@ -106,8 +114,16 @@ struct Following<'a> {
     /// The question at which Ctrl-C was pressed once; at a question, only the second one cancels.
     warned: Option<InteractionId>,
     interrupts: u32,
+    /// The attempt that the user of a chat interrupted.
+    stopped: Option<AttemptNumber>,
     reported_trouble: Option<String>,
     outcome: Option<RunOutcome>,
+}
+
+/// How events are shown.
+enum View {
+    Transcript(Transcript),
+    Chat(ChatView),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +132,8 @@ enum Keyboard {
     None,
     NotYet,
     Listening,
+    /// The caller reads prompts and answers.
+    Caller,
 }
 
 /// Follows a run from its event `known` on, and then the runs that retry it.
@@ -156,7 +174,7 @@ pub(crate) fn follow(
             is_known: false,
             state: State::default(),
             result: ResultFold::default(),
-            transcript: Transcript::new(transcript),
+            view: View::Transcript(Transcript::new(transcript)),
             output,
             line: &mut line,
             live: LiveRun::default(),
@@ -164,6 +182,7 @@ pub(crate) fn follow(
             listens,
             warned: None,
             interrupts: 0,
+            stopped: None,
             reported_trouble: None,
             outcome: None,
         };
@@ -198,7 +217,7 @@ fn is_there(owner: &OwnerProcess, run: RunId) -> bool {
 }
 
 /// Why following stops.
-enum FollowExit {
+pub(crate) enum FollowExit {
     Ended(RunOutcome),
     Waiting(Box<Pending>),
     /// The run continues without this process.
@@ -237,6 +256,10 @@ impl Following<'_> {
                     }
                 }
                 FollowEvent::HangUp => return self.leave(),
+                FollowEvent::Escape => self.stop_turn()?,
+                FollowEvent::Interrupt if self.listens == Keyboard::Caller => self.stop_turn()?,
+                // The conversation is not canceled with the process that shows it.
+                FollowEvent::Terminate if self.listens == Keyboard::Caller => return self.leave(),
                 FollowEvent::Interrupt if self.warns() => {}
                 FollowEvent::Interrupt | FollowEvent::Terminate => {
                     self.interrupts += 1;
@@ -301,7 +324,11 @@ impl Following<'_> {
         }
         // What was printed before is read too: a later event may refer to it.
         let shown = if self.is_known { Shown::No } else { Shown::Yes };
-        let text = self.output.fit(&plain_lines(&self.transcript.event(&said, shown)));
+        let text = match &mut self.view {
+            View::Transcript(transcript) => transcript.event(&said, shown),
+            View::Chat(view) => view.event(&said, shown),
+        };
+        let text = self.output.fit(&plain_lines(&text));
         if text.is_empty() {
             return Ok(());
         }
@@ -341,6 +368,10 @@ impl Following<'_> {
                 self.listens = Keyboard::Listening;
             }
             Keyboard::Listening => {}
+            Keyboard::Caller => {
+                self.asked = Some(question.clone());
+                return Some(FollowExit::Waiting(Box::new(question)));
+            }
         }
         ask::prompt(&question);
         self.asked = Some(question);
@@ -401,6 +432,21 @@ impl Following<'_> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Interrupts the open turn, once.
+    fn stop_turn(&mut self) -> Result<(), Failure> {
+        let attempt = self.state.attempt;
+        if self.stopped == Some(attempt) {
+            return Ok(());
+        }
+        match self.owner.runtime.interrupt_anywhere(self.run, "interrupt at the terminal", None) {
+            Ok(_) => self.stopped = Some(attempt),
+            // The turn has not begun, or has just ended.
+            Err(error) if matches!(error.kind(), OwnerErrorKind::WrongState | OwnerErrorKind::Over) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 
     /// Hands the run over to an owner process in the background.

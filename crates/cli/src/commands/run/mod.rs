@@ -3,7 +3,7 @@
 //! `request` builds a request from the arguments, `follow` follows the run until it is over or waits, `ask` asks the
 //! user at the terminal, `ending` prints how the run ended.
 
-mod ask;
+pub(crate) mod ask;
 mod ending;
 pub(crate) mod follow;
 pub(crate) mod request;

@@ -37,6 +37,61 @@ fn a_run_can_be_waited_for() {
     assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (400, &json!("query.wait")));
 }
 
+/// A prompt takes the place of the skill, in every view.
+#[test]
+fn prompt_makes_a_run_without_a_skill() {
+    let (_lab, server) = Lab::serving(&[("done", DONE)]);
+    let prompt = " Why is\nthe sky blue? ";
+    let made = server.post("/v1/runs?wait=60", &json!({"prompt": prompt, "engine": "scripted"}));
+    let view = made.json();
+    assert_eq!((made.status, &view["status"], &view["mode"]), (200, &json!("succeeded"), &json!("auto")), "{view}");
+    assert_eq!((&view["skill"], &view["title"]), (&json!(null), &json!("Why is the sky blue?")));
+    assert_eq!((&view["result"]["text"], &view["result"]["warnings"]), (&json!(prompt), &json!([])));
+    let run = id(&made);
+    let request = server.get(&format!("/v1/runs/{run}/request")).json();
+    assert_eq!((&request["skill"], &request["prompt"]), (&json!(null), &json!(prompt)));
+    let found = server.get("/v1/runs?text=sky").json();
+    assert_eq!(found["runs"][0]["title"], "Why is the sky blue?", "{found}");
+    let diagnosis = server.get(&format!("/v1/runs/{run}/diagnosis")).json();
+    assert_eq!((&diagnosis["skill"], &diagnosis["title"]), (&json!(null), &json!("Why is the sky blue?")));
+    let again = server.post(&format!("/v1/runs/{run}/retry?wait=60"), &json!({}));
+    assert_eq!(again.json()["result"]["text"], json!(prompt), "{}", again.text());
+}
+
+#[test]
+fn request_has_exactly_one_of_skill_and_prompt() {
+    let (_lab, server) = Lab::serving(&[("done", DONE)]);
+    let cases = [
+        (json!({}), "skill", "is missing; use one of GET /v1/skills, send a zip, or give a prompt instead"),
+        (json!({"skill": "done", "prompt": "Why?"}), "prompt", "was given with a skill; give only one of them"),
+        (json!({"prompt": " "}), "prompt", "the prompt is empty; give a text"),
+        (json!({"prompt": "a\0"}), "prompt", "the prompt contains a NUL character at byte 1; remove it"),
+        (
+            json!({"prompt": "x".repeat(600_000)}),
+            "prompt",
+            "the prompt has more than 524288 bytes (PROMPT_MAX); attach longer text as a file",
+        ),
+        (
+            json!({"prompt": "Why?", "options": {"require_marker": true}}),
+            "options.require_marker",
+            "require_marker needs a skill: an agent without one is not asked for a done marker",
+        ),
+        (
+            json!({"prompt": "Why?", "input": {"a": 1}}),
+            "input",
+            "input needs a skill: write it into the prompt, or attach it as a file",
+        ),
+    ];
+    for (mut body, field, message) in cases {
+        body["engine"] = json!("scripted");
+        let refused = server.post("/v1/runs", &body);
+        let problem = refused.json();
+        assert_eq!((refused.status, &problem["code"]), (422, &json!("CANNOT_RUN")), "{problem}");
+        assert_eq!(problem["errors"], json!([{"field": field, "message": message}]));
+    }
+    assert_eq!(count(&server), 0);
+}
+
 #[test]
 fn one_key_makes_one_run() {
     let (lab, server) = Lab::serving(&[("done", DONE)]);
