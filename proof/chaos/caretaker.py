@@ -47,7 +47,8 @@ class Caretaker(threading.Thread):
 
     def _work(self) -> None:
         begin = time.monotonic()
-        run = self._by_http() if self.order.way is Way.HTTP else self._by_command()
+        is_http = self.order.way is Way.HTTP or bool(self.order.kind.prompt)
+        run = self._by_http() if is_http else self._by_command()
         if run is None:
             return
         self.tracked = self.stage.book.track(run, self.order, begin)

@@ -90,7 +90,8 @@ class Kind:
 
     `answers` has one word per question; a client adds a mark of its own. A conversation has one per prompt, and is
     closed when it waits for one more; a turn of it that takes longer than `patience` is interrupted. One that `leaves` starts a process that would
-    outlive it. `ends` are the ends that are right when nothing
+    outlive it. One with a `prompt` has no skill and no script: every turn repeats what it is told, and only a request
+    over HTTP can make it without waiting for it. `ends` are the ends that are right when nothing
     is broken, in the words of the oracle's ledger.
     """
 
@@ -99,6 +100,7 @@ class Kind:
     ends: tuple[str, ...]
     script: str = ""
     scenario: str = ""
+    prompt: str = ""
     options: Options = field(default_factory=Options)
     profiles: tuple[Profile, ...] = ()
     answers: tuple[str, ...] = ()
@@ -122,7 +124,8 @@ class Kind:
 
     def body(self, profile: Profile | None = None, workspace: str | None = None) -> dict[str, object]:
         """The request, for `POST /v1/runs`."""
-        body: dict[str, object] = {"skill": self.skill, "engine": self.engine, "mode": self.mode}
+        task = {"prompt": self.prompt} if self.prompt else {"skill": self.skill}
+        body: dict[str, object] = {**task, "engine": self.engine, "mode": self.mode}
         body["options"] = self.options.body(profile)
         return body | ({"workspace": {"path": workspace}} if workspace else {})
 
@@ -355,6 +358,11 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "sticky-talk", Mode.CONVERSATION, ("closed",), TALK, options=Options(continuation=STICKY, idle=1.0),
         profiles=STICKY_PROFILES, answers=("blue", "dark", "light"), patience=2.0, weight=20,
+    ),
+    Kind("prompt", Mode.AUTO, SUCCEEDED, prompt="Why is the sky blue?", profiles=tuple(Profile), weight=8),
+    Kind(
+        "prompts", Mode.CONVERSATION, ("closed",), prompt="Why is the sky blue?",
+        profiles=RESUMABLE_PROFILES, answers=("blue", "dark"), patience=20.0, weight=15,
     ),
     Kind(
         "acp-talk", Mode.CONVERSATION, ("closed",), scenario="question",

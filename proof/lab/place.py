@@ -38,13 +38,13 @@ path = "{python}"
 [start]
 argv = [
     "-IS", "{relay}", "{effects}", "{life}", "{skillrun}",
-    "simulate-scripted", "--script", "{{{{skill_dir}}}}/assets/scripted.yaml", "--profile", "{{{{profile}}}}",
+    "simulate-scripted", ["--script", "{{{{skill_dir}}}}/assets/scripted.yaml"], "--profile", "{{{{profile}}}}",
     "--state", "{{{{home}}}}/.scripted", ["--{{{{sticky}}}}"], "{{{{prompt_flags}}}}",
 ]
 [resume]
 argv = [
     "-IS", "{relay}", "{effects}", "{life}", "{skillrun}",
-    "simulate-scripted", "--script", "{{{{skill_dir}}}}/assets/scripted.yaml", "--profile", "{{{{profile}}}}",
+    "simulate-scripted", ["--script", "{{{{skill_dir}}}}/assets/scripted.yaml"], "--profile", "{{{{profile}}}}",
     "--state", "{{{{home}}}}/.scripted", "--resume", "{{{{session_id}}}}", "{{{{prompt_flags}}}}",
 ]
 [prompt]

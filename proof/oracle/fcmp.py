@@ -147,7 +147,7 @@ def _heartbeat(_: Translation, event: Event) -> tuple[str, Data]:
 
 
 def _started(_: Translation, event: Event) -> tuple[str, Data]:
-    title = event.data.get("skill") or ANY_TEXT
+    title = event.data.get("skill") or event.data.get("title") or ANY_TEXT
     return "conversation.started", {"title": title, "mode": event.data.get("mode"), "engine": event.data.get("engine")}
 
 

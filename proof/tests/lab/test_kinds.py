@@ -17,7 +17,8 @@ class TestKinds(unittest.TestCase):
 
     def test_each_plays_something(self) -> None:
         for one in KINDS:
-            self.assertTrue(bool(one.script) != bool(one.scenario), one.name)
+            plays = [bool(one.script), bool(one.scenario), bool(one.prompt)]
+            self.assertEqual(plays.count(True), 1, one.name)
             self.assertTrue(not one.scenario or one.scenario in SCENARIOS, one.name)
             self.assertTrue(one.ends, one.name)
 
@@ -35,6 +36,11 @@ class TestKinds(unittest.TestCase):
             "--timeout 1.5 --linger 2 --session-timeout 3 --retry-quota-max 1 --profile claude_stream_json "
             "--no-reply-needed --retry-quota wait",
         )
+
+    def test_a_prompt_takes_the_place_of_the_skill(self) -> None:
+        body = kind("prompt").body(Profile.CODEX)
+        self.assertEqual((body["prompt"], "skill" in body), ("Why is the sky blue?", False))
+        self.assertEqual((kind("auto").body()["skill"], "prompt" in kind("auto").body()), ("kind-auto", False))
 
     def test_a_pace_is_that_of_the_pauses_alone(self) -> None:
         self.assertEqual(paced("- - say: 3\n  - sleep_ms: 200\n", 1.5), "- - say: 3\n  - sleep_ms: 300\n")
