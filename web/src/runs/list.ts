@@ -112,7 +112,7 @@ function isOf(run: RunSummary, { skill, engine }: Filter): boolean {
 function hasWords(run: RunSummary, { q }: Filter, found: ReadonlySet<string>): boolean {
   const wanted = q.trim().slice(0, LONGEST_SEARCH).toLowerCase();
   if (wanted === "" || found.has(run.run_id)) return true;
-  const words = [run.run_id, run.skill, run.engine, run.question?.prompt, run.reason_code, run.error_code, run.error_message];
+  const words = [run.run_id, run.skill, run.title, run.engine, run.question?.prompt, run.reason_code, run.error_code, run.error_message];
   return words.some((word) => word?.toLowerCase().includes(wanted));
 }
 

@@ -15,7 +15,7 @@ export function pathOf(event: RaspEvent | undefined): string | undefined {
 
 /** A few words of the event itself, as its author wrote them. */
 export function detailOf(event: RaspEvent): string | undefined {
-  if (isRasp(event, "run.started")) return event.data.skill ?? undefined;
+  if (isRasp(event, "run.started")) return event.data.skill ?? event.data.title ?? undefined;
   if (isRasp(event, "run.status")) return event.data.status ?? event.data.phase ?? undefined;
   if (isRasp(event, "run.completed") || isRasp(event, "run.failed") || isRasp(event, "run.canceled")) return event.data.reason_code;
   if (isRasp(event, "attempt.ended")) return event.data.verdict.reason_code;
