@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn other_commands_are_not_sent_to_the_engine() {
-        let unknown = |line: &str| match read(line) {
-            ChatLine::Unknown(text) => text,
-            other => panic!("{line}: {other:?}"),
+        let unknown = |line: &str| {
+            let ChatLine::Unknown(text) = read(line) else { panic!("{line} is not unknown") };
+            text
         };
         assert_eq!(unknown("/clos"), "there is no command /clos; did you mean /close?");
         let none = "there is no command /etc/hosts; /help lists the commands, and a prompt may begin with //";

@@ -126,7 +126,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 5] = [
+const STORIES: [fn(&Stage); 6] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -161,6 +161,11 @@ const STORIES: [fn(&Stage); 5] = [
         assert_eq!(stage.skillrun(&["interrupt", "last", "--say", &say]).status.code(), Some(0));
         assert_eq!(stage.skillrun(&["wait", "last"]).status.code(), Some(6));
         assert_eq!(stage.skillrun(&["close", "last"]).status.code(), Some(0));
+    },
+    // A prompt that is too large for an event.
+    |stage| {
+        let prompt = "Why is the sky blue? ".repeat(4_000);
+        assert_eq!(stage.skillrun(&["ask", &prompt, "--engine", "scripted"]).status.code(), Some(0));
     },
 ];
 
