@@ -126,7 +126,10 @@ fn every_example_can_be_sent() {
         sent.push(id);
     }
     sent.sort_unstable();
-    assert_eq!(sent, ["begin_session", "continue_run", "create_download", "create_run", "interrupt_run", "reply", "retry_run"]);
+    assert_eq!(
+        sent,
+        ["begin_session", "continue_run", "create_download", "create_run", "interrupt_run", "reply", "retry_run"]
+    );
     assert_eq!(
         server.wait(&runs.waiting)["status"],
         "succeeded",

@@ -137,7 +137,7 @@ impl ChatSession<'_> {
                     Ok(Left::Conversation)
                 }
             },
-            Wish::Quit | Wish::Close => Ok(Left::Chat(RunOutcome::Succeeded)),
+            Wish::Quit | Wish::Close => Ok(Left::Chat(RunOutcome::SUCCEEDED)),
             Wish::OtherEngine => Ok(Left::Conversation),
         }
     }
@@ -184,7 +184,7 @@ impl ChatSession<'_> {
             Wish::Close => {
                 runtime.close_anywhere(run, "skillrun chat")?;
                 self.print(&format!("the conversation {run} is closed\n"))?;
-                return Ok(Some(Left::Chat(RunOutcome::Succeeded)));
+                return Ok(Some(Left::Chat(RunOutcome::SUCCEEDED)));
             }
             Wish::OtherEngine => {
                 self.print(&format!("this one stays open: {}\n", self.command(run)))?;
@@ -213,7 +213,7 @@ impl ChatSession<'_> {
     /// Leaves the conversation as it is.
     fn quit(&self, run: RunId) -> Result<Left, Failure> {
         self.print(&format!("the conversation stays open; continue it with: {}\n", self.command(run)))?;
-        Ok(Left::Chat(RunOutcome::Succeeded))
+        Ok(Left::Chat(RunOutcome::SUCCEEDED))
     }
 
     /// What continues a conversation.

@@ -18,6 +18,7 @@ use crate::output::Output;
 use crate::owner::OwnerProcess;
 use crate::settings::Settings;
 use skillrun_runs::conversation::ConversationReader;
+use skillrun_runs::result::ResultFold;
 
 /// Where everything that can happen during a turn arrives: one for all conversations of a process.
 pub(crate) struct FollowChannel {
@@ -86,6 +87,7 @@ impl<'a> Turns<'a> {
             known,
             is_known: false,
             state: State::default(),
+            result: ResultFold::default(),
             view: View::Chat(ChatView::new(output.terminal_width())),
             output,
             line,
