@@ -47,6 +47,7 @@ export const leftOutWords = defineWords({
   result_without_call: { en: "{n} tool results without their calls", one: "1 tool result without its call", zh: "{n} 个没有对应调用的工具结果" },
   refused_turn: { en: "{n} turns that were refused", one: "1 turn that was refused", zh: "{n} 个被拒绝的轮次" },
   open_turn: { en: "{n} turns that are not over", one: "1 turn that is not over", zh: "{n} 个尚未结束的轮次" },
+  earlier_turn: { en: "{n} earlier turns for which there was no room", one: "1 earlier turn for which there was no room", zh: "{n} 个因篇幅不足而略去的较早轮次" },
 } satisfies Record<LeftOut, Word>);
 
 export const noticeWords = defineWords({

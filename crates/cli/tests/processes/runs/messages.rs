@@ -37,8 +37,7 @@ fn each_turn_has_the_message_that_began_it() {
         assert_eq!(rows, expected, "{:?}", lab.types(run));
         assert_eq!(messages[1].2, UserMessage::new(MessageOrigin::User, "and now?"));
         let types = lab.types(run);
-        let after_start: Vec<&str> =
-            types.windows(2).filter(|w| w[0] == "attempt.started").map(|w| w[1].as_str()).collect();
+        let after_start: Vec<&str> = types.windows(2).filter(|w| w[0] == "attempt.started").map(|w| w[1]).collect();
         assert_eq!(after_start, ["message.user"; 2], "directly after the start: {types:?}");
         runtime.close(run, "test").expect("closed");
         lab.finish(&runtime, run);

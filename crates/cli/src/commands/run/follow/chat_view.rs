@@ -139,7 +139,15 @@ mod tests {
     fn ended(state: TurnState, error: Option<&str>) -> FcmpData {
         let error = error.map(|words| RunError::new(ErrorCategory::Engine, Code::EngineFailed, words));
         let reason_code = Code::EngineFailed;
-        FcmpData::TurnEnded(TurnEnded { state, reason_code, answer_message_id: None, error, next_actions: Vec::new() })
+        FcmpData::TurnEnded(TurnEnded {
+            state,
+            reason_code,
+            answer_message_id: None,
+            error,
+            limit: None,
+            deadline_at: None,
+            next_actions: Vec::new(),
+        })
     }
 
     fn shown(events: &[FcmpData]) -> String {
