@@ -194,7 +194,7 @@ fn a_word_that_needs_a_value_says_which() {
     let expected = "mine cannot be started: there is no value for {{script}}";
     assert_eq!(start(&mine, &request).expect_err("no script").to_string(), expected);
     let scripted = start(&shipped("scripted"), &request).expect("a group of words is left out");
-    assert!(!words(&scripted).iter().any(|word| *word == "--script"), "{:?}", words(&scripted));
+    assert!(!words(&scripted).contains(&"--script"), "{:?}", words(&scripted));
 }
 
 #[test]

@@ -178,7 +178,15 @@ mod tests {
     }
 
     /// Arguments that are texts, numbers or new names. A new argument is completed, or it is added here.
-    const FREE: [&str; 5] = ["engines record scenario", "reply text", "skills new name", "token create name", "help"];
+    const FREE: [&str; 7] = [
+        "ask prompt",
+        "continue prompt",
+        "engines record scenario",
+        "reply text",
+        "skills new name",
+        "token create name",
+        "help",
+    ];
 
     #[test]
     fn every_positional_argument_has_values() {
