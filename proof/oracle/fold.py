@@ -43,6 +43,8 @@ def end_status(event: Event) -> Status:
 class Fold:
     status: Status | None = None
     mode: str | None = None
+    # A run of a prompt has no skill, and so no marker.
+    has_skill: bool = True
     # The last attempt that began.
     attempt: int = 0
     is_open: bool = False
@@ -120,6 +122,7 @@ class Fold:
         self.not_before = event.data.get("not_before")
         self.is_sticky = event.data.get("continuation") == "sticky"
         self.mode = event.data.get("mode")
+        self.has_skill = event.data.get("title") is None
 
     def _run_status(self, event: Event) -> None:
         # What an engine reports about itself is not a status of the run.

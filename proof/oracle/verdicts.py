@@ -79,7 +79,7 @@ def _rows(rule: str, mode: str | None) -> tuple[Row, ...]:
     return (RULES[rule],) if rule in RULES else ()
 
 
-def problem(data: dict[str, Any], mode: str | None = None) -> str | None:
+def problem(data: dict[str, Any], mode: str | None = None, has_skill: bool = True) -> str | None:
     """What is wrong with a turn record, by itself."""
     verdict = data.get("verdict") or {}
     rule = verdict.get("rule")
@@ -107,7 +107,7 @@ def problem(data: dict[str, Any], mode: str | None = None) -> str | None:
         return f"run {run!r} with error {code!r}"
     if run == "failed" and rule in ERRORS and code != ERRORS[rule]:
         return f"rule {rule} does not give error {code!r}"
-    unmarked = UNMARKED.get(str(rule)) if run == "succeeded" else None
+    unmarked = UNMARKED.get(str(rule)) if run == "succeeded" and has_skill else None
     told = {word for word in verdict.get("warnings") or [] if word in UNMARKED.values()}
     if told != ({unmarked} if unmarked else set()):
         return f"rule {rule} with warnings {sorted(told)}: only success without a marker has a warning"

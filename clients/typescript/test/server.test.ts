@@ -59,7 +59,7 @@ test("what was asked for can be looked at, and so can a skill before it is used"
   const first = await server.client.createRun({ skill: "count-words", engine: "scripted", input: { text: "one two" } }, { wait: 60 });
   const again = await server.client.retryRun(first.run_id, { input: { text: "three" } }, { wait: 60 });
   const asked = await server.client.request(again.run_id);
-  assert.deepEqual([asked.retry_of, asked.input, asked.skill.name], [first.run_id, { text: "three" }, "count-words"]);
+  assert.deepEqual([asked.retry_of, asked.input, asked.skill?.name], [first.run_id, { text: "three" }, "count-words"]);
   const patched = await server.client.patchedSkill("count-words", { mode: "auto", engine: "scripted" });
   const names = patched.layers.map((layer) => layer.name);
   assert.deepEqual([patched.mode, names], ["auto", ["artifacts", "auto", "completion"]]);

@@ -142,7 +142,7 @@ def _is_later(moment: str | None) -> bool:
 
 def _move(event: Event, before: Fold) -> str | None:
     if event.kind is Rasp.ATTEMPT_ENDED:
-        return verdicts.problem(event.data, before.mode) or _interrupted(event, before)
+        return verdicts.problem(event.data, before.mode, before.has_skill) or _interrupted(event, before)
     if event.kind in RUN_ENDS:
         return _ending(event, before)
     if event.kind is not Rasp.RUN_STATUS or not event.is_control:
