@@ -49,8 +49,13 @@ test("text of a turn that failed is marked in the conversation, and not shown in
   await expect(end).toContainText("Turn 2 failed");
   await expect(end).toContainText("ENGINE_FAILED");
   await expect(end).toContainText("The model is overloaded.");
-  await end.locator("summary").click();
-  await expect(end.getByTestId("turn-action").and(page.locator("[data-action=reply]"))).toContainText(`skillrun reply ${run}`);
+  const action = end.getByTestId("turn-action").and(page.locator("[data-action=reply]"));
+  // The row is made again when the attempts have arrived, and is folded then.
+  await expect(async () => {
+    if (!(await action.isVisible())) await end.locator("summary").click();
+    await expect(action).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  await expect(action).toContainText(`skillrun reply ${run}`);
   await expect(page.getByTestId("success-mark")).toHaveCount(0);
 
   await go(page, "#/runs");
