@@ -91,7 +91,7 @@ fn an_open_turn_has_nothing_and_upto_cuts_there() {
     assert_eq!(replay(&log.events, Some(end)).left_out, [], "the second turn begins after it");
 }
 
-/// codex begins its item ids anew in every turn.
+/// codex numbers its items from 0 in every turn.
 #[test]
 fn calls_pair_within_a_turn_and_stand_where_they_began() {
     let log = Log::default().user("go").calls("a", "x", "{}").calls("b", "y", "{}").says("m1", "waiting");

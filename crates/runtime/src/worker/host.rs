@@ -136,9 +136,10 @@ impl Host {
         self.turn_until = None;
     }
 
-    /// The turn is over, and the process stays: nothing of the turn is left to be interrupted.
+    /// The turn is over, and the process stays: nothing of the turn is left to be interrupted, and its time limit does
+    /// not count while the process waits for the next turn.
     pub(super) fn ends_turn(&mut self) {
-        self.interrupt_until = None;
+        (self.interrupt_until, self.turn_until) = (None, None);
         match self.ending {
             Ending::Interrupted => {
                 self.ending = Ending::No;
@@ -297,4 +298,47 @@ impl Host {
 
 fn extent(progress: &RecordedSizes) -> Extent {
     Extent { stdout: progress.stdout, stderr: progress.stderr, pty: progress.pty }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+
+    /// A host that never says anything.
+    struct SilentLink;
+
+    impl HostLink for SilentLink {
+        fn host_pid(&self) -> u32 {
+            1
+        }
+
+        fn attempt(&self) -> AttemptNumber {
+            AttemptNumber(1)
+        }
+
+        fn send(&mut self, _: &HostRequest) -> Result<(), CollectError> {
+            Ok(())
+        }
+
+        fn receive(&mut self) -> Result<HostMessage, CollectError> {
+            Ok(HostMessage::Nothing)
+        }
+
+        fn wait(&self, _: Option<Duration>) {}
+
+        fn reap(self: Box<Self>) {}
+    }
+
+    /// What stays due and is never done keeps a waiting worker from sleeping.
+    #[test]
+    fn nothing_of_a_turn_is_due_while_the_process_waits_for_the_next_one() {
+        let mut host = Host::new(Box::new(SilentLink), Arc::new(SystemClock));
+        host.turn_takes(Duration::from_secs(1));
+        host.interrupt_soon(AttemptNumber(1));
+        host.interrupt_now(AttemptNumber(1));
+        assert!(host.due().is_some(), "the turn has a limit, and its process should exit");
+        host.ends_turn();
+        assert_eq!(host.due(), None);
+    }
 }

@@ -14,7 +14,7 @@ export type Dialect = (typeof DIALECTS)[number];
 export const MOST_ITEMS = 200;
 export const MOST_TEXT = 200_000;
 
-/** The last turns with at most so many items, at least one; and how many turns before them are left out. */
+/** The last turns that have at most `most` items together, at least one turn; and the number of turns before them. */
 export function lastTurns(turns: readonly ReplayTurn[], most: number): { turns: readonly ReplayTurn[]; before: number } {
   let items = 0;
   let from = turns.length;
