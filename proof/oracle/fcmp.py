@@ -159,7 +159,11 @@ def _completed(_: Translation, event: Event) -> tuple[str, Data]:
 def _user_message(_: Translation, event: Event) -> tuple[str, Data]:
     words = {name: event.data.get(name) for name in ("text", "origin", "files")}
     interaction = event.value["correlation"].get("interaction_id")
-    return "user.message", words | {"interaction_id": interaction, "truncated": "whole" in event.data or None}
+    replayed = event.data.get("replayed")
+    before = replayed["bytes"] if replayed else 0
+    is_cut = "whole" in event.data and event.data["whole"]["bytes"] > before + len(event.data["text"].encode())
+    marks = {"truncated": is_cut or None, "replayed": bool(replayed) or None}
+    return "user.message", words | {"interaction_id": interaction} | marks
 
 
 def _turn_ended(_: Translation, event: Event) -> tuple[str, Data]:

@@ -154,7 +154,8 @@ class Replay:
         try:
             text = (self.folder / ".audit" / "blobs" / Path(whole["path"]).name).read_bytes()
             if len(text) == whole["bytes"] and (len(text) > HASHED or blake3.of(text) == whole["hash"]):
-                return {**item, "text": text.decode()}
+                # The turns that a message repeats for another session have been replayed already.
+                return {**item, "text": text[(data.get("replayed") or {}).get("bytes", 0) :].decode()}
         except (OSError, UnicodeDecodeError):
             pass
         return {**item, "truncated": True}

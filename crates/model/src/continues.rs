@@ -1,4 +1,4 @@
-//! What a run knows of the run that it continues.
+//! What a run knows of the conversation that it continues: that of another run, or its own in another session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,20 @@ wire_enum! {
 pub struct LeftOutCount {
     pub reason: LeftOut,
     pub count: u64,
+}
+
+/// What precedes the user's own text in a message that begins another session of the same run, because the one before it
+/// was lost: the replay of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayedHistory {
+    /// The event that ended the last turn of the replay.
+    pub seq: u64,
+    /// The hash of the replay up to that turn.
+    pub hash: String,
+    /// What the message does not have.
+    pub left_out: Vec<LeftOutCount>,
+    /// The length of the replay: the user's own text begins at this byte of the exact text.
+    pub bytes: u64,
 }
 
 /// The run that a new one continues: its first message is the replay of that run, followed by a prompt.

@@ -200,8 +200,11 @@ fn user(
     if message.whole.is_none() {
         return Item::User { text: message.text, origin, truncated: false };
     }
-    match whole_text(&message) {
+    // The turns that a message repeats for another session have been replayed already.
+    let from = message.replayed.as_ref().map_or(0, |replayed| usize::try_from(replayed.bytes).unwrap_or(usize::MAX));
+    match whole_text(&message).and_then(|text| text.get(from..).map(str::to_owned)) {
         Some(text) => Item::User { text, origin, truncated: false },
+        None if !message.is_cut() => Item::User { text: message.text, origin, truncated: false },
         None => {
             unreadable();
             Item::User { text: message.text, origin, truncated: true }

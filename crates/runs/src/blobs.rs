@@ -37,17 +37,14 @@ pub fn read_output(folder: &RunFolder, attempt: AttemptNumber) -> Option<Map<Str
 /// A message with more bytes is not included in its event.
 pub const PROMPT_IN_EVENT: usize = 64 * 1024;
 
-/// Writes the message of an attempt if it is too large for its event.
-pub fn write_prompt(folder: &RunFolder, attempt: AttemptNumber, text: &str) -> io::Result<Option<TextBlob>> {
-    if text.len() <= PROMPT_IN_EVENT {
-        return Ok(None);
-    }
+/// Writes the exact text of the message of an attempt, of which the event has only a part.
+pub fn write_prompt(folder: &RunFolder, attempt: AttemptNumber, text: &str) -> io::Result<TextBlob> {
     let name = Path::new(".audit").join("blobs").join(format!("prompt.{attempt}.txt"));
     let path = folder.root().join(&name);
     fs::create_dir_all(path.parent().unwrap_or(folder.root()))?;
     whole_file::replace(&path, text.as_bytes())?;
     let (bytes, hash) = (text.len() as u64, blake3::hash(text.as_bytes()).to_hex().to_string());
-    Ok(Some(TextBlob { path: name.to_string_lossy().into_owned(), bytes, hash }))
+    Ok(TextBlob { path: name.to_string_lossy().into_owned(), bytes, hash })
 }
 
 /// As much of a message as its event includes.

@@ -245,7 +245,9 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
         }),
         ControlData::AttemptStarted(_) => FcmpData::TurnStarted(TurnStarted {}),
         ControlData::MessageUser(message) => FcmpData::UserMessage(UserMessage {
-            truncated: message.whole.is_some(),
+            // The file of a message with a replay has more than the text, which may be complete.
+            truncated: message.is_cut(),
+            replayed: message.replayed.is_some(),
             text: message.text,
             origin: message.origin,
             interaction_id,

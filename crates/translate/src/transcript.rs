@@ -104,6 +104,9 @@ impl Transcript {
                 self.turn_has_text = false;
                 Ok(())
             }
+            FcmpData::UserMessage(message) if message.replayed => {
+                writeln!(text, "! the session was lost; another one begins, with a transcript of this conversation")
+            }
             FcmpData::UserMessage(message) => match (message.origin, message.interaction_id) {
                 // The reply, the decision or the request has shown it.
                 (MessageOrigin::Skill | MessageOrigin::Policy, _)

@@ -2471,6 +2471,26 @@ export interface components {
             text: string;
             truncated?: boolean;
         };
+        /**
+         * @description What precedes the user's own text in a message that begins another session of the same run, because the one before it
+         *     was lost: the replay of the run.
+         */
+        ReplayedHistory: {
+            /**
+             * Format: uint64
+             * @description The length of the replay: the user's own text begins at this byte of the exact text.
+             */
+            bytes: number;
+            /** @description The hash of the replay up to that turn. */
+            hash: string;
+            /** @description What the message does not have. */
+            left_out: components["schemas"]["ReplayLeftOutCount"][];
+            /**
+             * Format: uint64
+             * @description The event that ended the last turn of the replay.
+             */
+            seq: number;
+        };
         /** @description A turn that is over. */
         ReplayedTurn: {
             /**
@@ -3335,7 +3355,9 @@ export interface components {
             /** @description Names of files in `inputs/` that came with it. */
             files?: string[];
             origin: components["schemas"]["MessageOrigin"];
-            /** @description The exact text; its beginning if `whole` is present. */
+            /** @description The session before was lost: another one begins, and the replay of the run precedes the text. */
+            replayed?: components["schemas"]["ReplayedHistory"] | null;
+            /** @description The exact text; its beginning if `whole` is present. With `replayed`, only what follows the replay. */
             text: string;
             /** @description Where the exact text is, if it is too large for an event. */
             whole?: components["schemas"]["TextBlob"] | null;
@@ -3347,6 +3369,11 @@ export interface components {
             /** @description The reply that the message carries. A frontend that has shown this reply does not show the message again. */
             interaction_id?: components["schemas"]["InteractionId"] | null;
             origin: components["schemas"]["MessageOrigin"];
+            /**
+             * @description The agent's session was lost. Another one begins with this message, and the agent received a transcript of the
+             *     conversation before it.
+             */
+            replayed?: boolean;
             /** @description The beginning, if `truncated` is true. */
             text: string;
             truncated?: boolean;

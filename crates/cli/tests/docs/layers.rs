@@ -25,7 +25,7 @@ parse: model
 plan: evidence model
 replay: model
 runs: base collect engine evidence lifecycle log model skill translate
-runtime: base catalog collect engine evidence lifecycle log model parse runs skill translate
+runtime: base catalog collect engine evidence inspect lifecycle log model parse replay runs skill translate
 server: auth base catalog engine evidence inspect lifecycle log model replay runs runtime skill webhooks
 settings: base engine evidence lifecycle model runs runtime skill webhooks
 simulate: base model

@@ -52,7 +52,8 @@ impl Folder {
         let log = FileLog::new(data.runs());
         log.create(run).expect("a Log");
         let whole = blobs::write_prompt(&folder, AttemptNumber(1), first).expect("written");
-        let message = UserMessage { whole, ..UserMessage::new(MessageOrigin::User, blobs::beginning(first)) };
+        let message =
+            UserMessage { whole: Some(whole), ..UserMessage::new(MessageOrigin::User, blobs::beginning(first)) };
         let mut all = turn(&mut events, 1, message);
         for number in [2, 3] {
             all.extend(turn(&mut events, number, UserMessage::new(MessageOrigin::User, format!("prompt {number}"))));

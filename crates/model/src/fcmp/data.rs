@@ -51,6 +51,10 @@ pub struct UserMessage {
     pub files: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// The agent's session was lost. Another one begins with this message, and the agent received a transcript of the
+    /// conversation before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
 /// A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;

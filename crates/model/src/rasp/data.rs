@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::envelope::{SourceStream, SpanRef};
 use crate::codes::{Code, ErrorCategory, NextAction};
-use crate::continues::Continues;
+use crate::continues::{Continues, ReplayedHistory};
 use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::profile::ProfileId;
@@ -224,7 +224,7 @@ wire_enum! {
         Skill = "skill",
         /// A policy, in place of an answer that did not arrive in time.
         Policy = "policy",
-        /// skillrun: the replay of another run or of a lost session, with what follows it.
+        /// skillrun: the replay of another run, with what follows it.
         Orchestrator = "orchestrator",
     }
 }
@@ -233,7 +233,7 @@ wire_enum! {
 /// it carries, if it carries one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserMessage {
-    /// The exact text; its beginning if `whole` is present.
+    /// The exact text; its beginning if `whole` is present. With `replayed`, only what follows the replay.
     pub text: String,
     pub origin: MessageOrigin,
     /// Names of files in `inputs/` that came with it.
@@ -242,12 +242,21 @@ pub struct UserMessage {
     /// Where the exact text is, if it is too large for an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<TextBlob>,
+    /// The session before was lost: another one begins, and the replay of the run precedes the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<ReplayedHistory>,
 }
 
 impl UserMessage {
     /// A message without files, whose text fits into an event.
     pub fn new(origin: MessageOrigin, text: impl Into<String>) -> Self {
-        Self { text: text.into(), origin, files: Vec::new(), whole: None }
+        Self { text: text.into(), origin, files: Vec::new(), whole: None, replayed: None }
+    }
+
+    /// Whether `text` is only the beginning.
+    pub fn is_cut(&self) -> bool {
+        let replay = self.replayed.as_ref().map_or(0, |replayed| replayed.bytes);
+        self.whole.as_ref().is_some_and(|whole| whole.bytes > replay.saturating_add(self.text.len() as u64))
     }
 }
 

@@ -9,11 +9,9 @@ use skillrun_engine::acp::{Opening, Session};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Home, LaunchError, LoginFound, StartRequest, files};
 use skillrun_evidence::OsText;
-use skillrun_lifecycle::run::SessionLeft;
 use skillrun_log::{Epoch, EventLog};
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::interaction::Scope;
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::RunError;
 use skillrun_runs::judge::Rules;
@@ -29,12 +27,6 @@ use crate::workspace::{EarlierCopy, PlaceError, Places, prompt_name};
 
 /// How long a host waits for the request to start. An owner that comes back within this time finds it waiting.
 const HELD: std::time::Duration = std::time::Duration::from_secs(60);
-
-/// The process that had the session is gone, and no other can load it.
-fn is_lost(run: &Run) -> bool {
-    let sticky = run.record.engine.continuation == Continuation::Sticky;
-    sticky && opening::session_left(run) == SessionLeft::Lost
-}
 
 /// Prepares everything an attempt needs, and returns the plan for its host.
 pub(crate) fn plan(
@@ -58,7 +50,7 @@ pub(crate) fn plan(
         let unreadable = "the run's copy of the skill cannot be read".to_owned();
         return Err(error(ErrorCategory::Skill, Code::SkillUnreadable, unreadable));
     }
-    let message = message::compose(run, rules, descriptor, &places)?;
+    let message = message::compose(&config.tools, run, rules, descriptor, &places)?;
     let words = message::words(folder, &message.text, &message.files);
     fs::create_dir_all(folder.inputs()).map_err(|failed| engine(failed.to_string()))?;
     let prompt_file = folder.inputs().join(prompt_name(attempt));
@@ -102,10 +94,7 @@ pub(crate) fn plan(
         variables: &variables,
     };
     let launch = match (&run.state.reply, run.state.session_id.as_deref()) {
-        // The session is lost, or was never named: another one begins.
-        (Some(reply), session) if reply.scope == Scope::Prompt && (session.is_none() || is_lost(run)) => {
-            skillrun_engine::start(descriptor, &request)
-        }
+        (Some(_), _) if message::begins_session(run) => skillrun_engine::start(descriptor, &request),
         (Some(_), Some(session)) => skillrun_engine::resume(descriptor, &request, session),
         (Some(_), None) => {
             let missing = "the engine never reported its session id, so the session cannot be continued".to_owned();

@@ -170,7 +170,7 @@ impl AttemptFiles for Machine<'_> {
         let record = &run.record;
         let descriptor = launch::descriptor(self.config, record)?;
         let places = Places::of(&run.folder, record, descriptor, &self.config.user_home);
-        message::compose(run, rules, descriptor, &places)
+        message::compose(&self.config.tools, run, rules, descriptor, &places)
     }
 
     fn has_opening(&self, run: &Run, attempt: AttemptNumber) -> bool {

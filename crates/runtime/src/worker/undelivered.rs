@@ -1,8 +1,9 @@
 //! An answer that never reached its process. The user answered at the moment at which the process ended: the answer is
 //! in the Log, the next attempt is open, and no process was there to begin it.
 //!
-//! Where the session can be loaded, or the answer is the next prompt of a run at rest, another process gets the attempt
-//! and is started with the answer. Where it cannot, the run fails, and reports that the answer was not delivered.
+//! Where the session can be loaded, another process gets the attempt and is started with the answer. Where it cannot, the
+//! turn fails, and reports that the answer was not delivered. The Log already has the exact text of its message, so that
+//! another session, which needs the replay before it, begins with the next prompt of a run at rest.
 
 use std::time::Duration;
 
@@ -24,10 +25,7 @@ impl Worker<'_> {
         let state = &self.run.state;
         let is_wanted = state.canceling.is_none() && state.failing.is_none() && state.interrupting.is_none();
         let is_free = is_wanted && self.received_nothing(attempt);
-        // The next prompt of a run at rest may begin another session.
-        let is_prompt = state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Prompt);
-        let continues = || is_prompt || self.files.session_left(&self.run) == SessionLeft::Loadable;
-        if !is_free || !continues() {
+        if !is_free || self.files.session_left(&self.run) == SessionLeft::Lost {
             return false;
         }
         let clock = self.run.clock();

@@ -5,15 +5,19 @@ use lab::TEST_TIMEOUT;
 use lab::runtime::{LONG, RuntimeLab, impatient, reply, sticky, with};
 use serde_json::json;
 use skillrun_lifecycle::run::{Refusal, State};
+use skillrun_log::FileLog;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::RunStatusChange;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, RunId, RunStatus};
+use skillrun_replay::Item;
+use skillrun_runs::blobs;
 use skillrun_runtime::error::RuntimeError;
 use skillrun_runtime::{NewRun, Runtime};
 
 use crate::runs::acp::{agent_lab, request};
+use crate::runs::messages::messages;
 use crate::runs::offline::rows;
 
 const ANSWERED: &str = "14 completed awaiting_user_input CLEAN_FINAL waiting_user";
@@ -325,7 +329,7 @@ fn an_interrupt_closes_a_question_inside_the_turn() {
 #[test]
 fn a_prompt_after_a_lost_session_begins_another() {
     let (lab, runtime) = RuntimeLab::running();
-    let run = runtime.submit(talk(&lab, "- - say: A beginning.\n- - say: A second turn.\n")).expect("accepted");
+    let run = runtime.submit(talk(&lab, "- - echo_reply\n- - say: A second turn.\n")).expect("accepted");
     wait_rest(&lab, run, 1);
     std::fs::remove_dir_all(lab.data().run(run).home().join(".scripted")).expect("the engine's sessions");
     runtime.reply(run, reply(1, "alpha")).expect("sent");
@@ -336,4 +340,22 @@ fn a_prompt_after_a_lost_session_begins_another() {
     let state = wait_rest(&lab, run, 3);
     assert_eq!((rows(&lab, run)[2].as_str(), state.session_id.is_some()), (ANSWERED, true));
     close(&lab, &runtime, run);
+    // It begins with what the lost one knew, and the Log says so.
+    let mut messages = messages(&lab, run);
+    let (_, _, message) = messages.pop().expect("a message");
+    let replayed = message.replayed.clone().expect("the replay precedes the text");
+    assert_eq!((message.text.as_str(), message.is_cut()), ("beta", false));
+    assert!(messages.iter().all(|(_, _, earlier)| earlier.replayed.is_none()), "{messages:?}");
+    let sent = blobs::read_prompt(&lab.data().run(run), &message).expect("the exact text");
+    let (history, own) = sent.split_at(usize::try_from(replayed.bytes).expect("small"));
+    let first = &messages[0].2.text;
+    assert!(own == "beta" && history.contains("alpha") && history.contains(first.lines().next().unwrap()), "{sent}");
+    // A replay of the run does not have it twice.
+    let log = FileLog::new(lab.data().runs());
+    let again = skillrun_inspect::replay::replay(&lab.data(), &log, run, None).expect("a replay").replay;
+    let last = &again.turns[2].items[0];
+    assert!(matches!(last, Item::User { text, truncated: false, .. } if text == "beta"), "{last:?}");
+    assert_eq!(replayed.hash, again.turns[1].hash);
+    // The agent repeats what it has received.
+    assert!(matches!(&again.turns[2].items[1], Item::Agent { text, .. } if text.trim() == sent.trim()), "{again:?}");
 }

@@ -10,7 +10,7 @@ use skillrun_runs::blobs;
 use crate::runs::verify::{bad, check};
 
 /// The message of each attempt, with the question that it answers.
-fn messages(lab: &RuntimeLab, run: RunId) -> Vec<(AttemptNumber, Option<InteractionId>, UserMessage)> {
+pub(crate) fn messages(lab: &RuntimeLab, run: RunId) -> Vec<(AttemptNumber, Option<InteractionId>, UserMessage)> {
     let message = |event: skillrun_model::rasp::Event| match event.data {
         Data::Control(ControlData::MessageUser(message)) => {
             Some((event.attempt_number, event.correlation.interaction_id, message))
