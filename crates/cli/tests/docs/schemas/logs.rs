@@ -126,7 +126,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 6] = [
+const STORIES: [fn(&Stage); 7] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -161,6 +161,15 @@ const STORIES: [fn(&Stage); 6] = [
         assert_eq!(stage.skillrun(&["interrupt", "last", "--say", &say]).status.code(), Some(0));
         assert_eq!(stage.skillrun(&["wait", "last"]).status.code(), Some(6));
         assert_eq!(stage.skillrun(&["close", "last"]).status.code(), Some(0));
+    },
+    // A session that is lost, and another one.
+    |stage| {
+        assert_eq!(stage.run("- - think: I think.\n  - say: hello\n", &["--mode", "conversation"]), 6);
+        let run = stage.runs().pop().expect("a run");
+        fs::remove_dir_all(run.join("home/.scripted")).expect("the engine's sessions");
+        for prompt in ["into nothing", "from the replay"] {
+            assert_eq!(stage.skillrun(&["reply", "last", prompt]).status.code(), Some(6));
+        }
     },
     // A prompt that is too large for an event.
     |stage| {
