@@ -7,6 +7,7 @@
 //! - `codes`: every code the program can report; each has a page in `codes/`.
 //! - `continues`: what a run knows of the run that it continues.
 //! - `cost`: what a run has cost, from the figures that engines report.
+//! - `delegation`: runs that other runs have asked for.
 //! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
 //! - `presenters`: how each presenter shows each state.
@@ -20,6 +21,7 @@
 pub mod codes;
 pub mod continues;
 pub mod cost;
+pub mod delegation;
 pub mod error_class;
 pub mod fcmp;
 pub mod ids;
