@@ -15,7 +15,7 @@ use serde_json::Value;
 use skillrun_engine::Engines;
 use skillrun_runs::DataFolder;
 use skillrun_runtime::{NewRun, Options, OwnerRole, Runtime, RuntimeSetup, SlotLimits, SystemClock};
-use skillrun_skill::{Layers, Skill};
+use skillrun_skill::{Layers, SearchPath, Skill};
 
 use crate::args::Figures;
 use crate::capture::{median, wall};
@@ -185,6 +185,7 @@ fn runtime(program: &Program, place: &Place) -> Runtime {
         clock: Arc::new(SystemClock),
         engines: Engines::load(Some(&place.0.join("engines"))),
         layers: Layers::shipped(),
+        skills: SearchPath::default(),
         defaults: Options::default(),
         consents: vec!["quick".to_owned()],
         redact_patterns: Vec::new(),

@@ -21,7 +21,7 @@ use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunSt
 use skillrun_runs::DataFolder;
 use skillrun_runs::result::RunResult;
 use skillrun_runtime::{Clock, NewRun, Options, OwnerRole, Reply, Runtime, RuntimeSetup, SlotLimits, SystemClock};
-use skillrun_skill::{Layers, Skill};
+use skillrun_skill::{Layers, SearchFolder, SearchPath, Skill, SkillOrigin};
 
 use crate::{Lab, TEST_TIMEOUT, eventually, skillrun, wait_until};
 
@@ -60,6 +60,7 @@ pub fn setup(place: &Lab) -> RuntimeSetup {
         clock: Arc::new(SystemClock),
         engines: Engines::load(Some(&place.path("engines"))),
         layers: Layers::shipped(),
+        skills: SearchPath::new(vec![SearchFolder { path: place.path("skills"), origin: SkillOrigin::Configured }]),
         defaults: Options::default(),
         consents: Vec::new(),
         redact_patterns: Vec::new(),

@@ -5,6 +5,7 @@
 //! - [`file_lock`]: locks between processes. [`sync`]: locks between threads.
 //! - [`wait`]: waits for a condition, and retries, with a time limit.
 //! - [`fields`]: reads TOML, JSON and YAML field by field. [`yaml`]: YAML with limits against hostile text.
+//! - [`unix_socket`]: sockets at long paths, one line each way.
 //! - [`suggest`]: "did you mean". [`text`]: the beginning of a text.
 
 pub mod fields;
@@ -13,6 +14,7 @@ pub mod files;
 pub mod suggest;
 pub mod sync;
 pub mod text;
+pub mod unix_socket;
 pub mod wait;
 pub mod whole_file;
 pub mod yaml;

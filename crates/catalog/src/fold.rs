@@ -8,6 +8,7 @@ use skillrun_lifecycle::output::without_markers;
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
 use skillrun_model::cost::RunCost;
+use skillrun_model::delegation::ParentLink;
 use skillrun_model::presenters::is_answer;
 use skillrun_model::rasp::data::{MessageFinal, RunCanceled, RunCompleted};
 use skillrun_model::rasp::{ControlData, Data, Event, EventType, EvidenceData};
@@ -26,7 +27,7 @@ use skillrun_log::page::{Limits, LogLine, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 10");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 11");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
@@ -88,6 +89,8 @@ pub(super) struct Started {
     pub(super) title: Option<String>,
     pub(super) engine: String,
     pub(super) mode: ExecutionMode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<ParentLink>,
 }
 
 /// The content of the terminal record. A run can fail without a verdict, and be canceled after one.
@@ -153,7 +156,10 @@ fn is_passed_over(event_type: EventType) -> bool {
         | EventType::ArtifactPreviewReady
         | EventType::AttemptStarted
         | EventType::AttemptEnded
-        | EventType::TurnUsage => false,
+        | EventType::TurnUsage
+        | EventType::SubagentRequested
+        | EventType::SubagentStarted
+        | EventType::SubagentEnded => false,
     }
 }
 
@@ -203,6 +209,7 @@ impl Fold {
                 title: run.title.clone(),
                 engine: run.engine.clone(),
                 mode: run.mode,
+                parent: run.parent.clone(),
             });
         } else if let ControlData::AttemptEnded(ended) = data {
             let messages = std::mem::take(&mut self.saying);

@@ -59,7 +59,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use query::{Counts, Query};
+pub use query::{Counts, ParentFilter, Query};
 pub use refresh::Refreshed;
 pub use row::{NoPosition, Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting, WaitingPosition};
 pub use some::{Current, PartlyRead, RowState};

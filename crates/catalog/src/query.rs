@@ -1,6 +1,6 @@
 //! The queries. All are answered from the rows as they are; call [`Catalog::refresh`] first.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params, params_from_iter};
@@ -22,6 +22,7 @@ pub struct Query {
     pub statuses: Vec<RunStatus>,
     pub skill: Option<String>,
     pub engine: Option<String>,
+    pub parent: ParentFilter,
     /// Somewhere in its id, skill, title, engine, codes, or in the pending question; ignoring case. Only the first
     /// [`TEXT_MAX`](super::TEXT_MAX) characters count.
     pub text: Option<String>,
@@ -30,6 +31,18 @@ pub struct Query {
     pub limit: Option<usize>,
     /// The last run of the previous page.
     pub after: Option<RunId>,
+}
+
+/// Whether runs that other runs have asked for are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ParentFilter {
+    /// All runs.
+    #[default]
+    Any,
+    /// Only runs without a parent.
+    Without,
+    /// Only children of this run.
+    Of(RunId),
 }
 
 /// How many runs there are.
@@ -50,6 +63,35 @@ impl Catalog {
     pub fn list(&mut self, query: &Query) -> Result<Vec<Row>, CatalogError> {
         let (sql, values) = selection(query);
         self.ask(|db| db.prepare(&sql)?.query_map(params_from_iter(&values), |row| json(row, 0))?.collect())
+    }
+
+    /// How many runs a list without a limit would have.
+    pub fn count(&mut self, query: &Query) -> Result<u64, CatalogError> {
+        let (conditions, values) = conditions(query);
+        let sql = format!("SELECT count(*) FROM runs CROSS JOIN details USING (run_id) WHERE {conditions}");
+        self.ask(|db| db.query_row(&sql, params_from_iter(&values), |row| row.get::<_, u32>(0)).map(u64::from))
+    }
+
+    /// A run and all runs below it, each after its parent, siblings in the order in which they were asked for. Empty
+    /// where there is no such run.
+    pub fn tree(&mut self, run: RunId) -> Result<Vec<Row>, CatalogError> {
+        let Some(top) = self.get(run)? else { return Ok(Vec::new()) };
+        let root = top.parent.as_ref().map_or(run, |link| link.root).to_string();
+        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE root = ?1 ORDER BY run_id DESC";
+        let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([&root], |row| json(row, 0))?.collect())?;
+        let mut below: HashMap<RunId, Vec<Row>> = HashMap::new();
+        for row in rows {
+            if let Some(link) = &row.parent {
+                below.entry(link.run_id).or_default().push(row);
+            }
+        }
+        let (mut open, mut tree) = (vec![top], Vec::new());
+        while let Some(row) = open.pop() {
+            // The newest first, so that the oldest is taken first.
+            open.extend(below.remove(&row.run_id).unwrap_or_default());
+            tree.push(row);
+        }
+        Ok(tree)
     }
 
     /// The complete question of one run.
@@ -149,7 +191,19 @@ fn ids(statement: &mut rusqlite::Statement<'_>, params: impl rusqlite::Params) -
 }
 
 fn selection(query: &Query) -> (String, Vec<Value>) {
-    let Query { statuses, skill, engine, text, since, limit, after } = query;
+    let (conditions, mut values) = conditions(query);
+    let mut sql =
+        format!("SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE {conditions} ORDER BY run_id DESC");
+    if let Some(limit) = query.limit {
+        sql.push_str(" LIMIT ?");
+        values.push(Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
+    }
+    (sql, values)
+}
+
+/// What a run must satisfy, without the limit.
+fn conditions(query: &Query) -> (String, Vec<Value>) {
+    let Query { statuses, skill, engine, parent, text, since, limit: _, after } = query;
     let mut conditions = vec!["TRUE".to_owned()];
     let mut values = Vec::new();
     let mut with = |condition: &str, value: String| {
@@ -162,6 +216,9 @@ fn selection(query: &Query) -> (String, Vec<Value>) {
     if let Some(engine) = engine {
         with("engine = ?", engine.clone());
     }
+    if let ParentFilter::Of(parent) = parent {
+        with("parent = ?", parent.to_string());
+    }
     if let Some(text) = text {
         with("instr(words, ?) > 0", words::wanted(text));
     }
@@ -171,17 +228,12 @@ fn selection(query: &Query) -> (String, Vec<Value>) {
     if let Some(after) = after {
         with("run_id < ?", after.to_string());
     }
+    if *parent == ParentFilter::Without {
+        conditions.push("parent IS NULL".to_owned());
+    }
     if !statuses.is_empty() {
         conditions.push(format!("status IN ({})", vec!["?"; statuses.len()].join(", ")));
         values.extend(statuses.iter().map(|status| Value::Text(status.as_str().to_owned())));
     }
-    let mut sql = format!(
-        "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE {} ORDER BY run_id DESC",
-        conditions.join(" AND ")
-    );
-    if let Some(limit) = limit {
-        sql.push_str(" LIMIT ?");
-        values.push(Value::Integer(i64::try_from(*limit).unwrap_or(i64::MAX)));
-    }
-    (sql, values)
+    (conditions.join(" AND "), values)
 }

@@ -148,8 +148,9 @@ impl<'db> Rows<'db> {
             find: db.prepare(
                 "SELECT inode, epoch, bytes, row, fold FROM runs JOIN details USING (run_id) WHERE run_id = ?1",
             )?,
-            put_run: db
-                .prepare("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?,
+            put_run: db.prepare(
+                "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            )?,
             put_details: db
                 .prepare("INSERT OR REPLACE INTO details (run_id, row, fold, words) VALUES (?1, ?2, ?3, ?4)")?,
             remove_run: db.prepare("DELETE FROM runs WHERE run_id = ?1")?,
@@ -238,6 +239,8 @@ impl<'db> Rows<'db> {
             row.damage.is_some(),
             row.retried_as.map(|run| run.to_string()),
             folded.fold.state.retry.map(|retry| made_until(retry).to_string()),
+            row.parent.as_ref().map(|link| link.run_id.to_string()),
+            row.parent.as_ref().map(|link| link.root.to_string()),
         ])?;
         let words = words::of(row, folded.fold.state.question.as_ref());
         self.put_details.execute(params![id, as_json(row)?, as_json(&folded.fold)?, words])?;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::codes::Code;
+use skillrun_model::delegation::ParentLink;
 use skillrun_model::interaction::{AskOption, InteractionKind, OnDeadline, Pending, Scope};
 use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 
@@ -67,6 +68,9 @@ pub struct Row {
     /// The automatic retry of this run, which failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried_as: Option<RunId>,
+    /// The run that has asked for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentLink>,
     /// Warnings of the last settled attempt.
     pub warnings: u64,
     /// Number of bytes of its Log that are in this row.
@@ -226,6 +230,7 @@ impl Row {
             last_auto_decision_at: state.last_auto_decision_at,
             not_before: state.not_before,
             retried_as: state.retry.map(|retry| retry.run_id),
+            parent: started.and_then(|run| run.parent.clone()),
             warnings: verdict.map_or(0, |verdict| verdict.warnings.len() as u64),
             log_bytes: mark.bytes,
             damage: damage.clone(),

@@ -40,9 +40,13 @@ const TABLES: &str = "
         asks_until TEXT,
         damaged INTEGER NOT NULL,
         retried_as TEXT,
-        retried_until TEXT
+        retried_until TEXT,
+        parent TEXT,
+        root TEXT
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX questions ON runs (asks_until, run_id) WHERE asks_until IS NOT NULL;
+    CREATE INDEX children ON runs (parent, run_id) WHERE parent IS NOT NULL;
+    CREATE INDEX families ON runs (root, run_id) WHERE root IS NOT NULL;
     CREATE TABLE details (
         run_id TEXT PRIMARY KEY,
         row TEXT NOT NULL,

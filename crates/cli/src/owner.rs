@@ -79,6 +79,7 @@ impl OwnerProcess {
             clock: Arc::new(SystemClock),
             engines: settings.engines(),
             layers: settings.layers()?,
+            skills: settings.search_path(settings.cwd()),
             defaults: Options {
                 permission: Some(settings.permission),
                 home: Some(settings.home),

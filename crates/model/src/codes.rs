@@ -68,6 +68,10 @@ codes! {
     WorkspaceFailed = "WORKSPACE_FAILED",
     LogLost = "LOG_LOST",
 
+    // What a run records of its children.
+    ChildNotMade = "CHILD_NOT_MADE",
+    ParentEnded = "PARENT_ENDED",
+
     // Warnings of a verdict.
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
     WrapperEnded = "WRAPPER_ENDED",

@@ -2,7 +2,7 @@
 //! exit code and the stop reason. No presenter has words of its own for a state; `docs/presenters.md` and the words of
 //! the page are made from this table.
 //!
-//! States of children and of workflows get an enum of their own and one more `of_…` function here.
+//! States of workflows get an enum of their own and one more `of_…` function here.
 
 use std::fmt::Write;
 
@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codes::{Code, ErrorCategory};
+use crate::delegation::DelegatedState;
 use crate::interaction::Scope;
 use crate::status::{RunStatus, TurnState, wire_enum};
 use crate::verdict::RunError;
@@ -205,6 +206,35 @@ pub fn of_turn(turn: TurnState, presenter: Presenter) -> Presentation {
     Presentation { words, is_answer: is_answer(turn), exit_code: None, stop_reason }
 }
 
+/// A run that another run has asked for, as its parent sees it.
+pub fn of_child(state: DelegatedState, presenter: Presenter) -> Presentation {
+    let sentence = match state {
+        DelegatedState::Queued => "waits for a slot",
+        DelegatedState::Running => "is running",
+        DelegatedState::NeedsOrchestrator => "asks something",
+        DelegatedState::Completed => "completed",
+        DelegatedState::Failed => "failed",
+        DelegatedState::TimedOut => "ran out of time",
+        DelegatedState::Cancelled => "was canceled",
+        DelegatedState::Detached => "is detached: how it ends is not known here",
+    };
+    let words = match presenter {
+        Presenter::Cli | Presenter::Page => sentence,
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => state.as_str(),
+    };
+    let is_answer = match state {
+        DelegatedState::Completed => true,
+        DelegatedState::Queued
+        | DelegatedState::Running
+        | DelegatedState::NeedsOrchestrator
+        | DelegatedState::Failed
+        | DelegatedState::TimedOut
+        | DelegatedState::Cancelled
+        | DelegatedState::Detached => false,
+    };
+    Presentation { words, is_answer, exit_code: None, stop_reason: None }
+}
+
 /// Whether the message that a turn names is an answer. Text of a turn that did not complete never is.
 pub fn is_answer(turn: TurnState) -> bool {
     match turn {
@@ -249,6 +279,14 @@ pub fn page() -> String {
          closed run is an answer only if its last turn completed; otherwise there is none. Ctrl-C in a command that\n\
          follows a run gives 130.",
         runs.collect(),
+    );
+    let children =
+        DelegatedState::ALL.iter().map(|state| (state.as_str(), each(&|presenter| of_child(*state, presenter))));
+    table(
+        "Children",
+        "A run that another run has asked for, as its parent sees it. Words of sentences follow \"the child\". Its text is\n\
+         an answer only if it completed.",
+        children.collect(),
     );
     page
 }

@@ -2,11 +2,13 @@
 //! it contains the values of variables, which belong neither on a command line nor on a disk.
 //!
 //! - [`protocol`]: the messages between an owner and a host.
+//! - [`delegation`]: how the process of a run asks its owner for other runs.
 //! - [`environment`]: which variables an engine gets by default, and the names of those that the host sets.
 //! - [`signals`]: signals by name.
 //!
 //! Types alone: the crate `collect` carries a plan out, and exports all of this again.
 
+pub mod delegation;
 pub mod environment;
 pub mod protocol;
 pub mod signals;

@@ -124,7 +124,10 @@ impl Fold {
                 | ControlData::ArtifactPreviewReady(_)
                 | ControlData::ParserWarning(_)
                 | ControlData::AttemptStarted(_)
-                | ControlData::TurnUsage(_),
+                | ControlData::TurnUsage(_)
+                | ControlData::SubagentRequested(_)
+                | ControlData::SubagentStarted(_)
+                | ControlData::SubagentEnded(_),
             ) => {}
             Data::Evidence(_) if keeps == Keeps::Nothing => {}
             Data::Evidence(data) => turn.evidence(data, call_id, keeps),

@@ -122,6 +122,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         priority: _,
         // Only a run that succeeded is used again.
         retry: _,
+        delegation,
         request_id: _,
     } = request;
     let mut contents = Map::new();
@@ -154,6 +155,9 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     }
     if let Some(prompt) = prompt {
         part["prompt"] = json!(prompt);
+    }
+    if let Some(delegation) = delegation {
+        part["delegation"] = json!(delegation);
     }
     Ok(part)
 }

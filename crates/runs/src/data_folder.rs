@@ -53,6 +53,11 @@ impl DataFolder {
         self.root.join("owners")
     }
 
+    /// Sockets of runs that may delegate.
+    pub fn delegation(&self) -> PathBuf {
+        self.root.join("delegation")
+    }
+
     pub fn workspaces(&self) -> PathBuf {
         self.root.join("workspaces")
     }

@@ -13,6 +13,7 @@ use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::{OsText, PatternError, Patterns};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::continues::Continues;
+use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
@@ -61,6 +62,9 @@ pub struct RunRecord {
     /// The run whose conversation this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continues>,
+    /// The run that has asked for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentLink>,
     /// For a run that replaces one that ran out of quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_retry: Option<QuotaRetry>,
@@ -162,6 +166,9 @@ pub struct RunRequest {
     pub priority: i32,
     #[serde(default)]
     pub retry: RetryPolicy,
+    /// What the run may ask other runs to do. None: it starts no other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<Delegation>,
     pub request_id: Option<String>,
 }
 
@@ -302,6 +309,11 @@ impl RunRecord {
         }
     }
 
+    /// The run at the top of its family: the one without a parent.
+    pub fn family(&self) -> RunId {
+        self.parent.as_ref().map_or(self.run_id, |link| link.root)
+    }
+
     /// A short name of the run: its skill, or the beginning of its prompt.
     pub fn title(&self) -> String {
         match self.task() {
@@ -325,6 +337,7 @@ impl RunRecord {
             session_timeout: seconds(self.request.session_timeout_sec),
             auto_decision_limit: self.request.auto_decision_limit,
             quota_wait: self.quota_wait(),
+            max_children: self.request.delegation.as_ref().map(|delegation| delegation.max_children),
         }
     }
 

@@ -195,6 +195,9 @@ impl ResultFold {
             | ControlData::InteractionRequested(_)
             | ControlData::InteractionTimeout(_)
             | ControlData::AutoDecision(_)
+            | ControlData::SubagentRequested(_)
+            | ControlData::SubagentStarted(_)
+            | ControlData::SubagentEnded(_)
             | ControlData::ArtifactPreviewReady(_) => {}
         }
     }

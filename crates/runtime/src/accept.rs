@@ -32,8 +32,8 @@ use skillrun_runs::record::{
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
 pub use error::{AcceptError, SkillPart};
-use options::Filled;
 pub use options::Options;
+use options::{Filled, delegation};
 
 use crate::consent;
 use crate::run::Run;
@@ -186,6 +186,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let none = Map::new();
     let skill_options = skill.map_or(&none, |skill| &skill.runner.runtime_options);
     let options = Filled::of(&new.options, skill_options, &config.defaults)?;
+    let delegation = delegation(new.options.delegation.as_ref())?;
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
@@ -252,6 +253,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             secrets: new.options.secrets.clone(),
             priority: new.options.priority.unwrap_or(0),
             retry: options.retry,
+            delegation,
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,
@@ -260,6 +262,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
         redact_patterns: config.redact_patterns.clone(),
         retry_of: new.retry_of,
         continues: new.continues.clone(),
+        parent: None,
         quota_retry: None,
     };
     let files = files.into_iter().map(|(_, path, name)| (path, name)).chain(script).collect();
@@ -478,6 +481,7 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
         posture: Some(record.engine.posture),
         retry_of: record.retry_of,
         continues: record.continues.clone(),
+        parent: record.parent.clone(),
         not_before: record.not_before(),
         record_hash,
         ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)

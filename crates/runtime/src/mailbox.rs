@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_base::sync::lock;
 use skillrun_lifecycle::run::Input;
 use skillrun_model::InteractionId;
+use skillrun_model::delegation::SubagentRequested;
 
 use crate::error::RuntimeError;
 use skillrun_model::IgnoredError;
@@ -45,6 +46,10 @@ pub(crate) enum RunCommand {
     Close {
         by: String,
     },
+    /// The open turn asks for a child.
+    Spawn(Box<SubagentRequested>),
+    /// A child has ended, or asks something.
+    ChildNews,
     /// Leave it running, and stop being its owner.
     LetGo,
 }
@@ -57,7 +62,8 @@ impl RunCommand {
             Self::Cancel { by } => Some(Input::Cancel { by }),
             Self::Interrupt { by, say } => Some(Input::Interrupt { by, say }),
             Self::Close { by } => Some(Input::Close { by }),
-            Self::LetGo => None,
+            Self::Spawn(asked) => Some(Input::ChildRequested(asked)),
+            Self::ChildNews | Self::LetGo => None,
         }
     }
 }

@@ -32,6 +32,12 @@ pub(crate) struct Slot {
     kind: SlotKind,
 }
 
+impl Slot {
+    pub(crate) fn of(demand: &Demand) -> Self {
+        Self { engine: demand.engine.clone(), kind: demand.kind }
+    }
+}
+
 /// Slots in use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Used<'a> {
@@ -182,12 +188,18 @@ impl Queue {
 
     /// A slot that is taken without waiting, for a process that is already running.
     pub(crate) fn take(&mut self, demand: Demand) -> Slot {
-        match demand.kind {
+        let slot = Slot::of(&demand);
+        self.retake(&slot);
+        slot
+    }
+
+    /// The same for a slot that was lent.
+    pub(crate) fn retake(&mut self, slot: &Slot) {
+        match slot.kind {
             SlotKind::Turn => self.turns += 1,
             SlotKind::Sticky => self.sticky += 1,
         }
-        *self.by_engine.entry(demand.engine.clone()).or_default() += 1;
-        Slot { engine: demand.engine, kind: demand.kind }
+        *self.by_engine.entry(slot.engine.clone()).or_default() += 1;
     }
 
     pub(crate) fn give_back(&mut self, slot: Slot) {

@@ -132,5 +132,6 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool) -> Options {
         env: if now.env.is_empty() { before.env.clone() } else { now.env },
         secrets: if now.secrets.is_empty() { before.secrets.clone() } else { now.secrets },
         priority: now.priority.or(Some(before.priority)),
+        delegation: now.delegation.or_else(|| before.delegation.clone()),
     }
 }

@@ -3,10 +3,11 @@
 //! - `config`: what the caller passes in. `table`: current activity; no state of a run is only here.
 //! - `deliver`: replies and cancels. `anywhere`: the same, whichever process has the run. `take_up`: runs that another
 //!   owner has left.
-//! - `retries`: runs that replace others.
+//! - `retries`: runs that replace others. `children`: runs that others ask for.
 //! - `stats`: figures.
 
 mod anywhere;
+mod children;
 mod config;
 mod deliver;
 mod retries;
@@ -28,6 +29,7 @@ use skillrun_runs::request_entries::{self, Entry, RequestEntry, RequestKey};
 use skillrun_skill::Layers;
 
 pub use anywhere::Delivery;
+pub(crate) use children::LentSlot;
 pub use config::{RuntimeConfig, RuntimeSetup};
 pub(crate) use stats::Counters;
 pub use stats::{EngineStats, ParseTotals, Share, Slots, Stats};

@@ -5,10 +5,12 @@
 //! it inspects the state on disk, and asks the reducer. `turn` follows a running attempt, `calls` puts the questions
 //! inside it, `between` waits with a process between two. `outside` is what a worker needs besides the Log and the
 //! clock, and `machine` provides it. `host` is the conversation with the host, `unresponsive_host` handles an
-//! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it.
+//! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it,
+//! `children` makes and ends the runs that the turn asks for.
 
 mod between;
 mod calls;
+mod children;
 mod host;
 pub(crate) mod machine;
 pub(crate) mod outside;
@@ -30,10 +32,10 @@ use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Time
 use skillrun_runs::judge::Rules;
 
 use host::Host;
-use outside::{AttachedHost, AttemptFiles, HostLink, Hosts};
+use outside::{AttachedHost, AttemptFiles, Children, HostLink, Hosts};
 
 use crate::error::RuntimeError;
-use crate::mailbox::Mail;
+use crate::mailbox::{Mail, RunCommand};
 use crate::run::Run;
 
 /// A host that an owner has left may take a moment to notice.
@@ -69,18 +71,33 @@ impl Timer {
 pub(crate) struct Worker<'a> {
     hosts: &'a dyn Hosts,
     files: &'a dyn AttemptFiles,
+    children: &'a dyn Children,
     run: Run,
     rules: Arc<Rules>,
     host: Option<Host>,
     timer: Option<Timer>,
     /// The attempt that this worker began itself, so that nothing of it can be in the Log.
     begun: Option<AttemptNumber>,
+    /// A child may have ended.
+    has_child_news: bool,
+    /// When the children are looked at without news.
+    child_check_at: Duration,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles), run: Run) -> Self {
-        let rules = outside.rules(&run);
-        Self { hosts: outside, files: outside, run, rules, host: None, timer: None, begun: None }
+    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles + Children), run: Run) -> Self {
+        Self {
+            hosts: outside,
+            files: outside,
+            children: outside,
+            rules: outside.rules(&run),
+            run,
+            host: None,
+            timer: None,
+            begun: None,
+            has_child_news: true,
+            child_check_at: Duration::ZERO,
+        }
     }
 
     /// Works until there is nothing to do for now.
@@ -104,6 +121,7 @@ impl<'a> Worker<'a> {
                     self.write_waiting_views();
                     self.wait_between()?
                 }
+                RunStep::EndChildren => self.end_children()?,
                 RunStep::End => {
                     let found = if self.host.is_some() { HostState::Alive } else { HostState::Ended };
                     self.recover(found, SessionLeft::Lost)?
@@ -218,6 +236,7 @@ impl<'a> Worker<'a> {
                 Effect::InterruptTurn => self.interrupt_turn(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
                 Effect::DisarmTimer { .. } => self.timer = None,
+                Effect::MakeChild { child } => self.make_child(child)?,
             }
         }
         Ok(start.unwrap_or_else(|| self.next()))
@@ -263,6 +282,12 @@ impl<'a> Worker<'a> {
     /// Carries out a message from the mailbox; none when there was no message.
     fn handle_mail(&mut self) -> Result<Option<RunStep>, RuntimeError> {
         let Some(Mail { command, answer }) = self.hosts.take_mail() else { return Ok(None) };
+        if matches!(command, RunCommand::ChildNews) {
+            self.has_child_news = true;
+            self.children.look_again();
+            answer.send(Ok(())).ignored();
+            return Ok(Some(self.next()));
+        }
         let Some(input) = command.input() else {
             if let Some(host) = &mut self.host {
                 host.send(&HostRequest::Detach);
@@ -284,6 +309,8 @@ impl<'a> Worker<'a> {
         // The caller may have left.
         match self.apply_idle(input) {
             Ok(effects) => {
+                // A request of the process that follows the answer must find what this one has changed.
+                self.post_children();
                 answer.send(Ok(())).ignored();
                 self.carry_out(effects).map(Some)
             }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_catalog::Row;
+use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::{ExecutionMode, ProfileId};
@@ -116,6 +117,8 @@ pub(crate) struct RunOptions {
     /// Runs with a higher priority start sooner. Null: 0, or on a retry that of the old run.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) priority: Option<i32>,
+    /// What the run may ask other runs to do. Null: it starts no other run.
+    pub(crate) delegation: Option<Delegation>,
     /// How the engine's output is read, instead of its own profile.
     pub(crate) profile: Option<ProfileId>,
     /// How the engine resumes after a question, instead of its default. `sticky_process` is read as `sticky`.
@@ -157,6 +160,7 @@ impl RunOptions {
             env: self.env.clone(),
             secrets: self.secrets.clone(),
             priority: self.priority,
+            delegation: self.delegation.clone(),
         }
     }
 }

@@ -290,13 +290,17 @@ impl Problem {
                     Refusal::NoOpenTurn { .. }
                     | Refusal::NotInterruptible
                     | Refusal::OtherPrompt
-                    | Refusal::NotAtRest { .. },
+                    | Refusal::NotAtRest { .. }
+                    | Refusal::NoDelegation
+                    | Refusal::NoTurnForChild { .. }
+                    | Refusal::TooManyChildren { .. },
             } => coded(ProblemCode::WrongState).of_run(*run),
             RuntimeError::OtherVariables { run, .. } => coded(ProblemCode::OtherVariables).of_run(*run),
             RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(*run),
             RuntimeError::Refused {
                 run,
-                refusal: Refusal::OutOfPlace | Refusal::Stale { .. } | Refusal::Repeated { .. },
+                refusal:
+                    Refusal::OutOfPlace | Refusal::Stale { .. } | Refusal::Repeated { .. } | Refusal::RepeatedChild { .. },
             }
             | RuntimeError::OwnerSilent { run, .. } => by_class().of_run(*run),
             RuntimeError::Owner(owner) => match owner.kind {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use skillrun_model::fcmp::data::{
     ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
-    ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, TimedOut, ToolCallStatus,
-    TurnEnded, TurnStarted, UserInputReplied, UserMessage,
+    ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, SubagentEnded,
+    SubagentStarted, TimedOut, ToolCallStatus, TurnEnded, TurnStarted, UserInputReplied, UserMessage,
 };
 use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
 use skillrun_model::presenters::is_answer;
@@ -299,9 +299,22 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
             FcmpData::ConversationCanceled(ended(RunStatus::Canceled, canceled.reason_code))
         }
         ControlData::ParserWarning(diagnostic) => warning(diagnostic, level),
-        ControlData::ArtifactCreated(_) | ControlData::ArtifactPreviewReady(_) | ControlData::TurnUsage(_) => {
-            return None;
-        }
+        ControlData::SubagentRequested(asked) => FcmpData::SubagentStarted(SubagentStarted {
+            child_run_id: asked.child_run_id,
+            engine: asked.engine,
+            title: asked.title,
+        }),
+        ControlData::SubagentEnded(end) => FcmpData::SubagentEnded(SubagentEnded {
+            child_run_id: end.child_run_id,
+            status: end.status,
+            reason_code: end.reason,
+            summary: end.summary,
+            elapsed_ms: end.elapsed_ms,
+        }),
+        ControlData::ArtifactCreated(_)
+        | ControlData::ArtifactPreviewReady(_)
+        | ControlData::TurnUsage(_)
+        | ControlData::SubagentStarted(_) => return None,
     })
 }
 

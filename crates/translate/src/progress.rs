@@ -84,7 +84,10 @@ impl Progress {
             | ControlData::ParserWarning(_)
             | ControlData::AttemptEnded(_)
             | ControlData::MessageUser(_)
-            | ControlData::TurnUsage(_) => {}
+            | ControlData::TurnUsage(_)
+            | ControlData::SubagentRequested(_)
+            | ControlData::SubagentStarted(_)
+            | ControlData::SubagentEnded(_) => {}
         }
     }
 

@@ -133,6 +133,15 @@ impl Transcript {
                     },
                 }
             }
+            FcmpData::SubagentStarted(child) => {
+                writeln!(text, "child {} · {} · {}", child.title, child.engine, child.child_run_id)
+            }
+            FcmpData::SubagentEnded(end) => {
+                let shown = presenters::of_child(end.status.into(), Presenter::Cli);
+                let seconds = end.elapsed_ms / 1000;
+                writeln!(text, "child {} {} · {} · {seconds} s", end.child_run_id, shown.words, end.reason_code)
+                    .and_then(|()| end.summary.iter().try_for_each(|summary| indented(&mut text, summary)))
+            }
             FcmpData::AssistantFinal(message) => {
                 self.turn_has_text = true;
                 let mark = if message.partial { " (partial: the message was cut off)" } else { "" };

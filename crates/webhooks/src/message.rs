@@ -184,7 +184,10 @@ impl Facts {
             | ControlData::AttemptStarted(_)
             | ControlData::AttemptEnded(_)
             | ControlData::MessageUser(_)
-            | ControlData::TurnUsage(_) => return None,
+            | ControlData::TurnUsage(_)
+            | ControlData::SubagentRequested(_)
+            | ControlData::SubagentStarted(_)
+            | ControlData::SubagentEnded(_) => return None,
         };
         let status = message_type.status(reason_code);
         if status.is_terminal() {

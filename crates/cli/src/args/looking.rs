@@ -24,6 +24,9 @@ pub(crate) struct Ls {
     /// Only runs on this engine
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
+    /// Also list runs that other runs have asked for
+    #[arg(long)]
+    pub(crate) children: bool,
     /// Only runs created within a time such as 30min, 2h or 3d, or since a date such as 2026-01-31 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,

@@ -147,6 +147,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show everything about a run
     Show(OneRun),
+    /// List a run and all runs below it, which it has asked for
+    Tree(OneRun),
     /// Print the conversation, the events, or the raw engine output of a run
     Logs(Logs),
     /// Print the result of a run

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use skillrun_model::delegation::Delegation;
 use skillrun_model::status::Continuation;
 
 /// Seconds, with or without a fraction.
@@ -56,6 +57,13 @@ where
     clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(move |word| {
         let found = all.iter().copied().find(|known| name(*known) == word);
         found.ok_or("not one of the possible values")
+    })
+}
+
+/// What a run may ask other runs to do, as JSON.
+pub(crate) fn delegation(text: &str) -> Result<Delegation, String> {
+    serde_json::from_str(text).map_err(|error| {
+        format!("{error}; give JSON such as {{\"engines\": [\"codex\"], \"max_children\": 4}}, or no limits at all")
     })
 }
 

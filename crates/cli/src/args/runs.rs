@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use clap::Arg;
 use skillrun_engine::Permission;
+use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
-use super::parsers::{continuation, count, named, seconds, whole_number, words};
+use super::parsers::{continuation, count, delegation, named, seconds, whole_number, words};
 use super::prompts::PromptArgs;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -125,6 +126,10 @@ pub(crate) struct RequestArgs {
     /// Priority in the queue; runs with a higher number start first [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) priority: Option<i32>,
+    /// Allow the engine to start other runs; LIMITS is JSON such as {"engines":["codex"],"max_children":4} [default:
+    /// off; without LIMITS every engine and skill, 8 runs at once, 50 in all, 2 levels]
+    #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "{}", value_parser = delegation)]
+    pub(crate) delegate: Option<Delegation>,
     /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillrun_catalog::Catalog;
-use skillrun_catalog::{Query, Row};
+use skillrun_catalog::{ParentFilter, Query, Row};
 use skillrun_model::interaction::Scope;
 use skillrun_model::presenters::RunState;
 use skillrun_model::{RunStatus, Timestamp};
@@ -35,6 +35,7 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
         statuses: args.status.clone(),
         skill: args.skill.clone(),
         engine: args.engine.clone(),
+        parent: if args.children { ParentFilter::Any } else { ParentFilter::Without },
         text: None,
         since,
         limit: most,
@@ -76,21 +77,15 @@ fn before(moment: Timestamp, ago: std::time::Duration) -> Timestamp {
     Timestamp::EPOCH.plus_nanos(millis.saturating_mul(1_000_000))
 }
 
-/// How many runs match. Counting is cheap if only the status matters.
+/// How many runs match.
 fn matching(catalog: &mut Catalog, query: &Query) -> Result<usize, Failure> {
-    if query.skill.is_some() || query.engine.is_some() || query.since.is_some() {
-        return Ok(catalog.list(&Query { limit: None, ..query.clone() })?.len());
-    }
-    let counts = catalog.counts()?;
-    let is_wanted = |status: &RunStatus| query.statuses.is_empty() || query.statuses.contains(status);
-    let known: u64 = counts.by_status.iter().filter(|(status, _)| is_wanted(status)).map(|(_, count)| count).sum();
-    let unknown = if query.statuses.is_empty() { counts.unknown } else { 0 };
-    Ok(usize::try_from(known + unknown).unwrap_or(usize::MAX))
+    Ok(usize::try_from(catalog.count(&Query { limit: None, ..query.clone() })?).unwrap_or(usize::MAX))
 }
 
 fn nothing(query: &Query, catalog: &mut Catalog) -> Result<String, Failure> {
-    let any = matching(catalog, &Query::default())?;
-    if any > 0 && *query != (Query { limit: query.limit, ..Query::default() }) {
+    let all = Query { parent: query.parent, ..Query::default() };
+    let any = matching(catalog, &all)?;
+    if any > 0 && *query != (Query { limit: query.limit, ..all }) {
         return Ok(match any {
             1 => "The only run does not match.\n".to_owned(),
             more => format!("None of the {more} runs matches.\n"),
@@ -141,13 +136,13 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
 const PROMPT_WIDTH: usize = 24;
 
 /// The skill, or the beginning of the prompt.
-fn task(row: &Row) -> Option<String> {
+pub(super) fn task(row: &Row) -> Option<String> {
     let prompt = || row.title.as_deref().map(|title| cut(&plain(title), PROMPT_WIDTH));
     row.skill.as_deref().map(plain).or_else(prompt)
 }
 
 /// How long the run took, or has taken so far. Nothing for a waiting run: no engine works.
-fn took(row: &Row, now: Timestamp) -> String {
+pub(super) fn took(row: &Row, now: Timestamp) -> String {
     let end = match row.status.filter(|_| row.damage.is_none()) {
         Some(RunStatus::Succeeded | RunStatus::Closed | RunStatus::Failed | RunStatus::Canceled) => row.updated_at,
         Some(RunStatus::Running) => Some(now),
@@ -164,7 +159,7 @@ fn failure_words(row: &Row) -> Option<String> {
     Some(format!("{code} · {words}"))
 }
 
-fn detail(row: &Row, now: Timestamp) -> Option<String> {
+pub(super) fn detail(row: &Row, now: Timestamp) -> Option<String> {
     if let Some(damage) = &row.damage {
         return Some(format!("its Log is {damage}"));
     }

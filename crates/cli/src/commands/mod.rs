@@ -35,6 +35,7 @@ mod show;
 mod skills;
 mod test;
 mod token;
+mod tree;
 mod verify;
 mod wait;
 
@@ -65,6 +66,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Own(args) => own::own(&global, &args),
         Command::Ls(args) => ls::run(&global, &args).map(done),
         Command::Show(args) => show::run(&global, &args).map(done),
+        Command::Tree(args) => tree::run(&global, &args).map(done),
         Command::Logs(args) => logs::run(&global, &args),
         Command::Result(args) => result::run(&global, &args),
         Command::Replay(args) => replay::run(&global, &args).map(done),

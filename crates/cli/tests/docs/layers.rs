@@ -22,13 +22,13 @@ lifecycle: base evidence model parse translate
 log: base model
 model:
 parse: model
-plan: evidence model
+plan: base evidence model
 replay: model
 runs: base collect engine evidence lifecycle log model skill translate
 runtime: base catalog collect engine evidence inspect lifecycle log model parse replay runs skill translate
 server: auth base catalog engine evidence inspect lifecycle log model replay runs runtime skill webhooks
 settings: base engine evidence lifecycle model runs runtime skill webhooks
-simulate: base model
+simulate: base model plan
 skill: base model
 translate: evidence model parse
 trial: base engine evidence lifecycle log model parse runs runtime simulate skill translate

@@ -134,7 +134,10 @@ impl Story {
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
             | ControlData::MessageUser(_)
-            | ControlData::TurnUsage(_) => {}
+            | ControlData::TurnUsage(_)
+            | ControlData::SubagentRequested(_)
+            | ControlData::SubagentStarted(_)
+            | ControlData::SubagentEnded(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! What can happen to a run, what is decided, and which effects follow.
 
+use skillrun_model::delegation::{SubagentEnded, SubagentRequested};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::ControlData;
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, UserMessage};
@@ -9,7 +10,7 @@ use skillrun_translate::Facts;
 
 use super::options::RunOptions;
 use super::state::{GivenReply, State};
-use super::{cancel, close, interrupt, reply, settled, start, timeout};
+use super::{cancel, children, close, interrupt, reply, settled, start, timeout};
 use crate::closing::{ControlEvent, ProcessEnding};
 use crate::settle::Settled;
 
@@ -60,6 +61,14 @@ pub enum Input<'a> {
     ProcessGone {
         session: SessionLeft,
     },
+    /// The open turn asks for a child.
+    ChildRequested(Box<SubagentRequested>),
+    /// The child exists.
+    ChildStarted {
+        child: RunId,
+    },
+    /// The child has ended, or is no longer controlled.
+    ChildEnded(Box<SubagentEnded>),
 }
 
 /// Whether another process can resume the session of one that is gone.
@@ -107,6 +116,10 @@ pub enum Effect {
     },
     DisarmTimer {
         interaction_id: InteractionId,
+    },
+    /// Make the child, or find the process that works on it.
+    MakeChild {
+        child: RunId,
     },
 }
 
@@ -170,6 +183,15 @@ pub enum Refusal {
     /// The same request was already carried out; its answer is the same.
     #[error("this request was already carried out")]
     Repeated { interaction_id: InteractionId },
+    /// The same.
+    #[error("this child was already requested; it is run {child}")]
+    RepeatedChild { child: RunId },
+    #[error("the run may not delegate; start it with `delegation` to allow that")]
+    NoDelegation,
+    #[error("only an open turn can ask for a child; the status of the run is {}", status_word(*status))]
+    NoTurnForChild { status: Option<RunStatus> },
+    #[error("the limit of {limit} children that work at the same time is reached; wait until one has ended")]
+    TooManyChildren { limit: u32 },
 }
 
 fn status_word(status: Option<RunStatus>) -> &'static str {
@@ -191,7 +213,7 @@ pub fn decide(
     if state.is_over() {
         return Err(after_the_end(state, &input));
     }
-    match input {
+    let decided = match input {
         Input::Accepted(started) => start::accepted(state, started),
         Input::HostReady { started, message } => start::host_ready(state, started, message),
         Input::CannotStart(error) => start::cannot_start(state, run_id, error),
@@ -206,7 +228,11 @@ pub fn decide(
         Input::Interrupt { by, say } => interrupt::interrupt(state, options, by, say),
         Input::Close { by } => close::close(state, by),
         Input::ProcessGone { session } => timeout::process_gone(state, options, run_id, now, session),
-    }
+        Input::ChildRequested(asked) => children::requested(state, options, *asked),
+        Input::ChildStarted { child } => Ok(children::started(state, child)),
+        Input::ChildEnded(end) => Ok(children::ended(state, *end)),
+    };
+    decided.map(|decision| children::hold_end(state, now, decision))
 }
 
 /// A request that is repeated after the run has ended gets its first answer.
@@ -223,6 +249,9 @@ fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
         | Input::Expired { .. }
         | Input::Cancel { .. }
         | Input::Close { .. }
-        | Input::ProcessGone { .. } => Refusal::Over,
+        | Input::ProcessGone { .. }
+        | Input::ChildStarted { .. }
+        | Input::ChildEnded(_) => Refusal::Over,
+        Input::ChildRequested(_) => Refusal::NoTurnForChild { status: state.status },
     }
 }

@@ -19,6 +19,8 @@ pub struct RunOptions {
     pub auto_decision_limit: u32,
     /// None: a run that failed for lack of quota stays failed.
     pub quota_wait: Option<QuotaWait>,
+    /// Children that may work at the same time. None: the run cannot delegate.
+    pub max_children: Option<u32>,
 }
 
 impl Default for RunOptions {
@@ -30,6 +32,7 @@ impl Default for RunOptions {
             session_timeout: Duration::from_secs(1200),
             auto_decision_limit: 10,
             quota_wait: None,
+            max_children: None,
         }
     }
 }

@@ -11,13 +11,13 @@ use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::Rule;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
-use super::close;
 use super::decision::{Decision, Effect, ProcessLeft, SessionLeft};
 use super::options::RunOptions;
 use super::settled::{after_turn, timer};
 use super::start::{failed, next_attempt, of_reply, opening};
 use super::state::{GivenReply, State};
 use super::timeout;
+use super::{children, close};
 use crate::closing::{self, ControlEvent};
 
 /// The state of the last attempt's host.
@@ -34,6 +34,19 @@ pub enum HostState {
 
 /// Decides how a run continues after a restart. `session` matters where a sticky process is gone.
 pub fn recover(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    found: HostState,
+    session: SessionLeft,
+) -> Decision {
+    let mut decision = children::hold_end(state, now, decided(state, options, run_id, now, found, session));
+    decision.effects.extend(children::made_again(state));
+    decision
+}
+
+fn decided(
     state: &State,
     options: RunOptions,
     run_id: RunId,

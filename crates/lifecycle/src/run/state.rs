@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::children::{ChildProgress, ChildRun};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillrun_model::codes::{Code, ErrorCategory};
@@ -82,6 +83,9 @@ pub struct State {
     /// The process that waited for an answer is over, and another process can load its session.
     #[serde(default)]
     pub process_ended: bool,
+    /// The runs that it has asked for, in that order.
+    #[serde(default)]
+    pub children: Vec<ChildRun>,
     /// The events that must follow the last turn record have not been written.
     pub is_unfinished: bool,
     pub last_seq: u64,
@@ -143,6 +147,7 @@ impl Default for State {
             not_before: None,
             retry: None,
             process_ended: false,
+            children: Vec::new(),
             is_unfinished: false,
             last_seq: 0,
         }
@@ -258,6 +263,13 @@ impl State {
                 self.retry = failed.retry;
             }
             ControlData::RunCanceled(_) => self.end(RunStatus::Canceled),
+            ControlData::SubagentRequested(asked) => self.child_requested(event, asked),
+            ControlData::SubagentStarted(started) => {
+                self.child_progressed(started.child_run_id, ChildProgress::Started);
+            }
+            ControlData::SubagentEnded(end) => {
+                self.child_progressed(end.child_run_id, ChildProgress::Ended(end.status));
+            }
             ControlData::RunHeartbeat(_)
             | ControlData::ArtifactCreated(_)
             | ControlData::ArtifactIndexed(_)

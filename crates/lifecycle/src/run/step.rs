@@ -15,6 +15,8 @@ pub enum RunStep {
     Settle,
     /// The process waits for the answer that begins its next turn.
     Between,
+    /// The run ends as soon as its children have ended.
+    EndChildren,
     /// The run ends, with its process.
     End,
     /// The run is over; its process is not.
@@ -35,8 +37,9 @@ pub fn next_step(state: &State, host: Option<AttemptNumber>) -> RunStep {
         // A host that is at a later attempt has left this one behind.
         return if host.is_some_and(|at| at <= state.attempt) { RunStep::Follow } else { RunStep::Settle };
     }
-    if state.lacks_end() {
-        return RunStep::End;
+    // A turn record without what follows it: the end was held back for the children.
+    if state.lacks_end() || state.is_unfinished {
+        return if state.open_children().next().is_some() { RunStep::EndChildren } else { RunStep::End };
     }
     match state.status {
         Some(RunStatus::WaitingUser) if host.is_some() => RunStep::Between,

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codes::{Code, NextAction};
-use crate::ids::InteractionId;
+use crate::delegation::SubagentStatus;
+use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, MessageOrigin, ResolutionMode, TurnLimit};
 use crate::rasp::{Level, SpanRef};
@@ -55,6 +56,30 @@ pub struct UserMessage {
     /// conversation before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
+}
+
+/// The agent has asked for another run, which works for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SubagentStartedToShow")]
+pub struct SubagentStarted {
+    pub child_run_id: RunId,
+    pub engine: String,
+    /// The name of the skill, or the beginning of the prompt.
+    pub title: String,
+}
+
+/// A run that the agent has asked for has ended, or is no longer controlled. It was successful only if the status is
+/// `completed`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SubagentEndedToShow")]
+pub struct SubagentEnded {
+    pub child_run_id: RunId,
+    pub status: SubagentStatus,
+    pub reason_code: Code,
+    /// The answer of a completed run, or its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    pub elapsed_ms: u64,
 }
 
 /// A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;
@@ -256,6 +281,8 @@ fcmp_types! {
     ConversationStatus(ConversationStatus) = "conversation.status",
     TurnStarted(TurnStarted) = "turn.started",
     UserMessage(UserMessage) = "user.message",
+    SubagentStarted(SubagentStarted) = "subagent.started",
+    SubagentEnded(SubagentEnded) = "subagent.ended",
     AssistantDelta(AssistantDelta) = "assistant.message.delta",
     AssistantFinal(AssistantFinal) = "assistant.message.final",
     AssistantReasoning(AssistantReasoning) = "assistant.reasoning",

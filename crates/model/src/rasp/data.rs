@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::envelope::{SourceStream, SpanRef};
 use crate::codes::{Code, ErrorCategory, NextAction};
 use crate::continues::{Continues, ReplayedHistory};
+use crate::delegation::{ParentLink, SubagentEnded, SubagentRequested, SubagentStarted};
 use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::profile::ProfileId;
@@ -94,6 +95,9 @@ pub struct RunStarted {
     /// The run whose conversation this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continues>,
+    /// The run that has asked for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentLink>,
     /// The run waits until this moment for the engine's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
@@ -116,6 +120,7 @@ impl RunStarted {
             posture: None,
             retry_of: None,
             continues: None,
+            parent: None,
             not_before: None,
             record_hash: None,
         }
@@ -716,6 +721,9 @@ event_types! {
     AttemptStarted(AttemptStarted) = "attempt.started" in Runtime by Control,
     AttemptEnded(Box<AttemptEnded>) = "attempt.ended" in Runtime by Control,
     TurnUsage(TurnUsage) = "turn.usage" in Runtime by Control,
+    SubagentRequested(SubagentRequested) = "subagent.requested" in Runtime by Control,
+    SubagentStarted(SubagentStarted) = "subagent.started" in Runtime by Control,
+    SubagentEnded(SubagentEnded) = "subagent.ended" in Runtime by Control,
 }
 
 macro_rules! data_kind {
@@ -754,6 +762,9 @@ data_kind! {
         AttemptStarted(AttemptStarted),
         AttemptEnded(Box<AttemptEnded>),
         TurnUsage(TurnUsage),
+        SubagentRequested(SubagentRequested),
+        SubagentStarted(SubagentStarted),
+        SubagentEnded(SubagentEnded),
     }
 }
 

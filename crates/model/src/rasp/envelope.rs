@@ -57,8 +57,7 @@ pub struct Correlation {
     /// The key of the request that created the run, on control events; on `interaction.replied` the key of that reply.
     pub request_id: Option<String>,
     pub artifact_id: Option<String>,
-    /// Reserved for runs that another run starts. Always null: no run does so yet.
-    #[schemars(with = "()")]
+    /// The run that has asked for this one, on control events.
     pub parent_run_id: Option<RunId>,
     /// Reserved for the steps of a workflow. Always null: there are none yet.
     #[schemars(with = "()")]

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use skillrun_engine::Permission;
+use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::OnQuota;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, Snapshot};
@@ -32,6 +33,8 @@ pub struct Options {
     pub env: Vec<String>,
     pub secrets: Vec<String>,
     pub priority: Option<i32>,
+    /// What the run may ask other runs to do. None: nothing.
+    pub delegation: Option<Delegation>,
 }
 
 /// All of them.
@@ -143,6 +146,27 @@ fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Res
         return Err(wrong("retry.quota_max", &Value::from(quota_max), "at most 100"));
     }
     Ok(RetryPolicy { quota, quota_max })
+}
+
+/// Limits of `delegation`, above which a request is a mistake.
+const DEPTH_MAX: u32 = 8;
+const CHILDREN_MAX: u32 = 64;
+const TOTAL_MAX: u32 = 1000;
+
+/// What a run may delegate, with limits that make sense.
+pub(super) fn delegation(asked: Option<&Delegation>) -> Result<Option<Delegation>, AcceptError> {
+    let Some(asked) = asked else { return Ok(None) };
+    let limits = [
+        ("delegation.max_depth", asked.max_depth, DEPTH_MAX, "a whole number from 1 to 8"),
+        ("delegation.max_children", asked.max_children, CHILDREN_MAX, "a whole number from 1 to 64"),
+        ("delegation.max_total", asked.max_total, TOTAL_MAX, "a whole number from 1 to 1000"),
+    ];
+    for (name, value, most, wanted) in limits {
+        if !(1..=most).contains(&value) {
+            return Err(wrong(name, &Value::from(value), wanted));
+        }
+    }
+    Ok(Some(asked.clone()))
 }
 
 const SECONDS: &str = "a number of seconds above 0 and below 1000000000";

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use skillrun_collect::plan::delegation::{SOCKET_VARIABLE, TOKEN_VARIABLE};
 use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
 use skillrun_collect::{HostPlan, start};
 use skillrun_engine::acp::{Opening, Session};
@@ -21,6 +22,7 @@ use skillrun_skill::SkillErrorKind;
 
 use super::{inputs, keys, message, opening};
 use crate::accept::OWN_SCRIPT;
+use crate::delegation::token;
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 use crate::workspace::{EarlierCopy, PlaceError, Places, prompt_name};
@@ -65,7 +67,8 @@ pub(crate) fn plan(
         let path = skill.runner.schemas.output.as_ref()?;
         Some(skill.root.join(path.as_path()))
     });
-    let variables = variables(config, run);
+    let mut variables = variables(config, run);
+    variables.extend(delegation_variables(config, run).map_err(|failed| engine(failed.to_string()))?);
     let login = taken_login(config, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
     let request = StartRequest {
         program: record.engine.program.as_path(),
@@ -193,6 +196,20 @@ fn variables(config: &RuntimeConfig, run: &Run) -> Vec<Variable> {
         names.iter().filter_map(found).collect::<Vec<_>>()
     };
     [named(&request.env, VariableKind::Plain), named(&request.secrets, VariableKind::Secret)].concat()
+}
+
+/// How the process reaches the socket of its run, if it may delegate.
+fn delegation_variables(config: &RuntimeConfig, run: &Run) -> std::io::Result<Vec<Variable>> {
+    if run.record.request.delegation.is_none() {
+        return Ok(Vec::new());
+    }
+    let socket = token::socket(&config.tools.data, run.id);
+    let variable = |name: &str, value: OsText, kind| Variable { name: OsText::from(name), value, kind };
+    let token = token::issue(&run.folder)?;
+    Ok(vec![
+        variable(SOCKET_VARIABLE, OsText::from(socket), VariableKind::Plain),
+        variable(TOKEN_VARIABLE, OsText::from(token.as_str()), VariableKind::Secret),
+    ])
 }
 
 fn place_error(failed: PlaceError) -> RunError {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use skillrun_runs::owner_sockets::{connect, through};
+use skillrun_base::unix_socket::{connect, through};
 
 use super::message::{Envelope, LINE_MAX, OwnerError, OwnerErrorKind, OwnerReply, OwnerRequest, VERSION};
 use crate::error::RuntimeError;

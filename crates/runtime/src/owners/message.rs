@@ -118,11 +118,15 @@ impl OwnerErrorKind {
             RuntimeError::Refused { refusal, .. } => match refusal {
                 Refusal::Stale { .. } => Self::Stale,
                 Refusal::Repeated { .. } => Self::Repeated,
+                Refusal::RepeatedChild { .. } => Self::Repeated,
                 Refusal::Over => Self::Over,
                 Refusal::NoOpenTurn { .. }
                 | Refusal::NotInterruptible
                 | Refusal::OtherPrompt
-                | Refusal::NotAtRest { .. } => Self::WrongState,
+                | Refusal::NotAtRest { .. }
+                | Refusal::NoDelegation
+                | Refusal::NoTurnForChild { .. }
+                | Refusal::TooManyChildren { .. } => Self::WrongState,
                 Refusal::OutOfPlace => Self::Other,
             },
             RuntimeError::Log(LogError { kind: LogErrorKind::NotFound | LogErrorKind::Gone, .. })

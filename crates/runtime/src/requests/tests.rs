@@ -16,7 +16,7 @@ use skillrun_runs::DataFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::record::RunRecord;
 use skillrun_runs::request_entries::{KeyError, RequestKey, tidy};
-use skillrun_skill::{Layers, Skill};
+use skillrun_skill::{Layers, SearchPath, Skill};
 use tempfile::TempDir;
 
 use super::*;
@@ -52,6 +52,7 @@ impl World {
             clock: Arc::new(SystemClock),
             engines: Engines::load(None),
             layers: Layers::shipped(),
+            skills: SearchPath::default(),
             defaults: Options::default(),
             consents: Vec::new(),
             redact_patterns: Vec::new(),

@@ -74,12 +74,14 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             secrets: vec!["KEY".to_owned()],
             priority: 2,
             retry: RetryPolicy { quota: OnQuota::Wait, quota_max: 3 },
+            delegation: None,
             request_id: Some("mine".to_owned()),
         },
         input_hashes: Default::default(),
         redact_patterns: Vec::new(),
         retry_of: None,
         continues: None,
+        parent: None,
         quota_retry: None,
     };
     (record, folder)
@@ -137,6 +139,7 @@ fn without_a_word_it_is_what_it_was() {
         env: vec!["LANG".to_owned()],
         secrets: vec!["KEY".to_owned()],
         priority: Some(2),
+        delegation: None,
     };
     assert_eq!(new.options, expected);
     assert_eq!((new.retry_of, new.request_id), (Some(record.run_id), None), "a request id names one request");

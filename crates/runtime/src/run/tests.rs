@@ -5,7 +5,7 @@ use std::process::Command;
 use skillrun_engine::Engines;
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::data::{AttemptStarted, MessageOrigin, UserMessage};
-use skillrun_skill::{Layers, Skill};
+use skillrun_skill::{Layers, SearchPath, Skill};
 
 use super::*;
 use crate::accept::{NewRun, Options};
@@ -27,6 +27,7 @@ fn queued(root: &Path) -> Run {
         clock: Arc::new(SystemClock),
         engines: Engines::load(None),
         layers: Layers::shipped(),
+        skills: SearchPath::default(),
         defaults: Options::default(),
         consents: Vec::new(),
         redact_patterns: Vec::new(),

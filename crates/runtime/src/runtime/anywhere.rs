@@ -1,5 +1,6 @@
 //! Sends a reply or a cancel to a run wherever its owner is: here, in another process, or nowhere.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,9 +9,10 @@ use skillrun_lifecycle::run::Refusal;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::RunId;
 
-use super::Runtime;
+use super::deliver::check_length;
+use super::{Inner, Runtime};
 use crate::error::RuntimeError;
-use crate::mailbox::Reply;
+use crate::mailbox::{Reply, RunCommand};
 use crate::owners::{OwnerErrorKind, OwnerReply, OwnerRequest, ask};
 use skillrun_model::IgnoredError;
 
@@ -35,35 +37,48 @@ pub enum Delivery {
 impl Runtime {
     /// Answers a question of any run. When this returns, the answer is on disk.
     pub fn reply_anywhere(&self, run: RunId, reply: Reply) -> Result<Delivery, RuntimeError> {
-        // So that an answer that is sent again after a missing reply is recognized as the same.
-        let request_id = reply.request_id.or_else(|| random_nonce().ok());
-        let reply = Reply { request_id, ..reply };
-        self.deliver_anywhere(|| self.reply(run, reply.clone()), || OwnerRequest::Reply { run, reply: reply.clone() })
+        check_length(run, &reply.text)?;
+        self.inner.reply_anywhere(run, reply)
     }
 
     /// Cancels any run. When this returns, the cancel is on disk; its process may take a moment to end.
     pub fn cancel_anywhere(&self, run: RunId, by: &str) -> Result<Delivery, RuntimeError> {
-        let before = self.log().last_writer(run).filter(|pid| *pid != std::process::id());
-        let heard =
-            self.deliver_anywhere(|| self.cancel(run, by), || OwnerRequest::Cancel { run, by: by.to_owned() })?;
-        if let (Delivery::Here, Some(pid)) = (heard, before) {
-            // The process that made the run may keep it in its queue, for hours if it waits for quota. If no process
-            // answers, none does.
-            ask(self.data(), pid, OwnerRequest::TakeUp { run }).ignored();
-        }
-        Ok(heard)
+        self.inner.cancel_anywhere(run, by)
     }
 
     /// Interrupts the open turn of any run. When this returns, the interrupt is on disk.
     pub fn interrupt_anywhere(&self, run: RunId, by: &str, say: Option<&str>) -> Result<Delivery, RuntimeError> {
         let say = || say.map(ToOwned::to_owned);
         let elsewhere = || OwnerRequest::Interrupt { run, by: by.to_owned(), say: say() };
-        self.deliver_anywhere(|| self.interrupt(run, by, say()), elsewhere)
+        self.inner.deliver_anywhere(|| self.interrupt(run, by, say()), elsewhere)
     }
 
     /// Closes any conversation that waits for the next prompt. When this returns, its end is on disk.
     pub fn close_anywhere(&self, run: RunId, by: &str) -> Result<Delivery, RuntimeError> {
-        self.deliver_anywhere(|| self.close(run, by), || OwnerRequest::Close { run, by: by.to_owned() })
+        self.inner.deliver_anywhere(|| self.close(run, by), || OwnerRequest::Close { run, by: by.to_owned() })
+    }
+}
+
+impl Inner {
+    pub(crate) fn reply_anywhere(self: &Arc<Self>, run: RunId, reply: Reply) -> Result<Delivery, RuntimeError> {
+        // So that an answer that is sent again after a missing reply is recognized as the same.
+        let request_id = reply.request_id.or_else(|| random_nonce().ok());
+        let reply = Reply { request_id, ..reply };
+        let here = || self.deliver(run, &RunCommand::Reply(reply.clone()));
+        self.deliver_anywhere(here, || OwnerRequest::Reply { run, reply: reply.clone() })
+    }
+
+    pub(crate) fn cancel_anywhere(self: &Arc<Self>, run: RunId, by: &str) -> Result<Delivery, RuntimeError> {
+        let tools = &self.config.tools;
+        let before = tools.log.last_writer(run).filter(|pid| *pid != std::process::id());
+        let here = || self.deliver(run, &RunCommand::Cancel { by: by.to_owned() });
+        let heard = self.deliver_anywhere(here, || OwnerRequest::Cancel { run, by: by.to_owned() })?;
+        if let (Delivery::Here, Some(pid)) = (heard, before) {
+            // The process that made the run may keep it in its queue, for hours if it waits for quota. If no process
+            // answers, none does.
+            ask(&tools.data, pid, OwnerRequest::TakeUp { run }).ignored();
+        }
+        Ok(heard)
     }
 
     fn deliver_anywhere(
@@ -82,7 +97,7 @@ impl Runtime {
             };
             // The threads of this process have been waited for already.
             let owner = pid.filter(|pid| *pid != std::process::id());
-            match owner.map(|pid| ask(self.data(), pid, elsewhere())) {
+            match owner.map(|pid| ask(&self.config.tools.data, pid, elsewhere())) {
                 Some(Ok(OwnerReply::Done { .. })) => return Ok(Delivery::Elsewhere),
                 Some(Ok(OwnerReply::Failed { error })) => match error.kind {
                     OwnerErrorKind::Repeated => return Ok(Delivery::Before),

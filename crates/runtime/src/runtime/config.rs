@@ -10,7 +10,7 @@ use skillrun_engine::Engines;
 use skillrun_log::FileLog;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runs::data_folder::DataFolder;
-use skillrun_skill::Layers;
+use skillrun_skill::{Layers, SearchPath};
 
 use crate::accept::Options;
 use crate::clock::Clock;
@@ -26,6 +26,8 @@ pub struct RuntimeSetup {
     pub clock: Arc<dyn Clock>,
     pub engines: Engines,
     pub layers: Layers,
+    /// Where the skills of children are found.
+    pub skills: SearchPath,
     /// For options that neither the request nor the skill sets.
     pub defaults: Options,
     /// Engines that the user has agreed to although they are not confined.
@@ -54,6 +56,7 @@ pub struct RuntimeConfig {
     pub(crate) tools: Tools,
     pub(crate) engines: Arc<Engines>,
     pub(crate) layers: Layers,
+    pub(crate) skills: SearchPath,
     pub(crate) defaults: Options,
     pub(crate) consents: Vec<String>,
     pub(crate) redact_patterns: Vec<String>,
@@ -92,6 +95,7 @@ impl From<RuntimeSetup> for RuntimeConfig {
             },
             engines,
             layers: setup.layers,
+            skills: setup.skills,
             defaults: setup.defaults,
             consents: setup.consents,
             redact_patterns: setup.redact_patterns,

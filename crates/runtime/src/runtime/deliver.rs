@@ -49,12 +49,12 @@ impl Runtime {
     }
 }
 
-fn check_length(run: RunId, text: &str) -> Result<(), RuntimeError> {
+pub(super) fn check_length(run: RunId, text: &str) -> Result<(), RuntimeError> {
     if prompt::fits(text) { Ok(()) } else { Err(RuntimeError::ReplyTooLong { run, limit: PROMPT_MAX }) }
 }
 
 impl Inner {
-    fn deliver(self: &Arc<Self>, id: RunId, command: &RunCommand) -> Result<(), RuntimeError> {
+    pub(crate) fn deliver(self: &Arc<Self>, id: RunId, command: &RunCommand) -> Result<(), RuntimeError> {
         let begin = Instant::now();
         loop {
             let mailbox = self.table().mailbox(id);
@@ -97,7 +97,7 @@ impl Inner {
     }
 
     /// Applies an input to a run that no worker has; the decision is carried out.
-    fn apply_unowned(self: &Arc<Self>, mut run: Run, input: Input<'_>) -> Result<(), RuntimeError> {
+    pub(super) fn apply_unowned(self: &Arc<Self>, mut run: Run, input: Input<'_>) -> Result<(), RuntimeError> {
         let id = run.id;
         // The remaining work follows from the state.
         run.apply_idle(input, || self.end_left_process(id))?;
@@ -105,8 +105,12 @@ impl Inner {
         if run.state.is_over() {
             self.table().queue.remove(id);
             views::write(&self.config.tools, id);
+            let parent = run.record.parent.as_ref().map(|link| link.run_id);
             drop(run);
             self.schedule_views(id);
+            if let Some(parent) = parent {
+                self.notify_parent(parent, id);
+            }
         } else {
             self.take_up_run(run);
         }

@@ -8,7 +8,9 @@ use skillrun_model::{InteractionId, RunId};
 
 use crate::limits::SlotLimits;
 use crate::mailbox::Mailbox;
-use crate::queue::Queue;
+use crate::queue::{Demand, Queue, Slot};
+
+use super::children::{Loan, LoanNumber};
 
 /// Maximum number of runs whose views are written later; those beyond it are found at the next start.
 const LATE_VIEWS_MAX: usize = 1000;
@@ -23,6 +25,11 @@ pub(super) struct RunTable {
     armed: u64,
     /// Runs whose problem has a moment at which they are retried.
     retries: BTreeSet<(Instant, RunId)>,
+    /// Slots that parents have lent while they wait for their children.
+    loans: HashMap<RunId, Loan>,
+    loan_number: u64,
+    /// The number of runs below each run without a parent, as far as it was needed here.
+    pub(super) families: HashMap<RunId, u32>,
     /// Runs that are over and whose views could not be written, and when that is retried. No caller waits for it.
     late_views: HashMap<RunId, Instant>,
     pub(super) is_leaving: bool,
@@ -110,9 +117,44 @@ impl RunTable {
             timers: BTreeMap::new(),
             armed: 0,
             retries: BTreeSet::new(),
+            loans: HashMap::new(),
+            loan_number: 0,
+            families: HashMap::new(),
             late_views: HashMap::new(),
             is_leaving: false,
             has_timer_thread: false,
+        }
+    }
+
+    /// A parent waits for its children: its slot is free for other runs, until the last of its waits is over.
+    pub(super) fn lend(&mut self, run: RunId, demand: &Demand) -> LoanNumber {
+        if let Some(loan) = self.loans.get_mut(&run) {
+            loan.waits += 1;
+            return loan.number;
+        }
+        self.loan_number += 1;
+        let (number, slot) = (LoanNumber(self.loan_number), Slot::of(demand));
+        self.queue.give_back(slot.clone());
+        self.loans.insert(run, Loan { number, waits: 1, slot });
+        number
+    }
+
+    /// A wait is over. The process of the parent continues, so that it does not wait for a free slot; no new run begins
+    /// until there are as few as allowed.
+    pub(super) fn take_back(&mut self, run: RunId, number: LoanNumber) {
+        let Some(loan) = self.loans.get_mut(&run).filter(|loan| loan.number == number) else { return };
+        loan.waits -= 1;
+        if loan.waits == 0
+            && let Some(loan) = self.loans.remove(&run)
+        {
+            self.queue.retake(&loan.slot);
+        }
+    }
+
+    /// A worker ends. A slot that is lent at that moment is free already.
+    pub(super) fn give_back(&mut self, run: RunId, slot: Slot) {
+        if self.loans.remove(&run).is_none() {
+            self.queue.give_back(slot);
         }
     }
 

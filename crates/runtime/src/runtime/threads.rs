@@ -145,10 +145,16 @@ impl Inner {
 
     fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: Arc<Mailbox>) {
         // A fault in a parser must not take down the slot and the callers that wait for this run.
+        let mut parent = None;
         let worked = catch_unwind(AssertUnwindSafe(|| {
-            let opened = run.map_or_else(|| self.open_with_retry(id), Ok);
-            let (config, mail) = (&self.config, mailbox.clone());
-            opened.and_then(|run| Worker::new(&Machine { config, mail, folder: run.folder.clone() }, run).work())
+            let run = run.map_or_else(|| self.open_with_retry(id), Ok)?;
+            parent = run.record.parent.as_ref().map(|link| link.run_id);
+            let socket = self.delegation_socket(&run);
+            let board = socket.as_ref().map(|socket| socket.board.clone());
+            let machine = Machine::new(&self, mailbox.clone(), run.folder.clone(), board);
+            let worked = Worker::new(&machine, run).work();
+            drop(socket);
+            worked
         }));
         let outcome = worked.unwrap_or_else(|_| {
             let error = std::io::Error::other("an internal error in skillrun stopped the work on this run");
@@ -156,6 +162,9 @@ impl Inner {
         });
         mailbox.close();
         let mut unretried = None;
+        if let (Some(parent), Ok(WorkerExit::Over | WorkerExit::Waiting { .. })) = (parent, &outcome) {
+            self.notify_parent(parent, id);
+        }
         if matches!(outcome, Ok(WorkerExit::Over)) {
             self.schedule_views(id);
             // What hindered this run does not affect the next.
@@ -165,7 +174,7 @@ impl Inner {
         }
         let is_wanted = {
             let mut table = self.table();
-            table.queue.give_back(slot);
+            table.give_back(id, slot);
             let is_wanted = table.end(id);
             match outcome {
                 Ok(WorkerExit::Over) => {}

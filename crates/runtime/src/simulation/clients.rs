@@ -133,6 +133,10 @@ impl Clients {
                 | Refusal::NotInterruptible
                 | Refusal::OtherPrompt
                 | Refusal::NotAtRest { .. }
+                | Refusal::RepeatedChild { .. }
+                | Refusal::NoDelegation
+                | Refusal::NoTurnForChild { .. }
+                | Refusal::TooManyChildren { .. }
                 | Refusal::Stale { .. },
                 Response::Nothing | Response::No,
             ) => Response::No,
@@ -221,6 +225,10 @@ impl SimulatedWorld {
                     Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible => "an interrupt is refused",
                     Refusal::OtherPrompt => "another prompt for the same interrupt is refused",
                     Refusal::NotAtRest { .. } => "a close is refused",
+                    Refusal::RepeatedChild { .. }
+                    | Refusal::NoDelegation
+                    | Refusal::NoTurnForChild { .. }
+                    | Refusal::TooManyChildren { .. } => "a child is refused",
                 });
                 self.clients.refused(said, &refusal);
             }

@@ -250,7 +250,10 @@ impl Laws {
             | ControlData::ArtifactIndexed(_)
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
-            | ControlData::TurnUsage(_) => {}
+            | ControlData::TurnUsage(_)
+            | ControlData::SubagentRequested(_)
+            | ControlData::SubagentStarted(_)
+            | ControlData::SubagentEnded(_) => {}
         }
         Ok(())
     }

@@ -15,9 +15,10 @@ use skillrun_evidence::live_feed::Extent;
 use skillrun_evidence::{EvidenceError, FeedStep, Meta, Stream};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::{GivenReply, ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{ChildRun, GivenReply, ProcessLeft, SessionLeft, State};
 use skillrun_log::{Durability, FileLog, LineHash, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::delegation::SubagentEnded;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::{MessageOrigin, UserMessage};
@@ -42,8 +43,9 @@ use crate::clock::Clock;
 use crate::error::RuntimeError;
 use crate::mailbox::Mail;
 use crate::run::Run;
+use crate::runtime::LentSlot;
 use crate::store::{LoggedEvidence, RunStore, TakeEvent};
-use crate::worker::outside::{AttachedHost, AttemptFiles, HostLink, Hosts, NoHost, TurnFiles};
+use crate::worker::outside::{AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, TurnFiles};
 
 impl Clock for Story {
     fn now(&self) -> Timestamp {
@@ -256,6 +258,29 @@ impl Hosts for Outside {
     fn take_mail(&self) -> Option<Mail> {
         self.0.lock().take_mail()
     }
+}
+
+/// No run of the simulation delegates.
+impl Children for Outside {
+    fn make(&self, _: &Run, _: &ChildRun) -> Result<(), ChildFault> {
+        Err(ChildFault::Never("no run delegates here".to_owned()))
+    }
+
+    fn ending(&self, _: &ChildRun) -> Option<SubagentEnded> {
+        None
+    }
+
+    fn cancel(&self, _: &ChildRun) {}
+
+    fn post(&self, _: &State) {}
+
+    fn lend_slot(&self) -> Option<LentSlot> {
+        None
+    }
+
+    fn look_again(&self) {}
+
+    fn wait_for_mail(&self, _: Duration) {}
 }
 
 struct Link {

@@ -148,6 +148,7 @@ impl Scene {
                 snapshot: Snapshot::Off,
                 env: Vec::new(),
                 secrets: Vec::new(),
+                delegation: None,
                 priority: 0,
                 retry: RetryPolicy { quota: self.on_quota, quota_max: 2 },
                 request_id: None,
@@ -156,6 +157,7 @@ impl Scene {
             redact_patterns: Vec::new(),
             retry_of: None,
             continues: None,
+            parent: None,
             quota_retry: retry.map(|(number, not_before)| QuotaRetry { number, not_before }),
         }
     }

@@ -41,6 +41,8 @@ impl Worker<'_> {
                     return Ok(next);
                 }
             }
+            self.look_after_children()?;
+            let child_check = self.next_child_check();
             planted!(WaitsForever => { self.wait(None); continue; });
             if idle_until.is_some_and(|until| self.run.clock().awake() >= until) {
                 // The user may come back in days; another process loads the session then.
@@ -49,9 +51,9 @@ impl Worker<'_> {
                     host.stop_waiting();
                 }
                 self.check_host_responsive();
-                self.wait(None);
+                self.wait(child_check);
             } else {
-                self.wait(idle_until);
+                self.wait([idle_until, child_check].into_iter().flatten().min());
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Hosts, messages and files of a run on this machine.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Child;
 use std::sync::Arc;
@@ -19,23 +21,26 @@ use skillrun_evidence::host_record::HostRecord;
 use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::{self, ControlEvent};
-use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
+use skillrun_model::delegation::{SubagentEnded, SubagentStatus};
 use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
-use skillrun_model::{AttemptNumber, Code, IgnoredError, RunId};
+use skillrun_model::{AttemptNumber, Classified, Code, ErrorClass, IgnoredError, RunId};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::{artifacts, blobs, login, settled_meta};
 
-use super::outside::{AttachedHost, AttemptFiles, HostLink, Hosts, NoHost, TurnFiles};
+use super::outside::{AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, TurnFiles};
 use super::start::no_host;
 use crate::attempt::evidence::{AttemptEvidence, AuditFiles};
 use crate::attempt::reading::AttemptRead;
 use crate::attempt::{launch, message, opening};
+use crate::delegation::board::{ChildBoard, Posted};
+use crate::delegation::ending::ChildLog;
 use crate::error::RuntimeError;
 use crate::mailbox::{Mail, Mailbox};
 use crate::run::Run;
-use crate::runtime::RuntimeConfig;
+use crate::runtime::{Inner, LentSlot, RuntimeConfig};
 use crate::views;
 use crate::workspace::Places;
 
@@ -45,12 +50,26 @@ const HOST_ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The outside of one run.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
+    pub(crate) inner: &'a Arc<Inner>,
     pub(crate) config: &'a RuntimeConfig,
     pub(crate) mail: Arc<Mailbox>,
     pub(crate) folder: RunFolder,
+    /// None: the run cannot delegate.
+    pub(crate) board: Option<Arc<ChildBoard>>,
+    /// The sizes of the Logs of children when they were read last.
+    looked: RefCell<HashMap<RunId, u64>>,
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
+    pub(crate) fn new(
+        inner: &'a Arc<Inner>,
+        mail: Arc<Mailbox>,
+        folder: RunFolder,
+        board: Option<Arc<ChildBoard>>,
+    ) -> Self {
+        Self { inner, config: &inner.config, mail, folder, board, looked: RefCell::default() }
+    }
+
     fn audit(&self) -> PathBuf {
         self.folder.audit()
     }
@@ -236,6 +255,61 @@ impl AttemptFiles for Machine<'_> {
 
     fn write_waiting_views(&self, run: RunId) {
         views::write_waiting(&self.config.tools, run);
+    }
+}
+
+impl Children for Machine<'_> {
+    fn make(&self, run: &Run, child: &ChildRun) -> Result<(), ChildFault> {
+        self.inner.make_child(run, child)
+    }
+
+    fn ending(&self, child: &ChildRun) -> Option<SubagentEnded> {
+        let tools = &self.config.tools;
+        // A Log that has not grown has no end now, if it had none before.
+        let size = std::fs::metadata(tools.data.run(child.run_id).events()).map_or(0, |log| log.len());
+        if self.looked.borrow_mut().insert(child.run_id, size) == Some(size) {
+            return None;
+        }
+        match ChildLog::read(&tools.log, &tools.data, child) {
+            Ok(log) => log?.ending(child),
+            // Its Log was removed, or cannot be read.
+            Err(error) if error.class() == ErrorClass::Gone && child.is_open() => {
+                Some(child.ended(SubagentStatus::Detached, Code::LogLost, tools.clock.now()))
+            }
+            Err(error) => {
+                tracing::warn!(child = %child.run_id, %error, "the Log of a child cannot be read");
+                None
+            }
+        }
+    }
+
+    fn cancel(&self, child: &ChildRun) {
+        let by = format!("parent {}", self.folder.root().file_name().unwrap_or_default().to_string_lossy());
+        // One that is over has been canceled, or needs it no longer; any other failure shows in the Log of the child.
+        self.inner.cancel_anywhere(child.run_id, &by).ignored();
+    }
+
+    fn post(&self, state: &State) {
+        if let Some(board) = &self.board {
+            board.post(Posted::of(state));
+        }
+    }
+
+    fn lend_slot(&self) -> Option<LentSlot> {
+        let run = self.folder.root().file_name()?.to_str()?.parse().ok()?;
+        Some(self.inner.lend_slot(run))
+    }
+
+    fn look_again(&self) {
+        if let Some(board) = &self.board {
+            board.look_again();
+        }
+    }
+
+    fn wait_for_mail(&self, time: Duration) {
+        let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        // An interruption means that there is something to check.
+        poll(&mut [PollFd::new(&*self.mail, PollFlags::IN)], Some(&time)).ignored();
     }
 }
 

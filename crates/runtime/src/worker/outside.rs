@@ -10,7 +10,8 @@ use skillrun_collect::{CollectError, HostResponse};
 use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::{ProcessLeft, SessionLeft};
+use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
+use skillrun_model::delegation::SubagentEnded;
 use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, RunId};
@@ -21,6 +22,7 @@ use crate::attempt::reading::AttemptRead;
 use crate::error::RuntimeError;
 use crate::mailbox::Mail;
 use crate::run::Run;
+use crate::runtime::LentSlot;
 
 /// The hosts of one run, and the messages to its owner.
 pub(crate) trait Hosts {
@@ -63,6 +65,40 @@ pub(crate) trait Hosts {
 
     /// The next message to the run.
     fn take_mail(&self) -> Option<Mail>;
+}
+
+/// The children of one run.
+pub(crate) trait Children {
+    /// Makes a child that the Log has, or finds it made, with an owner.
+    fn make(&self, run: &Run, child: &ChildRun) -> Result<(), ChildFault>;
+
+    /// How a child ended, if it has.
+    fn ending(&self, child: &ChildRun) -> Option<SubagentEnded>;
+
+    /// Asks for the end of a child.
+    fn cancel(&self, child: &ChildRun);
+
+    /// Shows the children to the threads that answer requests of the process.
+    fn post(&self, state: &State);
+
+    /// The slot of the run is free for its children, until this is dropped.
+    fn lend_slot(&self) -> Option<LentSlot>;
+
+    /// A child may ask something: threads that wait for it look again.
+    fn look_again(&self);
+
+    /// Waits for a message while there is no host, for at most this long.
+    fn wait_for_mail(&self, time: Duration);
+}
+
+/// Why a child is not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChildFault {
+    /// It exists, and has no owner for now.
+    #[error("{0}")]
+    Later(String),
+    #[error("{0}")]
+    Never(String),
 }
 
 /// The state of an attempt.

@@ -96,6 +96,7 @@ impl Worker<'_> {
             reading.take_sends().into_iter().for_each(|send| host.send_line(send.id, send.line));
             signal = self.signal_turn_end(&reading, signal);
             calls.take(&mut reading);
+            self.look_after_children()?;
             self.finish_cancel(&reading, &mut calls);
             self.ask_next(&mut calls)?;
             while let Some(next) = self.handle_mail()? {
@@ -124,7 +125,8 @@ impl Worker<'_> {
                 last_seq = self.run.state.last_seq;
             }
             self.check_host_responsive();
-            self.wait(Some(silent_since + HEARTBEAT));
+            let heartbeat = silent_since + HEARTBEAT;
+            self.wait(Some(self.next_child_check().map_or(heartbeat, |at| at.min(heartbeat))));
         }
     }
 

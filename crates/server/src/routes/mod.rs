@@ -6,6 +6,7 @@ mod authoring;
 mod catalogs;
 mod events;
 mod evidence;
+mod family;
 mod handover;
 mod interactions;
 mod outline;
@@ -52,6 +53,7 @@ pub(crate) fn all() -> Vec<Route> {
         results::routes(),
         replay::routes(),
         handover::routes(),
+        family::routes(),
         request::routes(),
         catalogs::routes(),
         authoring::routes(),

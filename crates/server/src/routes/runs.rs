@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use skillrun_catalog::Query;
+use skillrun_catalog::{ParentFilter, Query};
 use skillrun_log::EventLog;
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
@@ -547,6 +547,9 @@ pub(crate) struct ListParams {
     skill: Option<String>,
     /// Only runs of this engine.
     engine: Option<String>,
+    /// Only runs that this run has asked for.
+    #[schemars(extend("format" = "uuid"))]
+    parent: Option<String>,
     /// Words to search for in ids, skills, engines, codes and questions.
     #[schemars(length(max = 200))]
     q: Option<String>,
@@ -589,6 +592,8 @@ async fn list(
         .collect::<HttpResult<Vec<RunStatus>, _>>()
         .map_err(|error| Problem::field("query.status", error.to_string()))?;
     let after = params.cursor.as_deref().map(str::parse).transpose().map_err(|_| not_a_cursor())?;
+    let parent = params.parent.as_deref().map(str::parse).transpose();
+    let parent = parent.map_err(|_| Problem::field("query.parent", "must be the id of a run"))?;
     if params.q.as_ref().is_some_and(|text| text.chars().count() > 200) {
         return Err(Problem::field("query.q", "must have at most 200 characters"));
     }
@@ -596,6 +601,7 @@ async fn list(
         statuses,
         skill: params.skill,
         engine: params.engine,
+        parent: parent.map_or(ParentFilter::Any, ParentFilter::Of),
         text: params.q.filter(|text| !text.is_empty()),
         since: None,
         limit: Some(limit + 1),

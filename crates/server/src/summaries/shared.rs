@@ -174,6 +174,11 @@ impl Summaries {
         self.shared.fresh(Turn::Ask, |book| book.catalog.list(query))
     }
 
+    /// A run and all runs below it.
+    pub fn tree(&self, run: RunId) -> Result<Vec<Row>, CatalogError> {
+        self.shared.fresh(Turn::Ask, |book| book.catalog.tree(run))
+    }
+
     /// One run, whichever process owns it; none when there is no such run. Events that are appended after the call are
     /// not waited for: a run that floods its Log would be chased.
     pub fn get(&self, run: RunId) -> Result<Option<Row>, CatalogError> {

@@ -8,11 +8,15 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::stdio::{stderr, stdout};
+use serde_json::{Map, Value, json};
+use skillrun_model::delegation::DelegationRequest;
+use skillrun_plan::delegation::DelegationAddress;
 
 use super::formats::{self, Line, Lines, Sink};
 use super::play::{Action, Play, Scene};
@@ -27,6 +31,10 @@ use crate::process::{LIFE, die, end_some_day, write_all};
 const USAGE: u8 = 64;
 const MISMATCH: u8 = 65;
 const FAILED: u8 = 74;
+
+/// How long the owner of the run is looked for.
+const OWNER_SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
+const OWNER_SEARCH_INTERVAL: Duration = Duration::from_millis(50);
 
 const FLOOD: usize = 64 * 1024;
 /// Most that is kept of what the user says.
@@ -176,12 +184,23 @@ impl<'a> Engine<'a> {
         if let Some(store) = &self.store {
             store.save(&self.session, &self.progress).map_err(|error| failed("its session cannot be kept", error))?;
         }
-        let said = Said { prompt: &self.progress.prompt, reply: &self.reply, permission: None, request: self.request };
+        let said = Said {
+            prompt: &self.progress.prompt,
+            reply: &self.reply,
+            permission: None,
+            delegated: None,
+            request: self.request,
+        };
         let scene = Scene { profile: self.words.profile, session: &self.session, turn: number, said };
         let mut play = Play::new(turn, scene);
         let mut actions = play.begin();
         loop {
             actions.into_iter().try_for_each(|action| self.act(action))?;
+            if let Some(request) = play.take_delegation() {
+                let response = delegate(&request);
+                actions = play.delegated(request, response);
+                continue;
+            }
             if !play.is_waiting() {
                 return Ok(());
             }
@@ -211,6 +230,27 @@ impl<'a> Engine<'a> {
                 let sentence = format!("{}: {sentence}", script_name(self.words));
                 Err(Stop::Told { code: MISMATCH, sentence })
             }
+        }
+    }
+}
+
+/// Sends a request to the owner of the run. What cannot be sent is a refusal, as a model would see it.
+fn delegate(request: &Map<String, Value>) -> Value {
+    let refused = |why: String| json!({"is": "refused", "refusal": {"reason": "unavailable", "message": why}});
+    let Some(address) = DelegationAddress::of(|name| std::env::var_os(name)) else {
+        return refused("this run may not delegate".to_owned());
+    };
+    let request = match serde_json::from_value(Value::Object(request.clone())) {
+        Ok(request) => request,
+        Err(error) => return refused(error.to_string()),
+    };
+    let until = Instant::now() + OWNER_SEARCH_TIMEOUT;
+    loop {
+        match address.ask(DelegationRequest::clone(&request)) {
+            Ok(response) => return serde_json::to_value(response).unwrap_or(Value::Null),
+            // The run has no owner at this moment.
+            Err(_) if Instant::now() < until => thread::sleep(OWNER_SEARCH_INTERVAL),
+            Err(error) => return refused(error.to_string()),
         }
     }
 }

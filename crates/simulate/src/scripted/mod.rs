@@ -33,6 +33,7 @@
 //! | `ask: {kind, prompt, options, …}` | a question: a message with these fields, unchecked, as YAML between the tags |
 //! | `tool: {name, input, output, status}` | a call; `completed` when left out, `failed`, or `open`: no end |
 //! | `permission: {tool, input}` | asks whether this may be called, and waits for the answer; `--sticky` only |
+//! | `delegate: {do, …}` | asks the owner of the run for another run, or about one, as a call of a tool |
 //! | `output: {…}` | a message that is this object; with `done: true` beside it, it has the marker |
 //! | `echo_reply`, `echo_prompt` | says what the user said to this turn, or to the first one |
 //! | `usage: {input, output, cached, reasoning}` | written with the end, 0 where left out |
@@ -51,6 +52,7 @@
 //! - The texts of `say`, `think`, `ask`, `tool`, `output`, the content of `write` and the input of `permission` are
 //!   templates. `{{reply}}` and `{{prompt}}` are replaced by what the user said to this turn, and to the first one;
 //!   `{{permission}}` by the answer to the last `permission` of this turn, `allow` or `deny: MESSAGE`;
+//!   `{{delegated}}` by the response to the last `delegate` as JSON, and `{{delegated.FIELD}}` by a field of it;
 //!   `{{input.NAME}}`, `{{parameter.NAME}}` and `{{file.SLOT}}`, a path, by values of the run, which `--run` names by
 //!   its `run.json`. `{{VALUE | FUNCTION}}` is what a function makes of a value, or of the content of a file: `words`,
 //!   `longest_word`, `rows`, `columns`, `column_table`, or `choose KEY: TEXT, …, else: TEXT`. A text that is one

@@ -15,7 +15,7 @@ use skillrun_model::ProfileId;
 use super::ask;
 use super::formats::{self, Ending, Format, Line, Lines};
 use super::said::{self, Said};
-use super::script::{Act, Cut, Marker, Place, Turn, Usage};
+use super::script::{Act, Cut, Marker, Place, Tool, ToolStatus, Turn, Usage};
 
 /// The key that says that a skill is done.
 const DONE_KEY: &str = "__SKILL_DONE__";
@@ -59,6 +59,8 @@ pub(super) struct Play<'a> {
     player: Player<'a>,
     /// The question whose answer the next part needs.
     question: Option<Question<'a>>,
+    /// The request whose response the next part needs.
+    delegation: Option<Map<String, Value>>,
 }
 
 #[derive(Debug)]
@@ -75,13 +77,15 @@ impl<'a> Play<'a> {
             scene,
             format,
             permission: None,
+            delegated: None,
+            delegation: None,
             actions: Vec::new(),
             is_open: false,
             usage: None,
             cut: None,
             after_end: None,
         };
-        Self { acts: turn.acts.iter().zip(1..), player, question: None }
+        Self { acts: turn.acts.iter().zip(1..), player, question: None, delegation: None }
     }
 
     /// What is done up to the first question, or to the end of the turn. The action that ends a turn, one way or another,
@@ -95,6 +99,25 @@ impl<'a> Play<'a> {
     /// Whether the turn continues only after a line of stdin.
     pub(super) fn is_waiting(&self) -> bool {
         self.question.is_some()
+    }
+
+    /// The request that is sent before the turn continues.
+    pub(super) fn take_delegation(&mut self) -> Option<Map<String, Value>> {
+        self.delegation.take()
+    }
+
+    /// What is done after the response came: as much as at the beginning.
+    pub(super) fn delegated(&mut self, request: Map<String, Value>, response: Value) -> Vec<Action> {
+        let is_refused = response.get("is").and_then(Value::as_str) == Some("refused");
+        let name = request.get("do").and_then(Value::as_str).unwrap_or("delegate").to_owned();
+        let status = if is_refused { ToolStatus::Failed } else { ToolStatus::Completed };
+        let tool = Tool { name, input: request, output: response.to_string(), status };
+        self.player.delegated = Some(response);
+        // Nothing is done after a cut, so it does not matter which line it was.
+        if self.player.lines(|format, lines| format.tool(&tool, lines)).is_err() {
+            return std::mem::take(&mut self.player.actions);
+        }
+        self.begin()
     }
 
     /// What is done after this line came, or none because stdin is over: as much as at the beginning, unless the line is
@@ -120,6 +143,10 @@ impl<'a> Play<'a> {
                 self.question = Some(Question { act, number, id: self.player.question_id(number) });
                 return Ok(());
             }
+            self.delegation = self.player.delegation.take();
+            if self.delegation.is_some() {
+                return Ok(());
+            }
         }
         self.player.close()
     }
@@ -133,6 +160,10 @@ struct Player<'a> {
     format: Box<dyn Format>,
     /// What was answered to the last question.
     permission: Option<String>,
+    /// The response to the last delegation.
+    delegated: Option<Value>,
+    /// What is to be delegated now.
+    delegation: Option<Map<String, Value>>,
     actions: Vec<Action>,
     is_open: bool,
     usage: Option<Usage>,
@@ -147,8 +178,8 @@ impl Player<'_> {
         if act.opens_turn() {
             self.open()?;
         }
-        let permission = self.permission.clone();
-        let said = Said { permission: permission.as_deref(), ..self.scene.said };
+        let (permission, delegated) = (self.permission.clone(), self.delegated.clone());
+        let said = Said { permission: permission.as_deref(), delegated: delegated.as_ref(), ..self.scene.said };
         let filled = match said.fill(act) {
             Ok(filled) => filled,
             Err(problem) => return self.mismatch(act, number, &problem.to_string()),
@@ -161,6 +192,10 @@ impl Player<'_> {
             Act::Permission { tool, input } => {
                 let id = self.question_id(number);
                 self.lines(|format, lines| format.permission(&id, tool, input, lines))
+            }
+            Act::Delegate(request) => {
+                self.delegation = Some(request.clone());
+                Ok(())
             }
             Act::Write { path, content } => self.push(Action::File { path: path.clone(), content: content.clone() }),
             Act::Output { object, marker } => self.say(&output(object.clone(), *marker)),

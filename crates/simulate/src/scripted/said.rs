@@ -15,6 +15,8 @@ pub(super) struct Said<'a> {
     pub(super) reply: &'a str,
     /// To the last question before a call in this turn; none before there was one.
     pub(super) permission: Option<&'a str>,
+    /// The response to the last delegation of this turn.
+    pub(super) delegated: Option<&'a Value>,
     /// Of the run; none when the engine was started without one.
     pub(super) request: Option<&'a Request>,
 }
@@ -33,6 +35,11 @@ impl Values for Said<'_> {
             Source::Reply => Some(text(self.reply)),
             Source::Prompt => Some(text(self.prompt)),
             Source::Permission => self.permission.map(text),
+            Source::Delegated(None) => self.delegated.map(|response| text(&response.to_string())),
+            Source::Delegated(Some(path)) => {
+                let pointer = format!("/{}", path.replace('.', "/"));
+                self.delegated?.pointer(&pointer).cloned()
+            }
             Source::Input(key) => self.request?.input.get(key).cloned(),
             Source::Parameter(key) => self.request?.parameter.get(key).cloned(),
             Source::File(slot) => self.request?.files.get(slot).map(|path| text(&path.to_string_lossy())),
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn names_in_braces_are_replaced_once() {
-        let said = Said { prompt: "P{{reply}}", reply: "R", permission: None, request: None };
+        let said = Said { prompt: "P{{reply}}", reply: "R", permission: None, delegated: None, request: None };
         let filled = |said: &Said<'_>, text: &str| said.fill(&Act::Say(text.to_owned())).expect("values");
         let say = |text: &str| Act::Say(text.to_owned());
         assert_eq!(filled(&said, "a {{reply}}{{prompt}} {{{reply}} {{"), say("a RP{{reply}} {R {{"));

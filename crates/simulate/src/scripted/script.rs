@@ -61,6 +61,8 @@ pub(super) enum Act {
         tool: String,
         input: Map<String, Value>,
     },
+    /// Asks the owner of the run for another run, or about one.
+    Delegate(Map<String, Value>),
     Write {
         path: PathBuf,
         content: String,
@@ -160,6 +162,7 @@ impl Act {
             Self::Ask(_) => ("ask", Part::Inside, true),
             Self::Tool(_) => ("tool", Part::Inside, true),
             Self::Permission { .. } => ("permission", Part::Inside, true),
+            Self::Delegate(_) => ("delegate", Part::Inside, true),
             Self::Write { .. } => ("write", Part::Anywhere, true),
             Self::Output { .. } => ("output", Part::Inside, true),
             Self::Sleep(_) => ("sleep_ms", Part::Anywhere, true),
@@ -244,9 +247,12 @@ impl Script {
                 let sources = template.iter().flat_map(Template::placeholders).map(|placeholder| &placeholder.source);
                 slots.extend(sources.filter_map(|source| match source {
                     Source::File(slot) => Some(slot.clone()),
-                    Source::Reply | Source::Prompt | Source::Permission | Source::Input(_) | Source::Parameter(_) => {
-                        None
-                    }
+                    Source::Reply
+                    | Source::Prompt
+                    | Source::Permission
+                    | Source::Delegated(_)
+                    | Source::Input(_)
+                    | Source::Parameter(_) => None,
                 }));
                 Ok(Value::Null)
             });
@@ -258,7 +264,7 @@ impl Script {
 impl Variant {
     fn fits(&self, request: &Request) -> bool {
         let is_given = match &self.given {
-            None | Some(Source::Reply | Source::Prompt | Source::Permission) => true,
+            None | Some(Source::Reply | Source::Prompt | Source::Permission | Source::Delegated(_)) => true,
             Some(Source::Input(key)) => request.input.contains_key(key),
             Some(Source::Parameter(key)) => request.parameter.contains_key(key),
             Some(Source::File(slot)) => request.files.contains_key(slot),

@@ -19,6 +19,8 @@ pub(super) enum Source {
     Prompt,
     /// The answer to the last permission of this turn.
     Permission,
+    /// The response to the last delegation of this turn, or a field of it.
+    Delegated(Option<String>),
     Input(String),
     Parameter(String),
     /// A file that came with the request: its path, or its content for a function.
@@ -62,7 +64,7 @@ pub(super) struct Template(Vec<Piece>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TemplateError {
     #[error(
-        "{{{{{0}}}}} names no value; the values are reply, prompt, permission, input.NAME, parameter.NAME and file.SLOT"
+        "{{{{{0}}}}} names no value; the values are reply, prompt, permission, delegated, input.NAME, parameter.NAME and file.SLOT"
     )]
     UnknownSource(String),
     #[error(
@@ -91,7 +93,7 @@ fn option(source: &Source) -> String {
         Source::Parameter(key) => format!("--param {key}=VALUE"),
         Source::File(slot) => format!("--file {slot}=PATH"),
         // Every turn has these.
-        Source::Reply | Source::Prompt | Source::Permission => "--prompt".to_owned(),
+        Source::Reply | Source::Prompt | Source::Permission | Source::Delegated(_) => "--prompt".to_owned(),
     }
 }
 
@@ -188,7 +190,9 @@ impl Source {
             ("reply", None) => Some(Self::Reply),
             ("prompt", None) => Some(Self::Prompt),
             ("permission", None) => Some(Self::Permission),
+            ("delegated", None) => Some(Self::Delegated(None)),
             (_, None | Some("")) => None,
+            ("delegated", Some(field)) => Some(Self::Delegated(Some(field.to_owned()))),
             ("input", Some(key)) => Some(Self::Input(key.to_owned())),
             ("parameter", Some(key)) => Some(Self::Parameter(key.to_owned())),
             ("file", Some(slot)) => Some(Self::File(slot.to_owned())),
@@ -221,7 +225,7 @@ impl Placeholder {
         let missing = || FillError::NoValue { written: self.written.clone(), from: self.source.clone() };
         match (&self.function, &self.source) {
             // It stays as it is before the first question.
-            (None, Source::Permission) => {
+            (None, Source::Permission | Source::Delegated(_)) => {
                 let unasked = || Value::String(format!("{{{{{}}}}}", self.written));
                 Ok(values.value(&self.source).unwrap_or_else(unasked))
             }
@@ -307,7 +311,7 @@ mod tests {
             match source {
                 Source::Reply => Some("Rivers".into()),
                 Source::Prompt => Some("P{{reply}}".into()),
-                Source::Permission => None,
+                Source::Permission | Source::Delegated(_) => None,
                 Source::Input(key) => json!({"text": "The quick, brown fox!", "n": 3, "empty": ""}).get(key).cloned(),
                 Source::Parameter(key) => json!({"list": ["a"]}).get(key).cloned(),
                 Source::File(slot) => (slot == "table").then(|| "/in/table.csv".into()),

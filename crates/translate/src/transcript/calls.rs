@@ -90,6 +90,8 @@ impl Calls {
             | FcmpData::TurnStarted(_)
             | FcmpData::UserMessage(_)
             | FcmpData::TurnEnded(_)
+            | FcmpData::SubagentStarted(_)
+            | FcmpData::SubagentEnded(_)
             | FcmpData::AssistantDelta(_)
             | FcmpData::AssistantFinal(_)
             | FcmpData::AssistantReasoning(_)

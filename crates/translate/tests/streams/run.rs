@@ -135,6 +135,8 @@ fn word(event: &FcmpEvent) -> String {
         | FcmpData::TurnStarted(_)
         | FcmpData::UserMessage(_)
         | FcmpData::TurnEnded(_)
+        | FcmpData::SubagentStarted(_)
+        | FcmpData::SubagentEnded(_)
         | FcmpData::AssistantDelta(_)
         | FcmpData::AssistantReasoning(_)
         | FcmpData::AssistantToolCall(_)

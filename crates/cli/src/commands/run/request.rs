@@ -103,6 +103,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         env: args.env.clone(),
         secrets: args.secret.clone(),
         priority: args.priority,
+        delegation: args.delegate.clone(),
     }
 }
 

@@ -5,6 +5,7 @@ mod acp;
 mod calls;
 mod clocks;
 mod conversation;
+mod delegation;
 mod figures;
 mod iflow;
 mod logins;

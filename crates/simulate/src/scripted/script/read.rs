@@ -72,7 +72,7 @@ fn variant(value: Value, room: &mut Room) -> Result<Variant, ScriptError> {
         let source = value.as_str().and_then(Source::parse);
         let of_request = |source: &Source| match source {
             Source::Input(_) | Source::Parameter(_) | Source::File(_) => true,
-            Source::Reply | Source::Prompt | Source::Permission => false,
+            Source::Reply | Source::Prompt | Source::Permission | Source::Delegated(_) => false,
         };
         source.filter(of_request).ok_or_else(|| whole(ScriptProblem::BadGiven))
     });
@@ -177,6 +177,7 @@ fn act(value: Value) -> Result<Act, ScriptProblem> {
 const OUTPUT: &str = "a mapping, the object to put out";
 const TOOL: &str = "a mapping with name, and optionally input, output and status";
 const PERMISSION: &str = "a mapping with tool, and optionally input";
+const DELEGATE: &str = "a mapping with do: spawn, wait, send, cancel, list or result";
 const WRITE: &str = "a mapping with path and content";
 const USAGE: &str = "a mapping of input, output, cached and reasoning to numbers";
 
@@ -187,6 +188,7 @@ fn keyed(word: &str, value: Value) -> Result<Act, ScriptProblem> {
         "ask" => Act::Ask(mapping(value, "a mapping, the fields of the question")?),
         "tool" => Act::Tool(tool(mapping(value, TOOL)?)?),
         "permission" => permission(mapping(value, PERMISSION)?)?,
+        "delegate" => Act::Delegate(mapping(value, DELEGATE)?),
         "write" => write(mapping(value, WRITE)?)?,
         "output" => return Err(ScriptProblem::Needs(OUTPUT)),
         "sleep_ms" => {

@@ -21,6 +21,7 @@ impl Act {
                 Self::Tool(Tool { name: name.clone(), input, output, status: *status })
             }
             Self::Permission { tool, input } => Self::Permission { tool: tool.clone(), input: fields(input, fill)? },
+            Self::Delegate(request) => Self::Delegate(fields(request, fill)?),
             Self::Write { path, content } => Self::Write { path: path.clone(), content: text(content, fill)? },
             Self::Output { object, marker } => Self::Output { object: fields(object, fill)?, marker: *marker },
             Self::Sleep(_)

@@ -3,6 +3,7 @@
 use skillrun_model::fcmp::data::{AssistantToolCall, ToolCallStatus, TurnEnded};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::Scope;
+use skillrun_model::presenters::{self, Presenter};
 use skillrun_model::rasp::Level;
 use skillrun_model::{Code, TurnState};
 use skillrun_translate::transcript::Shown;
@@ -47,6 +48,13 @@ impl ChatView {
                 }
                 self.has_text = true;
                 format!("{words}{mark}\n")
+            }
+            FcmpData::SubagentStarted(child) => {
+                self.line("· ", &format!("child {} · {} · {}", child.title, child.engine, child.child_run_id))
+            }
+            FcmpData::SubagentEnded(end) => {
+                let words = presenters::of_child(end.status.into(), Presenter::Cli).words;
+                self.line("· ", &format!("child {} {words} · {}", end.child_run_id, end.reason_code))
             }
             FcmpData::AssistantReasoning(reasoning) => self.line("· ", &reasoning.text),
             FcmpData::AssistantToolCall(call) => self.call(call),
