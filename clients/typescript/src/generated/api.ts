@@ -680,6 +680,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a run and all runs below it
+         * @description Needs the scope `read`.
+         */
+        get: operations["run_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/verification": {
         parameters: {
             query?: never;
@@ -1229,7 +1249,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1291,8 +1311,8 @@ export interface components {
         Correlation: {
             artifact_id: string | null;
             interaction_id: components["schemas"]["InteractionId"] | null;
-            /** @description Reserved for runs that another run starts. Always null: no run does so yet. */
-            parent_run_id: null;
+            /** @description The run that has asked for this one, on control events. */
+            parent_run_id: components["schemas"]["RunId"] | null;
             /** @description The key of the request that created the run, on control events; on `interaction.replied` the key of that reply. */
             request_id: string | null;
             session_id: string | null;
@@ -1353,6 +1373,33 @@ export interface components {
          * @enum {string}
          */
         DecisionPolicy: "engine_judgement" | "safe_default" | "abort";
+        /** @description What a run may delegate. A run without this cannot have children. */
+        Delegation: {
+            /** @description The engines that children may use. Empty: every engine. */
+            engines?: string[];
+            /**
+             * Format: uint32
+             * @description Children of one run that work at the same time.
+             * @default 8
+             */
+            max_children?: number;
+            /**
+             * Format: uint32
+             * @description How far children may have children: 1 allows no grandchildren.
+             * @default 2
+             */
+            max_depth?: number;
+            /**
+             * Format: uint32
+             * @description Runs below the one at the top.
+             * @default 50
+             */
+            max_total?: number;
+            /** @default cancel */
+            on_parent_end?: components["schemas"]["OnParentEnd"];
+            /** @description The names of the skills that children may run, besides prompts. Empty: every skill. */
+            skills?: string[];
+        };
         /** @description One message to one address. */
         Delivery: {
             /** @description The same in every try, so that the receiver can recognize duplicates. */
@@ -1624,7 +1671,7 @@ export interface components {
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1667,6 +1714,14 @@ export interface components {
             data: components["schemas"]["UserMessageToShow"];
             /** @constant */
             type: "user.message";
+        } | {
+            data: components["schemas"]["SubagentStartedToShow"];
+            /** @constant */
+            type: "subagent.started";
+        } | {
+            data: components["schemas"]["SubagentEndedToShow"];
+            /** @constant */
+            type: "subagent.ended";
         } | {
             data: components["schemas"]["AssistantDelta"];
             /** @constant */
@@ -1736,7 +1791,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -1936,6 +1991,8 @@ export interface components {
          * @enum {string}
          */
         OnDeadline: "wait" | "auto_reply" | "fail_run";
+        /** @description What becomes of a child that still works when its parent ends. Children of a canceled run are always canceled. */
+        OnParentEnd: "cancel" | "detach" | "wait";
         /** @description What happens to a run whose engine has no quota left. */
         OnQuota: "fail" | "wait";
         /** @description Questions of all runs. */
@@ -2028,6 +2085,23 @@ export interface components {
             last_seq: number;
             /** @description The `cursor` of the next page; null when there is none. */
             next_cursor: string | null;
+        };
+        /** @description The run that has asked for another one. */
+        ParentLink: {
+            /** @description The attempt that has asked. */
+            attempt: components["schemas"]["AttemptNumber"];
+            /** @description The tool call of the parent that has asked, if it is known. */
+            call_id?: string | null;
+            /**
+             * Format: uint32
+             * @description 1 for a child of the run at the top.
+             */
+            depth: number;
+            /** @description The run at the top, which has no parent. */
+            root: components["schemas"]["RunId"];
+            run_id: components["schemas"]["RunId"];
+            /** @description The step of a workflow. */
+            step_id?: string | null;
         };
         /** @description How the lines of an attempt were read, as recorded in `meta.N.json`. */
         ParseFigures: {
@@ -2408,6 +2482,30 @@ export interface components {
                 /** @constant */
                 type: "turn.usage";
             };
+        } | {
+            data: components["schemas"]["SubagentRequested"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "subagent.requested";
+            };
+        } | {
+            data: components["schemas"]["SubagentStarted"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "subagent.started";
+            };
+        } | {
+            data: components["schemas"]["SubagentEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "subagent.ended";
+            };
         });
         /** @description What an event is. */
         RaspKind: {
@@ -2709,6 +2807,8 @@ export interface components {
             mode: components["schemas"]["ExecutionMode"] | null;
             /** @description The run does not begin before this time. */
             not_before?: components["schemas"]["Timestamp"] | null;
+            /** @description The run that has asked for this one. */
+            parent?: components["schemas"]["ParentLink"] | null;
             /** @description The pending question. */
             question: components["schemas"]["RunQuestion"] | null;
             /** @description From the terminal record, before that from the last settled attempt. */
@@ -2810,6 +2910,8 @@ export interface components {
             continuation?: components["schemas"]["Continuation"] | null;
             /** @description What to do when no user answers. */
             default_decision_policy?: components["schemas"]["DecisionPolicy"] | null;
+            /** @description What the run may ask other runs to do. Null: it starts no other run. */
+            delegation?: components["schemas"]["Delegation"] | null;
             /** @description The reasoning effort, in the terms of the engine. */
             effort?: string | null;
             /** @description Names of environment variables of the server that are passed to the engine; needs the scope `admin`. */
@@ -2972,6 +3074,8 @@ export interface components {
             mode: components["schemas"]["ExecutionMode"];
             /** @description The run waits until this moment for the engine's quota. */
             not_before?: components["schemas"]["Timestamp"] | null;
+            /** @description The run that has asked for this one. */
+            parent?: components["schemas"]["ParentLink"] | null;
             permission?: components["schemas"]["Permission"] | null;
             /** @description Whether the engine is held to the permission. */
             posture?: components["schemas"]["Posture"] | null;
@@ -3039,6 +3143,8 @@ export interface components {
             mode: components["schemas"]["ExecutionMode"] | null;
             /** @description The run does not begin before this time. */
             not_before?: components["schemas"]["Timestamp"] | null;
+            /** @description The run that has asked for this one. */
+            parent?: components["schemas"]["ParentLink"] | null;
             /** @description The pending question. */
             question: components["schemas"]["RunQuestion"] | null;
             /** @description From the terminal record, before that from the last settled attempt. */
@@ -3075,6 +3181,11 @@ export interface components {
             ended_at: components["schemas"]["Timestamp"];
             /** @description When the first attempt began; none when none did. */
             started_at: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description A run and all runs below it. */
+        RunTree: {
+            /** @description Each run after its parent; siblings in the order in which they were asked for. `parent` has the depth. */
+            runs: components["schemas"]["RunSummary"][];
         };
         /** @description Tokens of all turns together, and their cost, as far as engines report them. */
         RunUsage: {
@@ -3251,6 +3362,82 @@ export interface components {
             /** Format: uint64 */
             stdout: number | null;
         };
+        /**
+         * @description A child has ended, or is no longer controlled by its parent. A later record of the same child replaces one with the
+         *     status `detached`.
+         */
+        SubagentEnded: {
+            child_run_id: components["schemas"]["RunId"];
+            /**
+             * Format: uint64
+             * @description The event of the child's Log that this follows from; absent where the child does not exist.
+             */
+            child_seq?: number | null;
+            /** @description The engine's session of the child. */
+            child_session_id?: string | null;
+            /** @description When a time limit that the child has reached was over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
+            /** @description Why the child could not be made. */
+            details?: string | null;
+            /**
+             * Format: uint64
+             * @description From the request to the end of the child.
+             */
+            elapsed_ms: number;
+            next_actions?: components["schemas"]["NextAction"][];
+            /** @description The file with the result, in the folder of the child. */
+            output_ref?: string | null;
+            /** @description The reason in the child's end event; why it is detached otherwise. */
+            reason: components["schemas"]["Code"];
+            status: components["schemas"]["SubagentStatus"];
+            /** @description The answer of a completed child, or its beginning. */
+            summary?: string | null;
+            /** Format: uint64 */
+            timeout_ms?: number | null;
+        };
+        /**
+         * @description A run that the agent has asked for has ended, or is no longer controlled. It was successful only if the status is
+         *     `completed`.
+         */
+        SubagentEndedToShow: {
+            child_run_id: components["schemas"]["RunId"];
+            /** Format: uint64 */
+            elapsed_ms: number;
+            reason_code: components["schemas"]["Code"];
+            status: components["schemas"]["SubagentStatus"];
+            /** @description The answer of a completed run, or its beginning. */
+            summary?: string | null;
+        };
+        /** @description A run has asked for a child, which is made after this event. */
+        SubagentRequested: {
+            child_run_id: components["schemas"]["RunId"];
+            engine: string;
+            /** @description The same key in the same attempt gives the same child. */
+            key: string;
+            on_parent_end: components["schemas"]["OnParentEnd"];
+            /** @description The whole request, from which the child is made. */
+            request: components["schemas"]["TextBlob"];
+            /**
+             * Format: uint64
+             * @description The longest time of a turn of the child.
+             */
+            timeout_ms?: number | null;
+            /** @description The name of the skill, or the beginning of the prompt. */
+            title: string;
+        };
+        /** @description The child exists. */
+        SubagentStarted: {
+            child_run_id: components["schemas"]["RunId"];
+        };
+        /** @description The agent has asked for another run, which works for it. */
+        SubagentStartedToShow: {
+            child_run_id: components["schemas"]["RunId"];
+            engine: string;
+            /** @description The name of the skill, or the beginning of the prompt. */
+            title: string;
+        };
+        /** @description How a child ended, as far as its parent knows. */
+        SubagentStatus: ("completed" | "failed" | "timed_out" | "cancelled") | "detached";
         /** @description A text in a file of the run. */
         TextBlob: {
             /** Format: uint64 */
@@ -3969,6 +4156,8 @@ export interface operations {
                 engine?: string;
                 /** @description Maximum number of runs; default 50, at most 500. */
                 limit?: number;
+                /** @description Only runs that this run has asked for. */
+                parent?: string;
                 /** @description Words to search for in ids, skills, engines, codes and questions. */
                 q?: string;
                 /** @description Only runs of this skill. */
@@ -7084,6 +7273,92 @@ export interface operations {
             };
             /** @description A problem: DISK_FULL */
             507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs, each after its parent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTree"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
