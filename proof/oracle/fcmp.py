@@ -184,14 +184,21 @@ _END = ("reason_code", "error", "next_actions")
 # What the first two translators did not write.
 TURN_TYPES = frozenset({"turn.started", "user.message", "turn.ended"})
 
+def _subagent_ended(_: Translation, event: Event) -> tuple[str, Data]:
+    words = {name: event.data.get(name) for name in ("child_run_id", "status", "summary", "elapsed_ms")}
+    return "subagent.ended", words | {"reason_code": event.data.get("reason")}
+
+
 # Types that are not here have no place in a conversation: `artifact.created`, `artifact.preview_ready`,
-# `turn.usage`.
+# `turn.usage`, `subagent.started`.
 _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.RUN_STARTED: _started,
     Rasp.RUN_STATUS: _fields("conversation.status", "status", "phase", "detail"),
     Rasp.RUN_HEARTBEAT: _heartbeat,
     Rasp.ATTEMPT_STARTED: _fields("turn.started"),
     Rasp.MESSAGE_USER: _user_message,
+    Rasp.SUBAGENT_REQUESTED: _fields("subagent.started", "child_run_id", "engine", "title"),
+    Rasp.SUBAGENT_ENDED: _subagent_ended,
     Rasp.ATTEMPT_ENDED: _turn_ended,
     Rasp.MESSAGE_DELTA: _fields("assistant.message.delta", *_MESSAGE, partial=True),
     Rasp.MESSAGE_FINAL: _fields("assistant.message.final", *_MESSAGE, "partial", "structured_payload"),

@@ -23,6 +23,7 @@ class Law(StrEnum):
     BYTES = "bytes"
     FCMP = "fcmp"
     REPLAY = "replay"
+    CHILDREN = "children"
     STATUS = "status"
     EVIDENCE = "evidence"
 

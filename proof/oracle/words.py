@@ -73,6 +73,9 @@ class Rasp(StrEnum):
     ATTEMPT_STARTED = "attempt.started"
     ATTEMPT_ENDED = "attempt.ended"
     TURN_USAGE = "turn.usage"
+    SUBAGENT_REQUESTED = "subagent.requested"
+    SUBAGENT_STARTED = "subagent.started"
+    SUBAGENT_ENDED = "subagent.ended"
 
 
 KNOWN = frozenset(Rasp)

@@ -159,6 +159,8 @@ const FCMP_TYPES: Readonly<Record<FcmpType, true>> = {
   "assistant.reasoning": true,
   "assistant.tool_call": true,
   "turn.ended": true,
+  "subagent.started": true,
+  "subagent.ended": true,
   "user.input.required": true,
   "user.input.replied": true,
   "interaction.auto_decided": true,

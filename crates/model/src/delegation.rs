@@ -30,9 +30,6 @@ pub struct ParentLink {
     pub root: RunId,
     /// 1 for a child of the run at the top.
     pub depth: u32,
-    /// The step of a workflow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step_id: Option<String>,
 }
 
 wire_enum! {
@@ -121,7 +118,7 @@ pub struct ChildRequest {
     /// None: the engine of the parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// The name or folder of a skill. A child has a skill or a prompt.
+    /// The name of a skill. A child has a skill or a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -358,8 +358,7 @@ impl Run {
         let of_run = || self.record.request.request_id.clone().filter(|_| !is_reply);
         let request_id = event.correlation.request_id.or_else(of_run);
         let parent_run_id = self.record.parent.as_ref().map(|link| link.run_id);
-        let step_id = self.record.parent.as_ref().and_then(|link| link.step_id.clone());
-        let correlation = Correlation { session_id, request_id, parent_run_id, step_id, ..event.correlation };
+        let correlation = Correlation { session_id, request_id, parent_run_id, ..event.correlation };
         self.builder.control(now, event.level, event.data, correlation)
     }
 

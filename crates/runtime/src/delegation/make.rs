@@ -43,7 +43,6 @@ impl Parent<'_> {
             call_id: request.call_id.clone(),
             root: self.root(),
             depth: self.depth() + 1,
-            step_id: None,
         }
     }
 }

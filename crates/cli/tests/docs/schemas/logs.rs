@@ -126,7 +126,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 7] = [
+const STORIES: [fn(&Stage); 8] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -170,6 +170,17 @@ const STORIES: [fn(&Stage); 7] = [
         for prompt in ["into nothing", "from the replay"] {
             assert_eq!(stage.skillrun(&["reply", "last", prompt]).status.code(), Some(6));
         }
+    },
+    // One child completes, and one runs out of time.
+    |stage| {
+        let slow = stage.root.join(".agents/skills/slow");
+        fs::create_dir_all(slow.join("assets")).expect("a folder");
+        fs::write(slow.join("SKILL.md"), "---\nname: slow\ndescription: For tests.\n---\n\nDo it.\n").expect("written");
+        fs::write(slow.join("assets/scripted.yaml"), "- - say: Nearly.\n  - hang\n").expect("written");
+        let turns = "- - delegate: {do: spawn, request: {prompt: A task., call_id: call_1}}\n  \
+            - delegate: {do: spawn, request: {skill: slow, timeout_sec: 0.5}}\n  \
+            - delegate: {do: wait, timeout_sec: 45}\n  - output: {answer: '{{delegated.outcome}}'}\n    done: true\n";
+        assert_eq!(stage.run(turns, &["--delegate"]), 0);
     },
     // A prompt that is too large for an event.
     |stage| {

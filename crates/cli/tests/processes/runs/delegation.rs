@@ -188,7 +188,7 @@ fn refusals_are_sentences_and_nothing_is_made() {
     let (lab, runtime) = RuntimeLab::running();
     let cases = [
         ("{prompt: Nested., engine: nosuch}", "there is no engine \"nosuch\""),
-        ("{prompt: Nested., engine: impatient}", "the engine impatient is not allowed here; use one of: scripted"),
+        ("{prompt: Nested., engine: scripted}", "the engine scripted is not allowed here; use one of: impatient"),
         ("{prompt: Nested., skill: other}", "give either skill or prompt, and not both"),
         ("{skill: ../other}", "a skill is named by its name, without a path"),
         ("{skill: nosuch}", "there is no skill \"nosuch\""),
@@ -201,11 +201,7 @@ fn refusals_are_sentences_and_nothing_is_made() {
         let script = format!(
             "- - delegate: {{do: spawn, request: {request}}}\n  - output: {{answer: '{{{{delegated.refusal.message}}}}'}}\n    done: true\n"
         );
-        let engines = if request.contains("nosuch, ") || request.contains("engine: nosuch") {
-            vec![]
-        } else {
-            vec!["scripted".to_owned()]
-        };
+        let engines = if request.contains("engine: scripted") { vec!["impatient".to_owned()] } else { Vec::new() };
         let run =
             runtime.submit(parent(&lab, &script, Delegation { engines, ..Delegation::default() })).expect("accepted");
         let state = lab.finish(&runtime, run);
