@@ -22,6 +22,7 @@ use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
+use skillrun_log::{Epoch, EventLog, Seq};
 use skillrun_model::delegation::{SubagentEnded, SubagentStatus};
 use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
@@ -56,8 +57,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) folder: RunFolder,
     /// None: the run cannot delegate.
     pub(crate) board: Option<Arc<ChildBoard>>,
-    /// The sizes of the Logs of children when they were read last.
-    looked: RefCell<HashMap<RunId, u64>>,
+    /// The heads of the Logs of children when they were read last.
+    looked: RefCell<HashMap<RunId, Option<(Epoch, Seq)>>>,
 }
 
 impl<'a> Machine<'a> {
@@ -265,9 +266,10 @@ impl Children for Machine<'_> {
 
     fn ending(&self, child: &ChildRun) -> Option<SubagentEnded> {
         let tools = &self.config.tools;
-        // A Log that has not grown has no end now, if it had none before.
-        let size = std::fs::metadata(tools.data.run(child.run_id).events()).map_or(0, |log| log.len());
-        if self.looked.borrow_mut().insert(child.run_id, size) == Some(size) {
+        // A Log that has no event more has no end now, if it had none before. The size of its file does not show that: an
+        // event is in the file before readers have it.
+        let head = tools.log.head(child.run_id).ok().map(|head| (head.epoch, head.next_seq));
+        if head.is_some() && self.looked.borrow_mut().insert(child.run_id, head) == Some(head) {
             return None;
         }
         match ChildLog::read(&tools.log, &tools.data, child) {
@@ -278,6 +280,7 @@ impl Children for Machine<'_> {
             }
             Err(error) => {
                 tracing::warn!(child = %child.run_id, %error, "the Log of a child cannot be read");
+                self.looked.borrow_mut().remove(&child.run_id);
                 None
             }
         }
