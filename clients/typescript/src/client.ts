@@ -2,7 +2,7 @@
 import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
-  ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
+  ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
@@ -129,6 +129,13 @@ export class SkillrunClient {
     const { wait, idempotencyKey, signal } = options;
     const headers = { "Idempotency-Key": idempotencyKey };
     return this.json(`${of(run)}/retry`, { method: "POST", query: { wait }, headers, json: changes, signal });
+  }
+
+  /** A new conversation that begins with the transcript of this run, usually on another engine. */
+  continueRun(run: string, request: ContinueRun = {}, options: WaitOptions & { idempotencyKey?: string } = {}): Promise<Run> {
+    const { wait, idempotencyKey, signal } = options;
+    const headers = { "Idempotency-Key": idempotencyKey };
+    return this.json(`${of(run)}/continue`, { method: "POST", query: { wait }, headers, json: request, signal });
   }
 
   // Questions and answers

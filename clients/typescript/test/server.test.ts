@@ -152,6 +152,24 @@ test("a turn that failed has no answer, and the conversation continues", async (
   assert.equal(prompts[0]?.[1], true);
 });
 
+test("a conversation continues in a new run, which names the one before it", async () => {
+  const { run_id: first } = await server.client.createRun({ prompt: "Which city is first?", engine: "scripted", mode: "conversation" }, { wait: 60 });
+  const request = { engine: "scripted", prompt: "And the second?" };
+  const run = await server.client.continueRun(first, request, { wait: 60, idempotencyKey: "once" });
+  assert.notEqual(run.run_id, first);
+  assert.deepEqual([run.status, run.mode], ["waiting_user", "conversation"]);
+  assert.equal((await server.client.continueRun(first, request, { idempotencyKey: "once" })).run_id, run.run_id);
+  const { continues } = await server.client.request(run.run_id);
+  const { turns, hash } = await server.client.replay(first);
+  assert.deepEqual([continues?.run_id, continues?.seq, continues?.hash, continues?.left_out], [first, turns.at(-1)?.end_seq, hash, []]);
+  assert.equal((await server.client.request(first)).continues, undefined);
+  const started = (await history(run.run_id)).find((event) => isRasp(event, "message.user"));
+  assert.ok(started && isRasp(started, "message.user"));
+  assert.match(started.data.text, /Which city is first\?[^]*And the second\?$/);
+  await assert.rejects(server.client.continueRun(first, { engine: "no-such-engine" }), (error) => error instanceof ProblemError && error.status === 422);
+  for (const one of [first, run.run_id]) await server.client.closeRun(one);
+});
+
 test("problems have a type", async () => {
   const run = await asking();
   await assert.rejects(server.client.reply(run, { interaction_id: 99, text: "late" }), (error) => {

@@ -2987,6 +2987,8 @@ export interface components {
         RunRequest: {
             /** @description A command that starts a new run with the same request. */
             command: string;
+            /** @description The run whose conversation this one continues. */
+            continues?: components["schemas"]["Continues"] | null;
             created_at: components["schemas"]["Timestamp"];
             engine: components["schemas"]["RequestEngine"];
             /** @description Input files by slot. */

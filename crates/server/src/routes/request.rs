@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::NextActionKind;
+use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
@@ -50,6 +51,9 @@ pub(crate) struct RunRequest {
     created_at: Timestamp,
     /// The run that this one is a retry of.
     retry_of: Option<RunId>,
+    /// The run whose conversation this one continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continues: Option<Continues>,
     /// The run does not begin before this time; null: as soon as a slot is free.
     not_before: Option<Timestamp>,
     /// The caller's own name for the request.
@@ -183,6 +187,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
         run_id: record.run_id,
         created_at: record.created_at,
         retry_of: record.retry_of,
+        continues: record.continues.clone(),
         not_before: record.not_before(),
         request_id: words(&request.request_id),
         skill: record.skill.as_ref().map(|skill| RequestSkill {

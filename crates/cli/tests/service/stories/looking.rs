@@ -211,6 +211,8 @@ fn a_conversation_is_continued_on_another_engine() {
         (&started["continues"]["hash"], &started["continues"]["seq"]),
         (&replay["hash"], &replay["turns"][0]["end_seq"])
     );
+    let request = |run: &str| server.get(&format!("/v1/runs/{run}/request")).json();
+    assert_eq!((&request(&new)["continues"], &request(&old)["continues"]), (&started["continues"], &Value::Null));
     let message = of("message.user");
     assert_eq!(message["origin"], "orchestrator");
     assert!(
