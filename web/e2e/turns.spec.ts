@@ -50,11 +50,7 @@ test("text of a turn that failed is marked in the conversation, and not shown in
   await expect(end).toContainText("ENGINE_FAILED");
   await expect(end).toContainText("The model is overloaded.");
   const action = end.getByTestId("turn-action").and(page.locator("[data-action=reply]"));
-  // The row is made again when the attempts have arrived, and is folded then.
-  await expect(async () => {
-    if (!(await action.isVisible())) await end.locator("summary").click();
-    await expect(action).toBeVisible({ timeout: 1_000 });
-  }).toPass();
+  await end.locator("summary").click();
   await expect(action).toContainText(`skillrun reply ${run}`);
   await expect(page.getByTestId("success-mark")).toHaveCount(0);
 
@@ -63,6 +59,34 @@ test("text of a turn that failed is marked in the conversation, and not shown in
   await expect(words).toHaveAttribute("data-broken", "ENGINE_FAILED");
   await expect(words).toContainText("The last turn did not complete: The model is overloaded.");
   await expect(page.getByTestId("run-row")).not.toContainText("All is well");
+});
+
+test("what is unfolded stays unfolded when its row is drawn again, and behind another view", async ({ page, server }) => {
+  const run = await talked(server);
+  await page.evaluate(() => localStorage.setItem("skillrun.language", "zh"));
+  await page.reload();
+  await go(page, `#/runs/${run}/conversation`);
+  const end = page.getByTestId("turn-end").and(page.locator("[data-turn=partial_failed]"));
+  await expect(end).toContainText("第 2 轮");
+  // Everything is drawn again between the click and the task in which the browser reports the fold.
+  await end.locator("summary").evaluate((summary: HTMLElement) => {
+    summary.click();
+    const language = [...document.querySelectorAll("select")].find((select) => select.value === "zh");
+    if (!language) throw new Error("there is no language to choose");
+    language.value = "en";
+    language.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await expect(end).toContainText("Turn 2 failed");
+  const action = end.getByTestId("turn-action").first();
+  await expect(action).toBeVisible();
+  // Where there is room for one view, the conversation is left and returned to.
+  await page.setViewportSize({ width: 700, height: 900 });
+  await page.getByRole("tab", { name: "Files" }).click();
+  await expect(end).toHaveCount(0);
+  await page.getByRole("tab", { name: "Conversation" }).click();
+  await expect(action).toBeVisible();
+  await end.locator("summary").click();
+  await expect(action).toBeHidden();
 });
 
 test("a run at rest waits for the next prompt, which is shown once", async ({ page, server }) => {

@@ -31,6 +31,8 @@ export class RunPage {
 
   readonly chat: Chat;
   readonly asking: Asking;
+  /** Rows of the conversation that the user has unfolded, by key, for as long as the run is shown. */
+  unfolded = $state.raw<ReadonlySet<string>>(new Set());
 
   /** Changes whenever `outline` has grown; read it before the outline. */
   outlineVersion = $state(0);
