@@ -123,3 +123,36 @@ test("the list of events says which status it is", async ({ page, server }) => {
   await expect(statuses.first()).toContainText("queued");
   await expect(page.getByTestId("timeline-list")).toContainText("Phase: turn began");
 });
+
+test("the checks of a run are shown with their severities, in both languages", async ({ page, server }) => {
+  const run = await server.played([[{ say: "Basel costs 12.40." }], [{ say: "All is well!" }, { fail: "The model is overloaded." }]], { mode: "conversation" });
+  await go(page, `#/runs/${run}/conversation`);
+  const check = (topic: string) => page.locator(`[data-testid=check][data-check=${topic}]`);
+  const details = page.getByTestId("verdict-details");
+  await details.locator("summary").first().click();
+  const topics = ["tool_pairing", "turn_records", "partial_answers", "failure_class", "output_cut", "user_message"];
+  for (const topic of topics) await expect(check(topic)).toHaveAttribute("data-severity", "passed");
+  await expect(page.getByTestId("checks-warn")).toHaveCount(0);
+  // Another turn, while the page looks on.
+  await server.client.reply(run, { interaction_id: 1, text: "And Chur?" }, { wait: 60 });
+  await expect(check("partial_answers")).toHaveAttribute("data-severity", "warning");
+  await expect(check("partial_answers")).toContainText("warning");
+  await expect(check("partial_answers")).toContainText("attempt 2 broke off after text, which is not an answer");
+  await expect(check("turn_records")).toHaveAttribute("data-severity", "passed");
+  await expect(page.getByTestId("checks-warn")).toHaveText("2 warnings");
+  await expect(page.getByTestId("checks-failed")).toHaveCount(0);
+  await page.route("**/diagnosis", async (route) => {
+    const response = await route.fetch();
+    const told = (await response.json()) as { checks: { check: string; severity: string; words: string }[] };
+    const checks = told.checks.map((one) => (one.check === "turn_records" ? { ...one, severity: "failed", words: "attempt 2 does not have exactly one turn record" } : one));
+    await route.fulfill({ response, json: { ...told, checks: [...checks, { check: "of_a_newer_version", severity: "unknown", words: "new" }] } });
+  });
+  await page.evaluate(() => localStorage.setItem("skillrun.language", "zh"));
+  await page.reload();
+  await expect(page.getByTestId("checks-failed")).toHaveText("1 项检查不通过");
+  await details.locator("summary").first().click();
+  await expect(check("turn_records")).toContainText("不通过");
+  await expect(check("turn_records")).toContainText("各轮次的记录");
+  await expect(check("partial_answers")).toContainText("警告");
+  await expect(check("of_a_newer_version")).toContainText("其他检查");
+});

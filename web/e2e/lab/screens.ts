@@ -101,6 +101,7 @@ export function allScreens({ succeeded, failed, waiting }: Runs): Screen[] {
     { name: "inbox", hash: "#/inbox", ready: sees("question") },
     { name: "runs", hash: "#/runs", ready: sees("run-row") },
     { name: "start", hash: "#/start/weigh-parcels", ready: sees("start-form") },
+    { name: "prompt", hash: "#/prompt", ready: sees("prompt-text") },
     { name: "run", hash: run(succeeded, "conversation"), ready: sees("verdict") },
     { name: "run-waiting", hash: run(waiting, "conversation"), ready: sees("question") },
     { name: "run-failed", hash: run(failed, "conversation"), ready: sees("next-action") },

@@ -7,6 +7,7 @@ const places: Route[] = [
   { at: "runs" },
   { at: "start", skill: undefined },
   { at: "start", skill: "a b/c" },
+  { at: "prompt" },
   { at: "run", run: "0190-x", pane: "evidence", seq: 12 },
   { at: "run", run: "0190-x", pane: "conversation", seq: undefined },
   { at: "skills" },

@@ -7,6 +7,7 @@ export type Route =
   | { at: "inbox" }
   | { at: "runs" }
   | { at: "start"; skill: string | undefined }
+  | { at: "prompt" }
   | { at: "run"; run: string; pane: Pane; seq: number | undefined }
   | { at: "skills" }
   | { at: "skill"; skill: string }
@@ -21,6 +22,8 @@ export function parseRoute(hash: string): Route {
       return second ? { at: "run", run: second, pane: pane(third), seq: seq(query) } : { at: "runs" };
     case "start":
       return { at: "start", skill: second || undefined };
+    case "prompt":
+      return { at: "prompt" };
     case "skills":
       return second ? { at: "skill", skill: second } : { at: "skills" };
     case "engines":
@@ -37,6 +40,7 @@ export function href(route: Route): string {
     case "runs":
     case "skills":
     case "engines":
+    case "prompt":
       return `#/${route.at}`;
     case "start":
       return route.skill === undefined ? "#/start" : `#/start/${encodeURIComponent(route.skill)}`;

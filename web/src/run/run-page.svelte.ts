@@ -1,5 +1,5 @@
 // One run as the page knows it: what all its panes show, and the one event that is selected in all of them.
-import type { Attempt, Diagnosis, FcmpEvent, RaspEvent, Run } from "@skillrun/client";
+import type { Attempt, Diagnosis, FcmpEvent, RaspEvent, Run, RunRequest } from "@skillrun/client";
 import { isProblem, sentence, service } from "../service/service.ts";
 import { Asking } from "./conversation/asked.svelte.ts";
 import { Chat } from "./conversation/chat.svelte.ts";
@@ -21,6 +21,8 @@ export class RunPage {
   private told = $state.raw<Diagnosis | undefined>();
   /** Why the run is in its state; undefined while it describes a state other than that of the run. */
   readonly diagnosis = $derived(this.told?.status === this.run?.status ? this.told : undefined);
+  /** As it was accepted; loaded where it is shown. */
+  request = $state.raw<RunRequest | undefined>();
   attempts = $state.raw<readonly Attempt[]>([]);
   /** Whether it is known which attempts there are. */
   hasAttempts = $state(false);
@@ -118,10 +120,17 @@ export class RunPage {
     if (!this.isGone) await this.lookAtReasons();
   }
 
+  /** The request never changes, so it is loaded once. */
+  async loadRequest(): Promise<void> {
+    this.request ??= await service.request(this.id, { signal: this.stop.signal });
+  }
+
   private lookAtRun(): Promise<void> {
     return this.tried(async (signal) => {
       this.run = later(this.run, await service.getRun(this.id, { signal }));
       this.asking.update(this.run);
+      // Only such a run can continue another one.
+      if (this.run.skill === null && this.run.mode === "conversation") await this.loadRequest();
     });
   }
 

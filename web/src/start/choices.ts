@@ -1,8 +1,12 @@
 // Which engines a skill can run on, and which one is used when none is chosen.
 import type { Engine, Skill } from "@skillrun/client";
 
-type Fitting = Pick<Skill, "engines" | "unsupported_engines">;
 type Mode = Skill["modes"][number];
+
+/** Without a skill, every mode is allowed. */
+export const ALL_MODES = ["auto", "interactive", "conversation"] as const satisfies readonly Mode[];
+
+type Fitting = Pick<Skill, "engines" | "unsupported_engines">;
 
 /** Those the skill allows, the installed ones first. */
 export function fitting(engines: readonly Engine[], skill: Fitting): readonly Engine[] {

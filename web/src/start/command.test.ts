@@ -16,6 +16,23 @@ test("a command says what the form says", () => {
   expect(command({ skill: "s", options: { require_marker: false } }, none)).toBe("skillrun run s --require-marker=false");
 });
 
+test("a prompt in auto mode is one command", () => {
+  const request = { prompt: "Why is it blue?", engine: "e", mode: "auto", model: "m" } as const;
+  expect(command({ ...request, options: { permission: "read_only", stall_timeout_sec: 5 } }, new Map([["table", "a b.csv"]]))).toBe("skillrun ask 'Why is it blue?' --engine e --model m --file 'a b.csv' --permission read_only --stall 5");
+  expect(command({ prompt: "Why?" }, none)).toBe("skillrun ask 'Why?'");
+});
+
+test.each([
+  [{ mode: "interactive" }],
+  [{ mode: "conversation" }],
+  [{ prompt: "" }],
+  [{ prompt: "-" }],
+  [{ prompt: "two\nlines" }],
+  [{ options: { snapshot: "off" } }],
+] as const)("what cannot be asked in one command is not: %o", (change) => {
+  expect(command({ prompt: "Why?", ...change }, none)).toBeUndefined();
+});
+
 test("nothing in it is hidden", () => {
   expect(command({ skill: "s", input: { t: "a\nb", u: "\u202ex" } }, none)).toBe(`skillrun run s --input 't="a\\nb"' --input 'u="\\u202ex"'`);
   expect(command({ skill: "s\u202e" }, none)).toBeUndefined();

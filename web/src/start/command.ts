@@ -5,8 +5,31 @@ import { isHidden } from "../parts/visible.ts";
 /** Longer values belong in a file. */
 const LONGEST = 2_000;
 
+/** Options that `skillrun ask` has a flag for. */
+const ASKABLE: readonly string[] = ["effort", "permission", "hard_timeout_sec", "stall_timeout_sec"];
+
 /** `files`: names of files by slot; their paths are unknown here. */
 export function command(request: CreateRun, files: ReadonlyMap<string, string>): string | undefined {
+  return typeof request.prompt === "string" ? asked(request, request.prompt, [...files.values()]) : run(request, files);
+}
+
+/** Only a run that asks nothing and ends by itself can be started with its prompt in one command. */
+function asked({ engine, mode, model, options = {} }: CreateRun, prompt: string, files: readonly string[]): string | undefined {
+  if ((mode ?? "auto") !== "auto" || prompt.trim() === "" || Object.keys(options).some((name) => !ASKABLE.includes(name))) return undefined;
+  const words = [
+    sayable(prompt),
+    ...flag("--engine", engine),
+    ...flag("--model", model),
+    ...files.flatMap((name) => ["--file", sayable(name)]),
+    ...flag("--effort", options.effort),
+    ...flag("--permission", options.permission),
+    ...flag("--timeout", options.hard_timeout_sec),
+    ...flag("--stall", options.stall_timeout_sec),
+  ];
+  return said("ask", words);
+}
+
+function run(request: CreateRun, files: ReadonlyMap<string, string>): string | undefined {
   const { skill, engine, mode, model, input = {}, parameter = {}, options = {} } = request;
   if (!skill || (options.auto_decision_limit ?? undefined) !== undefined) return undefined;
   const pairs = [...pairsOf("--input", input), ...pairsOf("--param", parameter)];
@@ -30,9 +53,13 @@ export function command(request: CreateRun, files: ReadonlyMap<string, string>):
     ...(options.snapshot === "off" ? ["--no-snapshot"] : []),
     ...(options.priority ? ["--priority", String(options.priority)] : []),
   ];
-  const isSayable = words.every((word) => word !== undefined && word.length <= LONGEST && !hasHidden(word));
   const saysYes = options.interactive_require_user_reply !== true;
-  return isSayable && saysYes ? `skillrun run ${(words as string[]).map(quoted).join(" ")}` : undefined;
+  return saysYes ? said("run", words) : undefined;
+}
+
+function said(verb: "ask" | "run", words: readonly (string | undefined)[]): string | undefined {
+  const isSayable = words.every((word) => word !== undefined && word.length <= LONGEST && !hasHidden(word));
+  return isSayable ? `skillrun ${verb} ${(words as string[]).map(quoted).join(" ")}` : undefined;
 }
 
 function flag(name: string, value: string | number | null | undefined): (string | undefined)[] {

@@ -30,6 +30,9 @@ const CONTROLS: Readonly<Record<OptionName, Control>> = {
   priority: { is: "number", isWhole: true, minimum: -2_147_483_648, maximum: 2_147_483_647 },
 };
 
+/** Options that say nothing without a skill. */
+const ONLY_WITH_SKILL: readonly string[] = ["require_marker"] satisfies OptionName[];
+
 export const OPTION_FIELDS: readonly Field[] = OPTION_NAMES.map((name) => ({
   path: `options.${name}`,
   name,
@@ -40,3 +43,5 @@ export const OPTION_FIELDS: readonly Field[] = OPTION_NAMES.map((name) => ({
   begin: undefined,
   example: undefined,
 }));
+
+export const PROMPT_OPTION_FIELDS: readonly Field[] = OPTION_FIELDS.filter(({ name }) => !ONLY_WITH_SKILL.includes(name));

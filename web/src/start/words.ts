@@ -5,6 +5,14 @@ import type { OptionName } from "./options.ts";
 
 export const words = defineWords({
   title: { en: "Start a run", zh: "新建运行" },
+  kinds: { en: "What is to run", zh: "运行的内容" },
+  kindSkill: { en: "A skill", zh: "技能" },
+  kindPrompt: { en: "A prompt", zh: "提示" },
+  prompt: { en: "Prompt", zh: "提示" },
+  promptHint: { en: "The first message to the engine. There is no skill, and so no form for its input and no output to check.", zh: "发给引擎的第一条消息。没有技能，因此没有输入表单，也不检查输出。" },
+  engineNonePrompt: { en: "There is no engine.", zh: "没有引擎。" },
+  filesHintPrompt: { en: "The engine receives a list of these files with the prompt.", zh: "引擎会随提示收到这些文件的列表。" },
+  optionsHintPrompt: { en: "Empty options use the value of the settings.", zh: "留空的项按设置。" },
   which: { en: "Which skill?", zh: "选择技能" },
   search: { en: "Search skills", zh: "搜索技能" },
   loading: { en: "Looking…", zh: "正在查找…" },

@@ -1,9 +1,9 @@
 // What the verdict stands on, and what it offers to do next.
-import type { Diagnosis, EventsAt, NextAction, NextActionKind, Run } from "@skillrun/client";
+import type { Diagnosis, Engine, EventsAt, NextAction, NextActionKind, Run } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { actionWords, ruleWords } from "../../words/codes-gate.ts";
 import { say } from "../../words/words.ts";
-import { decisionsOf, doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, readAs, saysMore, sentenceOf, turnAction, wholeNumber } from "./verdict.ts";
+import { canContinue, continuing, decisionsOf, doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, readAs, saysMore, sentenceOf, turnAction, wholeNumber } from "./verdict.ts";
 import { words } from "./words.ts";
 
 const action = (kind: NextActionKind, command = "skillrun retry r"): NextAction => ({ action: kind, command });
@@ -115,4 +115,22 @@ test.each([
   [{ status: "closed", mode: "conversation", interaction: null }, undefined],
 ] as const)("a turn of %j can be acted on: %s", (run, action) => {
   expect(turnAction(run as Parameters<typeof turnAction>[0])).toBe(action);
+});
+
+test.each([
+  ["waiting_user", 1, true],
+  ["failed", 2, true],
+  ["closed", 1, true],
+  ["canceled", 0, false],
+  ["running", 1, false],
+  ["queued", 1, false],
+  [null, 1, false],
+] as const)("whether a run that is %s after %i attempts can be continued: %s", (status, attempt, expected) => {
+  expect(canContinue({ status, attempt })).toBe(expected);
+});
+
+test("another engine that can hold a conversation comes first", () => {
+  const engine = (name: string, change: Partial<Engine> = {}): Engine => ({ name, program: `/bin/${name}`, continuation: "resumable", ...change }) as Engine;
+  const engines = [engine("own"), engine("gone", { program: null }), engine("once", { continuation: "none" }), engine("other", { continuation: "sticky" })];
+  expect(continuing(engines, "own").map(({ name }) => name)).toEqual(["other", "own"]);
 });

@@ -1,6 +1,7 @@
 // What the verdict shows, worked out from the run and its diagnosis.
-import type { Attempt, Diagnosis, EventsAt, NextAction, RaspEvent, Run, RunRequest } from "@skillrun/client";
+import type { Attempt, Diagnosis, Engine, EventsAt, NextAction, RaspEvent, Run, RunRequest } from "@skillrun/client";
 import { fromNow, moment } from "../../parts/time.ts";
+import { canAsk, isInstalled } from "../../start/choices.ts";
 import type { Decided, Passage, TurnState } from "../../words/codes-gate.ts";
 import type { Language } from "../../words/words.ts";
 
@@ -34,6 +35,28 @@ export function turnAction(run: Pick<Run, "status" | "mode" | "interaction">): "
     case undefined:
       return undefined;
   }
+}
+
+/** Whether another engine can take the conversation over: a turn has begun, and none is running. */
+export function canContinue({ status, attempt }: Pick<Run, "status" | "attempt">): boolean {
+  switch (status) {
+    case "waiting_user":
+    case "succeeded":
+    case "closed":
+    case "failed":
+    case "canceled":
+      return attempt > 0;
+    case "queued":
+    case "running":
+    case null:
+      return false;
+  }
+}
+
+/** The engines that can hold a conversation; the engine of the run itself comes last. */
+export function continuing(engines: readonly Engine[], own: string | null | undefined): readonly Engine[] {
+  const able = engines.filter((engine) => isInstalled(engine) && canAsk(engine));
+  return [...able.filter(({ name }) => name !== own), ...able.filter(({ name }) => name === own)];
 }
 
 /** What the page asks about before it tries again. */
