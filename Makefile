@@ -109,7 +109,7 @@ web-check: ## Check and test the web page, also in a browser
 	$(call timed,browser,$(WEB_BROWSER))
 
 .PHONY: pictures
-pictures: ## Regenerate the pictures of the web page in docs/pictures
+pictures: ## Regenerate docs/pictures: the web page, and a terminal with tmux
 	$(call timed,page,$(WEB_BUILD))
 	cargo build --locked -p skillrun
 	web/scripts/browser.sh; SKILLRUN_PICTURES=1 $(WEB_NPM) run --silent e2e -- pictures.spec.ts
