@@ -86,6 +86,9 @@ impl Crew<'_> {
         {
             return Cell::Skipped(Skip::Without(needed));
         }
+        if scenario == Scenario::Continue && lab.engine(engine.heir()).is_none() {
+            return Cell::Skipped(Skip::Without(engine.heir()));
+        }
         let begin = Instant::now();
         let usual = begin + scenario.bound();
         let deadline = Deadline::new(lab.end.map_or(usual, |end| usual.min(end)), &lab.stop);

@@ -117,6 +117,13 @@ impl Engine {
         if self.name == ASKS_ABOUT_PATCHES { Writing::Patch } else { Writing::Command }
     }
 
+    /// The engine that continues its conversations: the next one in its table, and the first one after the last.
+    pub(crate) fn heir(&self) -> &'static str {
+        let all = self.group.engines();
+        let at = all.iter().position(|name| *name == self.name).unwrap_or_default();
+        all[(at + 1) % all.len()]
+    }
+
     /// How old a session must be before another process can load it.
     pub(crate) fn loads_after(&self) -> Duration {
         if self.name == LOADS_A_MINUTE_LATER { A_MINUTE_LATER } else { Duration::ZERO }

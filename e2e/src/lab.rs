@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use skillrun_engine::Engines;
 use skillrun_simulate::model::{Options, Script, ScriptError, Server};
 
 use crate::clis::Clis;
+use crate::engines::{self, Engine};
 use crate::home::Home;
 use crate::place::World;
 use crate::problem::Problem;
@@ -86,6 +88,11 @@ impl Lab {
         let scripts = scripts.map_err(|error| Problem(error.to_string()))?;
         let model = Server::start(Options { slow_pause: SLOW_PAUSE, scripts, ..Options::default() })?;
         Ok(Self { program, clis, model, home, config, skill, talk, shapes: Shapes::default(), scratch, end, stop })
+    }
+
+    /// An engine, if its program is there.
+    pub(crate) fn engine(&self, name: &str) -> Option<Engine> {
+        engines::installed(Engines::shipped().get(name).ok()?, &self.clis)
     }
 
     pub(crate) fn world(&self) -> World<'_> {

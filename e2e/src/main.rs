@@ -92,7 +92,9 @@ fn run() -> Result<ExitCode, Problem> {
         }
     }
     let end = (args.extent == Extent::Quick).then(|| begin + args::QUICK_LIMIT.saturating_sub(args.spent));
-    let names: Vec<String> = found.iter().map(|engine| engine.name.clone()).collect();
+    // All of them: a conversation may be continued on an engine that is not tried itself.
+    let names: Vec<String> =
+        engines::asked_for(&Engines::shipped(), &[])?.iter().map(|one| one.name.to_string()).collect();
     let stop = Stop::listen()?;
     let lab = Lab::make(program, clis, &names, end, stop.clone())?;
     let tried = crew::try_all(&lab, &found, &args.scenarios, args.folders);

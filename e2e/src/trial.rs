@@ -49,7 +49,12 @@ pub(crate) struct Over {
 impl Trial<'_> {
     /// skillrun with these words.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        self.place.command(self.lab.world(), self.engine, &self.server(), words)
+        self.command_with(self.engine, words)
+    }
+
+    /// The same with the variables of another engine, which uses the same model.
+    pub(crate) fn command_with(&self, engine: &Engine, words: &[&str]) -> Command {
+        self.place.command(self.lab.world(), engine, &self.server(), words)
     }
 
     /// Where the engine finds its model.
@@ -115,6 +120,11 @@ impl Trial<'_> {
 
     /// What a run left; nothing may be missing and nothing of it may be alive.
     pub(crate) fn over(&self, run: RunId) -> Result<Over, Miss> {
+        self.over_with(self.engine, run)
+    }
+
+    /// The same of a run that another engine carried out.
+    pub(crate) fn over_with(&self, engine: &Engine, run: RunId) -> Result<Over, Miss> {
         let (result, json) = Told::read(&self.place.file(run, RESULT))?;
         let log = self.log(run)?;
         let last = log.last().map(|event| event.event_type().as_str()).unwrap_or_default();
@@ -132,7 +142,7 @@ impl Trial<'_> {
         let record: Value = serde_json::from_slice(&fs::read(self.place.file(run, RECORD))?)
             .map_err(|error| Miss::new("bad record", error.to_string()))?;
         let version = &record["engine"]["version"];
-        must(*version == self.engine.version.as_str(), "other version", || format!("it ran version {version}"))?;
+        must(*version == engine.version.as_str(), "other version", || format!("it ran version {version}"))?;
         processes::gone(&self.place.tag, self.place.root())?;
         let verified = self.finish(self.command(&["verify", &run.to_string()]), "verify")?;
         must(verified.code == Some(0), "not verified", || format!("skillrun verify: {}", verified.stdout.trim()))?;

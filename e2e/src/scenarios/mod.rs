@@ -8,6 +8,7 @@ mod commentary;
 mod cut;
 mod errors;
 mod fenced;
+mod handover;
 mod idle;
 mod interactive;
 mod interrupt;
@@ -45,6 +46,7 @@ word_enum! {
         Outside = "outside",
         Turns = "turns",
         Interrupt = "interrupt",
+        Continue = "continue",
         Asked = "asked",
         Denied = "denied",
         Waits = "waits",
@@ -106,6 +108,11 @@ impl Scenario {
                 "a conversation: its second turn is interrupted while a command runs; the command does not remain, and \
                  the third turn completes in the same session"
             }
+            Self::Continue => {
+                "a conversation with a good turn and one that breaks after a message; `skillrun continue` on the engine of \
+                 the next column, after the last one on that of the first: its model receives the good answer and the \
+                 commands, and not the message of the broken turn"
+            }
             Self::Asked => {
                 "the agent asks before it writes a file; the options of the question are those that the agent offers, and after \
                  `skillrun reply RUN allow` the file exists and the turn continues"
@@ -154,7 +161,7 @@ impl Scenario {
             Self::Cancel => Play::SleepTool,
             Self::Restart => Play::Slow,
             Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => Play::Interactive,
-            Self::Turns | Self::Interrupt | Self::Idle => {
+            Self::Turns | Self::Interrupt | Self::Continue | Self::Idle => {
                 return format!("{}.{}-{}", Play::Ordered, engine.name, self.as_str());
             }
             Self::Skill => return format!("{}.{}", Play::Script, skill::SCRIPT),
@@ -177,7 +184,7 @@ impl Scenario {
             Self::Interactive | Self::Cut | Self::Restart | Self::Outside => 180,
             Self::Waits | Self::Resumed | Self::Reload | Self::Interrupt | Self::Idle => 180,
             // Three engines retry a server that fails for up to 150 s.
-            Self::Turns => 300,
+            Self::Turns | Self::Continue => 300,
         };
         Duration::from_secs(seconds)
     }
@@ -204,6 +211,7 @@ impl Scenario {
             Self::Reload => reload::check(trial),
             Self::Turns => turns::check(trial),
             Self::Interrupt => interrupt::check(trial),
+            Self::Continue => handover::check(trial),
             Self::Idle => idle::check(trial),
         }
     }

@@ -82,14 +82,9 @@ impl<'a> Talk<'a> {
 
     /// The request with the last prompt has the answer to the first one: it was made in the same session.
     pub(super) fn must_know_the_first_answer(&self) -> Result<(), Miss> {
-        let scenario = self.trial.scenario.model(self.trial.engine);
-        let requests = self.trial.lab.model.requests();
-        let ours = requests.iter().filter(|seen| seen.scenario.as_deref() == Some(&scenario) && !seen.tools.is_empty());
-        let has = |body: &[u8], word: &str| String::from_utf8_lossy(body).contains(word);
-        let mut bodies = ours.filter_map(|seen| seen.body.as_deref()).filter(|body| has(body, LATER));
-        let last =
-            bodies.next_back().ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))?;
-        must(has(last, FIRST_ANSWER), "other session", || "the model did not receive the first answer again".to_owned())
+        let last = last_request(self.trial, LATER)?;
+        let is_there = last.contains(FIRST_ANSWER);
+        must(is_there, "other session", || "the model did not receive the first answer again".to_owned())
     }
 
     /// Closes it, with what it left.
@@ -105,4 +100,14 @@ impl<'a> Talk<'a> {
         must(over.sessions().len() == 1, "session", || format!("the session changed: {:?}", over.sessions()))?;
         Ok(over)
     }
+}
+
+/// The last request of this trial with a prompt.
+pub(super) fn last_request(trial: &Trial<'_>, prompt: &str) -> Result<String, Miss> {
+    let scenario = trial.scenario.model(trial.engine);
+    let requests = trial.lab.model.requests();
+    let ours = requests.iter().filter(|seen| seen.scenario.as_deref() == Some(&scenario) && !seen.tools.is_empty());
+    let bodies = ours.filter_map(|seen| seen.body.as_deref()).map(|body| String::from_utf8_lossy(body).into_owned());
+    let last = bodies.filter(|body| body.contains(prompt)).last();
+    last.ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))
 }
