@@ -1,10 +1,12 @@
-"""Looks after one order: asks for the run, answers its questions, cancels it if so planned, and sees it to its end."""
+"""Looks after one order: asks for the run, answers its questions, cancels it or has it continued if so planned, and sees
+it to its end."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
+from collections.abc import Iterator
 from random import Random
 
 from chaos.book import Tracked
@@ -14,21 +16,27 @@ from chaos.reply import Replier
 from chaos.stage import Law, Stage
 from lab.client import OVER, Answer, Broken
 from lab.kinds import Mode, mark
-from oracle.ledger import CancelAcknowledged, CancelSent, CloseAcknowledged, InterruptAcknowledged, StatusSeen
+from oracle.ledger import (
+    CancelAcknowledged, CancelSent, CloseAcknowledged, Continued, InterruptAcknowledged, StatusSeen,
+)
 
 # Seconds between two looks.
 PAUSE = 0.25
 # A server that stops, a full queue, a full disk, a workspace that is taken: the same request is right later.
 LATER = (409, 429, 503, 507)
+# No turn of the run is over, so that nothing can be continued.
+NOTHING_YET = 422
 
 
 class Caretaker(threading.Thread):
-    """`over` ends it, when no thread waits for it any more."""
+    """`over` ends it, when no thread waits for it any more. One of a run that continues another is given that run."""
 
-    def __init__(self, stage: Stage, order: Order, over: threading.Event) -> None:
+    def __init__(self, stage: Stage, order: Order, over: threading.Event, run: str | None = None) -> None:
         super().__init__(name=f"caretaker {order.kind.name}", daemon=True)
         self.stage, self.order, self.over = stage, order, over
+        self._given = run
         self.tracked: Tracked | None = None
+        self.heir: Caretaker | None = None
         self.followers: list[Follower] = []
         self._dice = Random(order.seed)
         self._asked_at: float | None = None
@@ -40,6 +48,16 @@ class Caretaker(threading.Thread):
         except Exception as error:  # A thread that dies silently would leave a law unchecked.
             self.stage.problem(Law.DRIVER, f"the caretaker of {self.order.kind.name} died: {error!r}")
 
+    def family(self) -> Iterator[Caretaker]:
+        """It, and those of the runs that continue its own."""
+        yield self
+        if self.heir:
+            yield from self.heir.family()
+
+    @property
+    def is_busy(self) -> bool:
+        return any(care.is_alive() or any(one.is_alive() for one in care.followers) for care in self.family())
+
     def doing(self) -> str:
         """For a person who has to find out why it is not done."""
         run = self.tracked.run if self.tracked else "not accepted"
@@ -48,7 +66,7 @@ class Caretaker(threading.Thread):
     def _work(self) -> None:
         begin = time.monotonic()
         is_http = self.order.way is Way.HTTP or bool(self.order.kind.prompt)
-        run = self._by_http() if is_http else self._by_command()
+        run = self._given or (self._by_http() if is_http else self._by_command())
         if run is None:
             return
         self.tracked = self.stage.book.track(run, self.order, begin)
@@ -60,9 +78,14 @@ class Caretaker(threading.Thread):
             if self.order.cancel_after is not None and time.monotonic() - accepted_at >= self.order.cancel_after:
                 self._cancel()
             seen = self._look()
+            is_over = seen.get("status") in OVER
+            if self.order.heir and (is_over or time.monotonic() - accepted_at >= self.order.heir.at):
+                if not self._hand_over(self.order.heir, is_over) and is_over:
+                    self.over.wait(PAUSE)
+                    continue
             if self.order.kind.mode is Mode.CONVERSATION:
                 self._converse(seen)
-            if seen.get("status") in OVER:
+            if is_over:
                 return self._ended(seen)
             if seen.get("status") == "waiting_user" and self.order.kind.answers:
                 replier.answer(self._hesitates())
@@ -172,6 +195,26 @@ class Caretaker(threading.Thread):
         self.tracked.end = seen["status"]
         self.stage.ledger.write(StatusSeen(self.tracked.run, seen["status"]))
         self.stage.story.tell(f"{self.doing()}: {seen['status']} {seen.get('error_code') or seen.get('reason_code')}")
+
+    def _hand_over(self, order: Order, is_over: bool) -> bool:
+        """Whether it is known what came of it: a run that continues this one, or nothing that could be continued."""
+        if self.heir:
+            return True
+        # The same each time, as its key is.
+        prompt = mark("onward", Random(order.seed))
+        body = {"engine": order.kind.engine, "prompt": prompt, "options": order.kind.options.body(order.profile)}
+        answer = self._try(lambda: self.stage.client().continue_run(self.tracked.run, body, order.key))
+        if answer and answer.is_good:
+            run = answer.json()["run_id"]
+            self.stage.ledger.write(Continued(run, self.tracked.run))
+            self.stage.story.tell(f"{self.doing()}: continued by {run}")
+            self.heir = Caretaker(self.stage, order, self.over, run)
+            self.heir.start()
+            return True
+        if answer and answer.status != NOTHING_YET and answer.status not in LATER:
+            self.stage.problem(Law.ANSWERS, f"{self.doing()}: not continued: {answer.status} {answer.body[:300]!r}")
+            return True
+        return is_over and answer is not None and answer.status == NOTHING_YET
 
     # Company.
 

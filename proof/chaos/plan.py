@@ -7,7 +7,7 @@ from enum import StrEnum
 from random import Random
 
 from lab.client import View
-from lab.kinds import KINDS, Kind, Profile
+from lab.kinds import CONTINUED, KINDS, Kind, Mode, Profile
 
 # Rounds that share a data folder, at most: what is on the disk stays under the oracle, and the disk is small.
 ROUNDS_TOGETHER = 3
@@ -75,6 +75,8 @@ class Order:
     cancel_after: float | None
     cancel_way: Way
     in_workspace: bool
+    # The run that continues it, and when that is asked for.
+    heir: Order | None
     follows: tuple[View, ...]
     seed: int
 
@@ -125,6 +127,26 @@ def _order(dice: Random, seconds: float) -> Order:
         cancel_after=dice.uniform(0, 6) if is_canceled else None,
         cancel_way=dice.choices(tuple(Way), (80, 20))[0],
         in_workspace=dice.random() < 0.1,
+        heir=_heir(dice) if kind.mode is Mode.CONVERSATION and dice.random() < 0.5 else None,
+        follows=tuple(view for view in View if dice.random() < 0.35),
+        seed=dice.getrandbits(64),
+    )
+
+
+def _heir(dice: Random) -> Order:
+    """It is asked for over HTTP, and not canceled; `at` counts from the moment at which the run before was accepted."""
+    kind = dice.choice(CONTINUED)
+    return Order(
+        at=dice.uniform(0, 15),
+        kind=kind,
+        profile=kind.profile(dice),
+        way=Way.HTTP,
+        manner=dice.choice(tuple(Manner)),
+        hesitates=0.0,
+        cancel_after=None,
+        cancel_way=Way.HTTP,
+        in_workspace=False,
+        heir=None,
         follows=tuple(view for view in View if dice.random() < 0.35),
         seed=dice.getrandbits(64),
     )

@@ -64,8 +64,9 @@ class Play:
             self._end_server()
         finally:
             self.over.set()
-        outcome.replies = sum(care.tracked.replies for care in self.caretakers if care.tracked)
-        outcome.streams = sum(len(care.followers) for care in self.caretakers)
+        everyone = [care for first in self.caretakers for care in first.family()]
+        outcome.replies = sum(care.tracked.replies for care in everyone if care.tracked)
+        outcome.streams = sum(len(care.followers) for care in everyone)
         self.stage.book.tell(self.stage.ledger)
         outcome.laws, broken = law.oracle(self.stage.place.data, self.stage.ledger.path, self.stage.place.skillrun)
         outcome.breaches += [*broken, *law.keys_used_once(self.stage.place.data), *self.stage.problems]
@@ -126,8 +127,8 @@ class Play:
         while threads and time.monotonic() - begin < self._patience():
             self.stage.reap()
             threads[0].join(0.2)
-            threads = [care for care in threads if care.is_alive() or any(f.is_alive() for f in care.followers)]
-        for care in threads:
+            threads = [care for care in threads if care.is_busy]
+        for care in (care for first in threads for care in first.family()):
             streams = ", ".join(follower.name for follower in care.followers if follower.is_alive())
             self.stage.problem(Law.ENDS, f"not over after {self._patience():.0f} s: {care.doing()} {streams}")
         self._see_off(begin)

@@ -100,6 +100,9 @@ class Client:
     def close(self, run: str) -> Answer:
         return self.ask("POST", f"/v1/runs/{run}/close")
 
+    def continue_run(self, run: str, body: dict[str, object], key: str) -> Answer:
+        return self.ask("POST", f"/v1/runs/{run}/continue", body, {"Idempotency-Key": key})
+
     def runs(self) -> list[dict]:
         """All runs, page by page."""
         found: list[dict] = []

@@ -397,6 +397,18 @@ KINDS: tuple[Kind, ...] = (
     Kind("acp-exits", Mode.AUTO, ("failed:ENGINE_FAILED",), scenario="exits", weight=4),
 )
 
+# The runs that continue a conversation, which has been replayed before their prompt.
+CONTINUED: tuple[Kind, ...] = (
+    Kind(
+        "continued", Mode.CONVERSATION, ("closed",), prompt="Go on.",
+        profiles=RESUMABLE_PROFILES, answers=("blue",), patience=20.0,
+    ),
+    Kind(
+        "sticky-continued", Mode.CONVERSATION, ("closed",), prompt="Go on.",
+        options=Options(continuation=STICKY, idle=1.0), profiles=STICKY_PROFILES, answers=("blue",), patience=20.0,
+    ),
+)
+
 
 def kind(name: str) -> Kind:
     return next(kind for kind in KINDS if kind.name == name)

@@ -30,6 +30,8 @@ MARK = re.compile(rb"[a-z]+\.m[0-9a-f]{12}")
 READ = 1 << 16
 # A line that is longer is passed on without being read.
 LINE_MAX = 1 << 22
+# What comes before it in a prompt was said earlier: in a session that is lost, or in the run that this one continues.
+AFTER = b"--- End of the transcript ---"
 
 
 class Notes:
@@ -43,7 +45,7 @@ class Notes:
         self._write(f"{self.run} {self.attempt} start")
 
     def told(self, text: bytes) -> None:
-        for mark in dict.fromkeys(MARK.findall(text)):
+        for mark in dict.fromkeys(MARK.findall(text.rpartition(AFTER)[2])):
             word = mark.decode()
             self._write(f"{self.run} - told.{word} {word}")
 

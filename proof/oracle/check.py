@@ -13,6 +13,7 @@ from .laws import RunLaw, effects, processes, seq
 from .laws.bytes import Bytes
 from .laws.chain import Chain
 from .laws.children import Children
+from .laws.continues import Continues
 from .laws.conversation import Conversation
 from .laws.effects import RunEffects
 from .laws.evidence import Evidence
@@ -98,7 +99,8 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
         return looking.count(Law.SEQ, "folders without an event")
     laws: list[RunLaw] = [
         Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Messages(looking), Bytes(looking),
-        Conversation(looking), Replays(looking), Children(looking), State(looking, row), Evidence(looking),
+        Conversation(looking), Replays(looking), Continues(looking), Children(looking), State(looking, row),
+        Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")
     broken = looking.report.broken[Law.SEQ]

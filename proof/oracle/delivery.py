@@ -15,6 +15,7 @@ from typing import Any
 
 from . import lines
 from .looking import Looking
+from .replay import AFTER
 
 READ = 64 << 20
 DEPTH = 40
@@ -49,8 +50,10 @@ def _meta(looking: Looking, attempt: int) -> dict[str, Any] | None:
 
 
 def _is(argument: str, text: str) -> bool:
-    """The text is the argument, or the value of one; files that came with an answer are named after it."""
+    """The text is the argument, or the value of one; files that came with an answer are named after it, and the replay of
+    a lost session precedes it."""
     value = argument.split("=", 1)[1] if argument.startswith("--") and "=" in argument else argument
+    value = value.rpartition(AFTER)[2]
     return value == text or value.startswith(f"{text}\n\nFiles ")
 
 

@@ -36,6 +36,7 @@ class Kind(StrEnum):
     CANCEL_ACKNOWLEDGED = "cancel_acknowledged"
     INTERRUPT_ACKNOWLEDGED = "interrupt_acknowledged"
     CLOSE_ACKNOWLEDGED = "close_acknowledged"
+    CONTINUED = "continued"
     STATUS_SEEN = "status_seen"
     STREAM_SEEN = "stream_seen"
     FAULT = "fault"
@@ -127,6 +128,16 @@ class CloseAcknowledged:
 
 
 @dataclass(frozen=True)
+class Continued:
+    """A request to continue the run `of` was answered with this one."""
+
+    kind: ClassVar[Kind] = Kind.CONTINUED
+    run: str
+    of: str
+    at: float = field(default_factory=time.time)
+
+
+@dataclass(frozen=True)
 class StatusSeen:
     """A server reported this status; `seq` is the last event it is based on, if that is known."""
 
@@ -172,14 +183,14 @@ class Effects:
 
 Entry = Union[
     Accepted, ReplySent, ReplyAcknowledged, CancelSent, CancelAcknowledged, InterruptAcknowledged, CloseAcknowledged,
-    StatusSeen, StreamSeen, Fault, Effects,
+    Continued, StatusSeen, StreamSeen, Fault, Effects,
 ]
 
 TYPES: dict[Kind, type[Entry]] = {
     kind.kind: kind
     for kind in (
         Accepted, ReplySent, ReplyAcknowledged, CancelSent, CancelAcknowledged, InterruptAcknowledged,
-        CloseAcknowledged, StatusSeen, StreamSeen, Fault, Effects,
+        CloseAcknowledged, Continued, StatusSeen, StreamSeen, Fault, Effects,
     )
 }
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from . import ledger
 from .ledger import (
-    Accepted, CancelAcknowledged, CloseAcknowledged, Fault, InterruptAcknowledged, ReplyAcknowledged, ReplySent,
-    StatusSeen, StreamSeen,
+    Accepted, CancelAcknowledged, CloseAcknowledged, Continued, Fault, InterruptAcknowledged, ReplyAcknowledged,
+    ReplySent, StatusSeen, StreamSeen,
 )
 
 
@@ -23,6 +23,8 @@ class RunPromises:
     canceled: list[CancelAcknowledged] = field(default_factory=list)
     interrupted: list[InterruptAcknowledged] = field(default_factory=list)
     closed: list[CloseAcknowledged] = field(default_factory=list)
+    # The run that it continues.
+    continued: Continued | None = None
     seen: list[StatusSeen] = field(default_factory=list)
     streams: list[StreamSeen] = field(default_factory=list)
 
@@ -73,6 +75,8 @@ def _add(promises: Promises, entry: ledger.Entry) -> None:
             promises.runs[entry.run].interrupted.append(entry)
         case CloseAcknowledged():
             promises.runs[entry.run].closed.append(entry)
+        case Continued():
+            promises.runs[entry.run].continued = entry
         case StatusSeen():
             promises.runs[entry.run].seen.append(entry)
         case StreamSeen():

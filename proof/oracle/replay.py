@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import blake3
+from . import blake3, event, lines
 from .event import Event
 from .words import Rasp
 
@@ -16,6 +17,10 @@ VOIDED = "MESSAGE_VOIDED"
 COMPLETED = "completed"
 # The hash of larger turns is not computed: this program is slow at it.
 HASHED = 1 << 20
+
+# The end of a replay in a message that begins with one.
+AFTER = "\n--- End of the transcript ---\n\n"
+TRUNCATED = "\n[truncated]"
 
 
 @dataclass
@@ -62,6 +67,8 @@ class Replayed:
     left_out: dict[str, int]
     # None from the first turn on that is too large to be hashed here.
     hash: str | None
+    # As a reader or another agent gets it; empty unless it is asked for.
+    transcript: str = ""
 
 
 def marked(item: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
@@ -84,8 +91,9 @@ def written_input(line: str) -> str | None:
 class Replay:
     """Takes the events of one run in order; `folder` is the run's, for texts that are too large for their events."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, has_transcript: bool = False) -> None:
         self.folder = folder
+        self.has_transcript = has_transcript
         self.turns: list[Replayed] = []
         self.open: dict[int, Turn] = {}
         self.started: set[int] = set()
@@ -148,17 +156,11 @@ class Replay:
 
     def _user(self, data: dict[str, Any]) -> dict[str, Any]:
         item = {"type": "user", "text": data["text"], "origin": data["origin"]}
-        whole = data.get("whole")
-        if whole is None:
+        if "whole" not in data:
             return item
-        try:
-            text = (self.folder / ".audit" / "blobs" / Path(whole["path"]).name).read_bytes()
-            if len(text) == whole["bytes"] and (len(text) > HASHED or blake3.of(text) == whole["hash"]):
-                # The turns that a message repeats for another session have been replayed already.
-                return {**item, "text": text[(data.get("replayed") or {}).get("bytes", 0) :].decode()}
-        except (OSError, UnicodeDecodeError):
-            pass
-        return {**item, "truncated": True}
+        sent = exact(self.folder, data)
+        # The turns that a message repeats for another session have been replayed already.
+        return {**item, "truncated": True} if sent is None else {**item, "text": own(sent, data)}
 
     def _settled(self, turn: Turn, event: Event) -> Replayed:
         verdict, state = event.data["verdict"], event.data["terminal_status"]
@@ -169,8 +171,9 @@ class Replay:
             open_call=turn.nameless,
         )
         items: list[dict[str, Any]] = []
-        # As their bytes are hashed.
+        # As their bytes are hashed, and as they are read.
         texts: list[str] = []
+        said: list[str] = []
         for part in turn.parts:
             if isinstance(part, Message):
                 reason = why_left_out(part, turn, state)
@@ -179,17 +182,22 @@ class Replay:
                     continue
                 items.append(answered(part, verdict.get("answer_message_id")))
                 texts.append(plain(items[-1]))
+                said.append(section("Agent:", part.item, "text"))
             elif isinstance(part, Call):
                 if part.result is None:
                     left_out["open_call"] += 1
                     continue
                 items += [part.item, part.result]
                 texts += [with_input(part), plain(part.result)]
+                said += [called(part), section(RETURNED[part.result["outcome"]], part.result, "output")]
             else:
                 items.append(part)
                 texts.append(plain(part))
+                said.append(section("User:", part, "text"))
         self._chain(texts)
-        return Replayed(turn.number, state, event.seq, items, {k: n for k, n in left_out.items() if n}, self.hash)
+        transcript = "\n".join(said) if self.has_transcript else ""
+        counts = {reason: count for reason, count in left_out.items() if count}
+        return Replayed(turn.number, state, event.seq, items, counts, self.hash, transcript)
 
     def _chain(self, texts: list[str]) -> None:
         if not texts or self.hash is None:
@@ -208,6 +216,59 @@ class Replay:
             total.update(turn.left_out)
         total["open_turn"] = self.still_open
         return {reason: count for reason, count in total.items() if count}
+
+
+def folded(folder: Path, before: int | None = None) -> Replay:
+    """The replay of a Log up to the first line that is not an event; `before`, up to the event of that number."""
+    replay = Replay(folder, has_transcript=True)
+    for line in lines.read(folder / "events.jsonl"):
+        try:
+            taken = event.of(line)
+        except event.NotAnEvent:
+            break
+        if before is not None and taken.seq >= before:
+            break
+        replay.take(taken)
+    return replay
+
+
+def exact(folder: Path, data: dict[str, Any]) -> str | None:
+    """The text that was sent, from its event or its file; none where the file is not there as it was."""
+    whole = data.get("whole")
+    if whole is None:
+        return data["text"]
+    try:
+        text = (folder / ".audit" / "blobs" / Path(whole["path"]).name).read_bytes()
+        is_same = len(text) == whole["bytes"] and (len(text) > HASHED or blake3.of(text) == whole["hash"])
+        return text.decode() if is_same else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def own(sent: str, data: dict[str, Any]) -> str:
+    """What follows the replay in a text that was sent."""
+    return sent.encode()[(data.get("replayed") or {}).get("bytes", 0) :].decode()
+
+
+RETURNED = {"ok": "Tool result:", "failed": "Tool result (the tool failed):"}
+
+
+def section(heading: str, item: dict[str, Any], member: str) -> str:
+    return indented(heading, item[member] + (TRUNCATED if item.get("truncated") else ""))
+
+
+def called(call: Call) -> str:
+    name = "".join(" " if unicodedata.category(letter) == "Cc" else letter for letter in call.item["name"])
+    return section(f"Tool call: {name}", {**call.item, "input": call.written or ""}, "input")
+
+
+def indented(heading: str, text: str) -> str:
+    """A heading at the margin, and below it every line with two blanks before it."""
+    found = text.split("\n")
+    if not found[-1]:
+        found.pop()
+    below = (line.removesuffix("\r") for line in found)
+    return "".join([f"{heading}\n", *(f"  {line}\n" if line else "\n" for line in below)])
 
 
 def why_left_out(message: Message, turn: Turn, state: str) -> str | None:

@@ -4,7 +4,7 @@ import unittest
 
 from chaos.faults import ALL
 from chaos.plan import FAULTS, ROUNDS_TOGETHER, FaultName, Manner, Way, plan
-from lab.kinds import KINDS
+from lab.kinds import CONTINUED, KINDS, Mode
 
 ROUNDS = [plan(seed, number) for seed in range(20) for number in range(1, 11)]
 
@@ -21,6 +21,12 @@ class TestPlan(unittest.TestCase):
         self.assertEqual({order.manner for order in orders}, set(Manner))
         self.assertEqual({order.way for order in orders}, set(Way))
         self.assertEqual({blow.fault for planned in ROUNDS for blow in planned.blows}, set(FaultName))
+
+    def test_conversations_are_continued_by_every_kind_that_can(self) -> None:
+        orders = [order for planned in ROUNDS for order in planned.orders if order.heir]
+        self.assertEqual({order.kind.mode for order in orders}, {Mode.CONVERSATION})
+        self.assertEqual({order.heir.kind for order in orders}, set(CONTINUED))
+        self.assertEqual(len({order.heir.key for order in orders}), len(orders))
 
     def test_every_fault_has_a_weight_and_a_class(self) -> None:
         self.assertEqual(set(FAULTS), set(FaultName))

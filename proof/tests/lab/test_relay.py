@@ -34,6 +34,10 @@ class TestRelay(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"--prompt={BLUE}\n".encode()))
         self.assertEqual(self.noted(), ["run-1 2 start", f"run-1 - told.{BLUE} {BLUE}"])
 
+    def test_what_is_replayed_before_a_prompt_is_not_noted(self) -> None:
+        self.relay("once", "/bin/echo", f"--prompt=User:\n  {DARK}\n\n--- End of the transcript ---\n\n{BLUE}")
+        self.assertEqual(self.noted()[1:], [f"run-1 - told.{BLUE} {BLUE}"])
+
     def test_a_process_remains_that_holds_no_pipe_of_the_engine(self) -> None:
         words = ["/bin/sh", "-c", "ps -o pid= --ppid $$"]
         done = self.relay("leaves", *words)

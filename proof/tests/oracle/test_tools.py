@@ -119,6 +119,7 @@ class LedgerTest(unittest.TestCase):
             ledger.CancelAcknowledged("r", 3.0),
             ledger.InterruptAcknowledged("r", "instead", 3.5),
             ledger.CloseAcknowledged("r", 3.5),
+            ledger.Continued("r", "before", 3.5),
             ledger.StatusSeen("r", "canceled", 9, 4.0),
             ledger.StreamSeen("r", ledger.Protocol.FCMP, "seen", 4.5),
             ledger.Fault("kill host", "r", 5.0),
