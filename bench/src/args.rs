@@ -10,9 +10,9 @@ Measures skillrun and writes docs/numbers.md.
   --only PART      speed, memory, linearity, instructions, capture, runs, service, load, page or
                    soak; may be repeated; the file is not written then
   --figure WORD    of runs, service and load, only figures whose name contains the word: one run,
-                   together, waiting, files, replay; start, questions, memory, follow, history,
-                   flood, through; cost, lone event, runs at once, flood, rate, ordinary user,
-                   recovery, disk; may be repeated; the file is not written then
+                   together, waiting, interrupt, files, replay, continue; start, questions,
+                   memory, follow, history, flood, through; cost, lone event, runs at once,
+                   flood, rate, ordinary user, recovery, disk; may be repeated; the file is not written then
   --update         write the file nevertheless: update the measured parts, keep the others
   --soak FILE      include a table written by `make soak`
   --size BYTES     size of the largest inputs of `memory` [1073741824]

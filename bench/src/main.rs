@@ -4,7 +4,8 @@
 //! - [`memory`]: the peak memory for inputs of any size.
 //! - [`linearity`]: how processor time grows with hostile inputs.
 //! - [`capture`]: what recording a process costs, compared with the bare command.
-//! - [`runs`]: what running a skill costs, compared with the bare engine; [`replay`]: what a replay costs.
+//! - [`runs`]: what running a skill costs, compared with the bare engine; [`waiting`], [`interrupt`], [`replay`] and
+//!   [`handover`]: runs that wait, an interrupted turn, the replay of a run, and a run that continues it.
 //! - [`service`]: what the server adds to a bare relay, and what it holds and answers under load.
 //! - [`load`]: how much load one machine sustains: many runs, floods, a killed server, disk.
 //! - [`web`]: the web page with a long run, in a browser.
@@ -15,7 +16,9 @@
 mod args;
 mod capture;
 mod copy;
+mod handover;
 mod instructions;
+mod interrupt;
 mod later;
 mod linearity;
 mod load;
@@ -29,6 +32,7 @@ mod service;
 mod speed;
 mod table;
 mod terminal;
+mod waiting;
 mod web;
 
 use std::fs;

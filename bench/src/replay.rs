@@ -62,7 +62,7 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     Ok(())
 }
 
-fn write(data: &DataFolder, run: RunId) -> Result<(), Problem> {
+pub(crate) fn write(data: &DataFolder, run: RunId) -> Result<(), Problem> {
     let failed = |error: skillrun_log::LogError| Problem(error.to_string());
     let log = FileLog::new(data.runs());
     let mut next = log.create(run).map_err(failed)?.next_seq;

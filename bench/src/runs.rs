@@ -1,14 +1,12 @@
-//! What running a skill costs, beside the bare engine in the same run; many at once; and very many that wait.
+//! What running a skill costs, beside the bare engine in the same run, and many at once.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -19,21 +17,16 @@ use skillrun_skill::{Layers, SearchPath, Skill};
 
 use crate::args::Figures;
 use crate::capture::{median, wall};
-use crate::later;
 use crate::problem::Problem;
 use crate::program::Program;
-use crate::replay;
 use crate::table::Table;
+use crate::{handover, interrupt, later, replay, waiting};
 
 const RUNS: usize = 31;
 const RUN_TARGET: Duration = Duration::from_millis(30);
 
 const TOGETHER: u32 = 200;
 const CPU_TARGET: Duration = Duration::from_millis(25);
-
-const WAITING: u32 = 10_000;
-const MEMORY_TARGET: u64 = 100_000_000;
-const START_TARGET: Duration = Duration::from_secs(2);
 
 /// An engine that prints its argument and exits at once.
 const ENGINE: &str = r#"
@@ -61,13 +54,23 @@ posture = "not_enforced"
 posture = "not_enforced"
 "#;
 
+/// Each turn of a conversation.
+const TALKS: &str = "- - say: I am here.\n";
+
 pub(crate) const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n";
 
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, &mut Table) -> Result<(), Problem>);
 
-const FIGURES: [Figure; 5] =
-    [("one run", one), ("together", together), ("waiting", waiting), ("files", files), ("replay", replay::measure)];
+const FIGURES: [Figure; 7] = [
+    ("one run", one),
+    ("together", together),
+    ("waiting", waiting::measure),
+    ("interrupt", interrupt::measure),
+    ("files", files),
+    ("replay", replay::measure),
+    ("continue", handover::measure),
+];
 
 pub(crate) fn measure(program: &Program, figures: &Figures, table: &mut Table) -> Result<(), Problem> {
     FIGURES.into_iter().filter(|(name, _)| figures.have(name)).try_for_each(|(_, figure)| figure(program, table))
@@ -87,6 +90,7 @@ impl Place {
         fs::create_dir_all(skill.join("assets"))?;
         fs::write(skill.join("SKILL.md"), "---\nname: skill\ndescription: For measuring.\n---\n\nSay it.\n")?;
         fs::write(skill.join("assets/scripted.yaml"), ASKS)?;
+        fs::write(root.join("talk.yaml"), TALKS)?;
         Ok(Self(root))
     }
 
@@ -112,7 +116,7 @@ impl Drop for Place {
     }
 }
 
-fn ms(time: Duration) -> String {
+pub(crate) fn ms(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
@@ -267,83 +271,4 @@ fn cpu() -> Result<Duration, Problem> {
     let ticks: u64 =
         fields.split_ascii_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(Duration::from_millis(ticks * 10))
-}
-
-fn waiting(program: &Program, table: &mut Table) -> Result<(), Problem> {
-    let place = Place::new("waiting")?;
-    // Half of them have a deadline far away.
-    for (mode, rest) in [("patient", &[][..]), ("timed", &["--no-reply-needed", "--session-timeout", "86400"][..])] {
-        let mut words = vec!["run", "./skill", "--engine", "scripted", "--mode", "interactive"];
-        words.extend(rest);
-        if rest.is_empty() {
-            let status = place.command(program, &words).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-            if status.code() != Some(6) {
-                return Err(Problem(format!("runs: a waiting run ended with {status}")));
-            }
-        } else {
-            // It stays because of its deadline, and is left alone.
-            let mut owner = place.command(program, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-            sleep(Duration::from_secs(2));
-            owner.kill()?;
-            owner.wait()?;
-        }
-        eprintln!("runs: one that waits ({mode})");
-    }
-    let originals: Vec<PathBuf> = fs::read_dir(place.data().join("runs"))?
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    for number in 0..WAITING {
-        copy(&originals[number as usize % originals.len()], number)?;
-    }
-    let (first, _) = start(program, &place)?;
-    let (second, memory) = start(program, &place)?;
-    let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
-    let megabytes = format!("{:.1} MB", memory as f64 / 1e6);
-    eprintln!("runs: 10,000 waiting: {}, then {}, {megabytes}", seconds(first), seconds(second));
-    table.measured("10,000 waiting runs, start with only their Logs", &seconds(first), "–", "–", "under 2 s");
-    table.measured("the same, second start", &seconds(second), "–", "–", "under 2 s");
-    table.measured("memory of their owner", &megabytes, "–", "–", "under 100 MB");
-    if first.max(second) > START_TARGET {
-        table.missed(format!("runs: 10,000 waiting take {} to start", seconds(first.max(second))));
-    }
-    if memory > MEMORY_TARGET {
-        table.missed(format!("runs: 10,000 waiting take {megabytes}"));
-    }
-    Ok(())
-}
-
-/// Another run like one that waits, as if it had been made later.
-fn copy(original: &Path, number: u32) -> Result<(), Problem> {
-    let id = original.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let other = format!("{}{number:012x}", &id[..id.len() - 12]);
-    let target = original.with_file_name(&other);
-    fs::create_dir(&target)?;
-    for name in ["run.json", "events.jsonl"] {
-        fs::write(target.join(name), fs::read_to_string(original.join(name))?.replace(&id, &other))?;
-    }
-    fs::copy(original.join("lock"), target.join("lock"))?;
-    Ok(())
-}
-
-/// Starts an owner of everything: how long it takes until it has taken over, and its memory then.
-fn start(program: &Program, place: &Place) -> Result<(Duration, u64), Problem> {
-    let begin = Instant::now();
-    let mut command = place.command(program, &["own", "--all"]);
-    let mut owner = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let mut line = String::new();
-    if let Some(stdout) = owner.stdout.take() {
-        BufReader::new(stdout).read_line(&mut line)?;
-    }
-    let took = begin.elapsed();
-    let status = fs::read_to_string(format!("/proc/{}/status", owner.id()))?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib: u64 = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
-    owner.kill()?;
-    owner.wait()?;
-    if line.trim() != "ready" {
-        return Err(Problem(format!("runs: the owner of 10,000 said {line:?}")));
-    }
-    Ok((took, kib * 1024))
 }

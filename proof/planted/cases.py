@@ -33,6 +33,7 @@ CASES: tuple[Case, ...] = (
     Case("lost-prompt", ("replies",), "the prompt that comes with an interrupt is acknowledged, and not in the Log"),
     Case("silent-close", ("status",), "a conversation is closed without the event that gives the reason"),
     Case("replayed-text", ("replay",), "the messages of a turn that did not complete are replayed"),
+    Case("shuffled-turns", ("continues",), "a run that continues another receives the newest turn first"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 
