@@ -16,6 +16,9 @@ use crate::trial::{Over, Trial, WAITS};
 pub(super) const FIRST: &str = "[[say amber]]";
 pub(super) const LATER: &str = "[[say coral]]";
 
+/// The answer that lets an agent run a command.
+const ALLOW: &str = "allow";
+
 /// The answer to the first of them; no order contains it.
 pub(super) const FIRST_ANSWER: &str = "The word is amber.";
 
@@ -48,7 +51,7 @@ pub(super) struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    /// Begins with an order. Nothing is asked inside a turn, so that every question is a rest.
+    /// Begins with an order. Few commands are asked about, so that nearly every question is a rest.
     pub(super) fn begin(trial: &'a Trial<'a>, order: &str, more: &[&str]) -> Result<Self, Miss> {
         let (skill, input) = (trial.lab.talk.display().to_string(), format!("order={order}"));
         let words = ["--mode", "conversation", "--permission", "full", "--input", &input];
@@ -57,17 +60,28 @@ impl<'a> Talk<'a> {
         Ok(Self { trial, run, starter })
     }
 
-    /// Waits until the turn of this number is over and the next prompt can be sent.
-    pub(super) fn rest(&self, turn: usize) -> Result<AttemptEnded, Miss> {
+    /// Waits until the turn of this number is over and the next prompt can be sent. It must
+    /// have ended in one of these states.
+    pub(super) fn must_rest(&self, turn: usize, states: &[TurnState]) -> Result<AttemptEnded, Miss> {
         let rest = question::asked(self.trial, self.run, turn)?;
         must(rest.scope == Scope::Prompt, "scope", || format!("after turn {turn} it asks: {}", rest.prompt))?;
-        let no_record = || Miss::new("no record", format!("turn {turn} has no record"));
-        self.trial.turn_records(self.run)?.into_iter().nth(turn - 1).ok_or_else(no_record)
+        self.must_end(turn, states)
     }
 
-    /// The same; the turn must have ended in one of these states.
-    pub(super) fn must_rest(&self, turn: usize, states: &[TurnState]) -> Result<AttemptEnded, Miss> {
-        let ended = self.rest(turn)?;
+    /// The same where the agent may ask before it runs a command of this turn, and for the first time: it is allowed.
+    pub(super) fn must_rest_if_allowed(&self, turn: usize, states: &[TurnState]) -> Result<AttemptEnded, Miss> {
+        for number in turn.. {
+            match question::asked(self.trial, self.run, number)?.scope {
+                Scope::Call => question::reply(self.trial, self.run, ALLOW, &format!("allow-{number}"))?,
+                Scope::Turn | Scope::Prompt => break,
+            }
+        }
+        self.must_end(turn, states)
+    }
+
+    fn must_end(&self, turn: usize, states: &[TurnState]) -> Result<AttemptEnded, Miss> {
+        let no_record = || Miss::new("no record", format!("turn {turn} has no record"));
+        let ended = self.trial.turn_records(self.run)?.into_iter().nth(turn - 1).ok_or_else(no_record)?;
         must(states.contains(&ended.verdict.turn), ended.verdict.turn.as_str(), || {
             let error = ended.verdict.error.as_ref();
             let why = error.map(|error| format!(": {} {}", error.code, error.message)).unwrap_or_default();
