@@ -340,7 +340,8 @@ MUTATIONS = [
     # contract R4.3 to R4.9: the marker.
     Mutation("marker: only after a clean end", "text without a clean end carries a marker", READING,
              "(false, _, _) | (true, ExecutionMode::Conversation, _) => return reading,",
-             "(_, ExecutionMode::Conversation, _) => return reading,", GATE),
+             "(false, ExecutionMode::Auto | ExecutionMode::Interactive, CompletionLayer::OfSkill) => {}\n        "
+             "(false, _, _) | (true, ExecutionMode::Conversation, _) => return reading,", GATE),
     Mutation("marker: closing messages", "only the answer is looked at", READING,
              "before.iter().map(read_whole).chain([in_answer()]).collect()",
              "before.iter().map(read_whole).chain([in_answer()]).skip(before.len()).collect()", GATE),

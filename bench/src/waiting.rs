@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ struct Cost {
     first: Duration,
     second: Duration,
     memory: u64,
+    /// Of a server over them. Conversations at rest need no owner, so that theirs exits at once.
+    served: u64,
     /// `skillrun ls`.
     list: Duration,
 }
@@ -62,8 +64,9 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     compare(name, cells, times(resting.first, first), TIME_RATIO);
     let cells = [seconds(resting.second), seconds(second)];
     compare("the same, second start", cells, times(resting.second, second), TIME_RATIO);
-    let cells = [mb(resting.memory), mb(memory)];
-    compare("memory of their owner", cells, resting.memory as f64 / memory.max(1) as f64, MEMORY_RATIO);
+    let cells = [mb(resting.served), mb(waiting.served)];
+    let ratio = resting.served as f64 / waiting.served.max(1) as f64;
+    compare("memory of a server over them", cells, ratio, MEMORY_RATIO);
     let cells = [ms(resting.list), ms(waiting.list)];
     let name = format!("`skillrun ls` among them, median of {LISTS}");
     compare(&name, cells, times(resting.list, waiting.list), TIME_RATIO);
@@ -85,7 +88,8 @@ fn cost(program: &Program, name: &str, make: fn(&Program, &Place) -> Result<(), 
     let (first, _) = start(program, &place)?;
     let (second, memory) = start(program, &place)?;
     let lists = (0..LISTS).map(|_| wall(&mut place.command(program, &["ls"]))).collect::<Result<_, _>>()?;
-    Ok(Cost { first, second, memory, list: median(lists) })
+    let served = serve(program, &place)?;
+    Ok(Cost { first, second, memory, served, list: median(lists) })
 }
 
 /// Runs that wait for an answer. Half of them have a deadline far away.
@@ -131,8 +135,25 @@ fn copy(original: &Path, number: u32) -> Result<(), Problem> {
 
 /// Starts an owner of everything: how long it takes until it has taken over, and its memory then.
 fn start(program: &Program, place: &Place) -> Result<(Duration, u64), Problem> {
+    let (took, memory, line) = until_ready(place.command(program, &["own", "--all"]))?;
+    if line != "ready" {
+        return Err(Problem(format!("runs: the owner of 10,000 said {line:?}")));
+    }
+    Ok((took, memory))
+}
+
+/// The memory of a server that has started.
+fn serve(program: &Program, place: &Place) -> Result<u64, Problem> {
+    let (_, memory, line) = until_ready(place.command(program, &["serve", "--listen", "127.0.0.1:0"]))?;
+    if memory == 0 || !line.starts_with("serving") {
+        return Err(Problem(format!("runs: the server over 10,000 said {line:?}")));
+    }
+    Ok(memory)
+}
+
+/// How long a process takes until it writes a line, the most memory it held until then, and the line.
+fn until_ready(mut command: Command) -> Result<(Duration, u64, String), Problem> {
     let begin = Instant::now();
-    let mut command = place.command(program, &["own", "--all"]);
     let mut owner = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut line = String::new();
     if let Some(stdout) = owner.stdout.take() {
@@ -144,8 +165,5 @@ fn start(program: &Program, place: &Place) -> Result<(Duration, u64), Problem> {
     let kib: u64 = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
     owner.kill()?;
     owner.wait()?;
-    if line.trim() != "ready" {
-        return Err(Problem(format!("runs: the owner of 10,000 said {line:?}")));
-    }
-    Ok((took, kib * 1024))
+    Ok((took, kib * 1024, line.trim().to_owned()))
 }

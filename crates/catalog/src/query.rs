@@ -168,8 +168,10 @@ impl Catalog {
 
     /// The same, grouped by what they need, including runs whose retry is missing and may still be created.
     pub fn unfinished(&mut self, now: Timestamp) -> Result<Unfinished, CatalogError> {
-        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE asks_until IS NOT NULL";
-        let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([], |row| json(row, 0))?.collect())?;
+        // Not by `asks_until`: a run that waits for the next prompt asks nothing, and needs no owner either.
+        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE status = ?1";
+        let waiting = [RunStatus::WaitingUser.as_str()];
+        let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map(waiting, |row| json(row, 0))?.collect())?;
         let resting = |row: &Row| {
             let question = row.question.as_ref().filter(|_| row.rests)?;
             let RowQuestion { interaction_id, deadline, .. } = *question;

@@ -1,6 +1,7 @@
 //! Queries.
 
 use skillrun_model::interaction::Scope;
+use skillrun_model::status::Continuation;
 
 use super::*;
 
@@ -119,6 +120,25 @@ fn a_run_at_rest_is_not_in_the_list_of_questions() {
     let listed: Vec<RunId> = catalog.waiting(None, None).expect("waiting").iter().map(|one| one.run_id).collect();
     assert_eq!(listed, [run_id(2), run_id(3)]);
     assert!(catalog.get(run_id(1)).expect("asked").expect("a row").question.is_some(), "a reply needs its number");
+}
+
+/// Found by `make bench`: each of 10,000 conversations was opened at every start.
+#[test]
+fn a_conversation_at_rest_needs_no_owner() {
+    let world = World::new();
+    for (number, scope) in [(1, Scope::Prompt), (2, Scope::Turn)] {
+        let asked = Data::Control(ControlData::InteractionRequested(Pending { scope, ..pending(1, "?") }));
+        let Data::Control(ControlData::RunStarted(begin)) = started(None, "scripted") else { panic!("a beginning") };
+        let begin = RunStarted { continuation: Some(Continuation::Resumable), ..begin };
+        let begin = Data::Control(ControlData::RunStarted(begin));
+        world.append(run_id(number), &[begin, asked, status(RunStatus::WaitingUser)]);
+    }
+    world.append(run_id(3), &[started(None, "scripted"), status(RunStatus::Running)]);
+    let (mut catalog, _) = world.open();
+    catalog.refresh(&world.log).expect("refreshed");
+    let unfinished = catalog.unfinished(moment(600)).expect("told");
+    let resting: Vec<RunId> = unfinished.resting.iter().map(|one| one.run_id).collect();
+    assert_eq!((resting, unfinished.restless), (vec![run_id(1), run_id(2)], vec![run_id(3)]));
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(crate) enum Order {
     BeforeEnd,
     AfterSuccess,
     AfterFailure,
+    /// A limit that the engine may continue after.
+    AfterProvisionalLimit,
 }
 
 /// The output of an engine: by default a session, no message, a success end.
@@ -197,6 +199,7 @@ impl Turn {
             Order::BeforeEnd => None,
             Order::AfterSuccess => Some(EndKind::Success),
             Order::AfterFailure => Some(EndKind::Failure),
+            Order::AfterProvisionalLimit => Some(EndKind::ProvisionalLimit),
         };
         self.facts.acts.push(HostAct { act, after });
         self

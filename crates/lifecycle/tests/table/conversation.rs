@@ -80,6 +80,13 @@ fn interrupted(rows: &mut Rows) {
         rows.row(&name("interrupt, then a success end"), origin, success, how(), rule_1b());
         let unrecorded = "the act is missing: an end event counts, where there is one";
         rows.row(&name("interrupt without its act"), unrecorded, chat().endless(), stopped(how()), rule_1b());
+        let ended = chat().ends(EndKind::Failure);
+        let expected = if word == "interactive" { rule_2b(PartialFailed) } else { rule_2b(PartialFailed).rests() };
+        rows.row(&name("failure end, interrupt without its act"), unrecorded, ended, stopped(how()), expected);
+        let origin = "1b: an engine that continues after a limit had not ended its turn";
+        let passed = chat().ends(EndKind::ProvisionalLimit);
+        let passed = passed.act(EndedBy::Interrupted, Order::AfterProvisionalLimit);
+        rows.row(&name("interrupt after a provisional limit"), origin, passed, stopped(how()), rule_1b());
         rows.row(&name("cancel beats interrupt"), "1 before 1b", before(), stopped(how()).canceled(), rule_1());
     }
     let origin = "1b: an end event that stands first keeps its verdict";
