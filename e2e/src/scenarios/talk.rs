@@ -121,7 +121,8 @@ pub(super) fn last_request(trial: &Trial<'_>, prompt: &str) -> Result<String, Mi
     let scenario = trial.scenario.model(trial.engine);
     let requests = trial.lab.model.requests();
     let ours = requests.iter().filter(|seen| seen.scenario.as_deref() == Some(&scenario) && !seen.tools.is_empty());
-    let bodies = ours.filter_map(|seen| seen.body.as_deref()).map(|body| String::from_utf8_lossy(body).into_owned());
-    let last = bodies.filter(|body| body.contains(prompt)).last();
+    let mut bodies =
+        ours.filter_map(|seen| seen.body.as_deref()).map(|body| String::from_utf8_lossy(body).into_owned());
+    let last = bodies.rfind(|body| body.contains(prompt));
     last.ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))
 }

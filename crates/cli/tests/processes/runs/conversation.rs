@@ -135,6 +135,8 @@ fn a_process_that_exits_with_a_turn_that_failed_is_replaced() {
     wait_rest(&lab, run, 1);
     runtime.reply(run, reply(1, "alpha")).expect("sent");
     wait_rest(&lab, run, 2);
+    // A prompt that meets the process as it exits fails its turn.
+    lab.wait(run, "end of the process", |state| state.is_at_rest() && state.process_ended);
     runtime.reply(run, reply(2, "beta")).expect("sent");
     wait_rest(&lab, run, 3);
     assert_eq!(rows(&lab, run), [ANSWERED, FAILED, ANSWERED]);
