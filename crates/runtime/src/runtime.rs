@@ -42,6 +42,9 @@ use crate::requests::{SubmitError, Submitted, WasNew};
 use crate::run::{Run, check_variables};
 use table::{Passes, RunTable};
 
+/// How long a worker may take to release its run.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// The owner of runs in one process. Dropping it leaves them: their hosts continue, and the next owner adopts them.
 #[derive(Debug)]
 pub struct Runtime {
@@ -213,9 +216,11 @@ impl Runtime {
         self.inner.wait_until(timeout, RunTable::is_idle)
     }
 
-    /// Releases a run; its host continues.
+    /// Releases a run; its host continues. When this returns, no work is done for it here: the caller that asked for
+    /// it hands the run over, and [`Self::leave`] does not return it once more.
     pub fn let_go(&self, run: RunId) {
         self.inner.let_go(run);
+        self.inner.wait_until(RELEASE_TIMEOUT, |table| table.mailbox(run).is_none());
     }
 
     /// Releases all runs, waits until no work is done for them here, and returns those that still need work: they are
@@ -228,7 +233,7 @@ impl Runtime {
         };
         runs.into_iter().for_each(|run| self.inner.let_go(run));
         self.inner.changed.notify_all();
-        self.inner.wait_until(Duration::from_secs(30), |table| table.active().next().is_none());
+        self.inner.wait_until(RELEASE_TIMEOUT, |table| table.active().next().is_none());
         self.inner.table().unfinished()
     }
 }

@@ -266,3 +266,25 @@ fn unrequested_answers_delay_no_run() {
         lab.check_whole(*run);
     }
 }
+
+/// Regression: `skillrun reply --no-wait` sometimes stayed for the whole turn, because its run was handed over twice: by
+/// the command, and by the process that ended while the worker of the run had not quite left it.
+#[test]
+fn run_that_was_released_is_not_handed_over_once_more() {
+    let lab = RuntimeLab::new();
+    let new = lab.new_run(ExecutionMode::Interactive, &format!("- - ask: {{prompt: Go?}}\n{HANGS}"));
+    for _ in 0..5 {
+        let runtime = lab.runtime();
+        let run = runtime.submit(new.clone()).expect("accepted");
+        lab.wait_asked(run, 1);
+        assert!(runtime.wait_for(run, TEST_TIMEOUT));
+        runtime.reply(run, reply(1, "go")).expect("answered");
+        runtime.let_go(run);
+        assert!(!runtime.has(run), "the worker has left it");
+        assert_eq!(runtime.leave(), Vec::<RunId>::new());
+        drop(runtime);
+        let next = lab.runtime();
+        next.cancel(run, "the test").expect("canceled");
+        lab.finish(&next, run);
+    }
+}
