@@ -7,7 +7,7 @@ use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::SpanRef;
 use skillrun_model::status::{Continuation, EndedBy, ExecutionMode};
-use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::verdict::{EngineLimit, Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{CompletionState, RunStatus, TurnState};
 use skillrun_parse::last_lines::LastWords;
 use skillrun_parse::record::{EndKind, EndPolicy};
@@ -39,7 +39,7 @@ struct TurnEnd {
     kind: EndKind,
     message: Option<String>,
     category: ErrorCategory,
-    is_refusal: bool,
+    limit: Option<EngineLimit>,
     confidence: f64,
     span: Option<Span>,
 }
@@ -50,7 +50,7 @@ fn turn_end(facts: &Facts, control: &Control<'_>) -> Option<TurnEnd> {
             kind: end.kind,
             message: end.message.clone(),
             category: end.category,
-            is_refusal: end.is_refusal,
+            limit: end.limit,
             confidence: end.confidence,
             span: Some(end.span),
         }),
@@ -59,7 +59,7 @@ fn turn_end(facts: &Facts, control: &Control<'_>) -> Option<TurnEnd> {
                 kind: EndKind::Success,
                 message: None,
                 category: ErrorCategory::Engine,
-                is_refusal: false,
+                limit: None,
                 confidence,
                 span: None,
             }),
@@ -68,7 +68,7 @@ fn turn_end(facts: &Facts, control: &Control<'_>) -> Option<TurnEnd> {
                 kind: EndKind::Failure,
                 message: Some(error.message.clone()),
                 category: error.category,
-                is_refusal: false,
+                limit: None,
                 confidence,
                 span: None,
             }),
@@ -572,6 +572,7 @@ impl Gate<'_> {
         let mut notices = self.reading.notices.clone();
         notices.extend(decision.notices);
         let Decision { rule, turn, completion, reason, run, .. } = decision;
+        let engine_limit = self.end.as_ref().filter(|_| rule == Rule::Limit).and_then(|end| end.limit);
         let verdict = Verdict {
             confidence: confidences.into_iter().flatten().fold(1.0, f64::min),
             error: decision.error,
@@ -579,7 +580,8 @@ impl Gate<'_> {
             output: decision.output,
             pending: waits.then(|| self.pending(rule)),
             answer_message_id: answer.map(|a| a.message_id.clone()).filter(|_| decision.turn == TurnState::Completed),
-            refused: rule == Rule::Limit && self.end.as_ref().is_some_and(|end| end.is_refusal),
+            refused: engine_limit == Some(EngineLimit::Refusal),
+            engine_limit,
             evidence: VerdictEvidence {
                 end: self.end.as_ref().and_then(|e| e.span).iter().map(span_ref).collect(),
                 marker: self.reading.carrier.map(|(message, _)| spans(&message.spans)).unwrap_or_default(),

@@ -1,5 +1,5 @@
 //! One table for everything that shows a turn or a run: state × presenter → the words, whether the text is an answer, the
-//! exit code and the stop reason. No presenter has words of its own for a state; `docs/presenters.md` and the words of
+//! exit code and the end of a turn in the Agent Client Protocol. No presenter has words of its own for a state; `docs/presenters.md` and the words of
 //! the page are made from this table.
 //!
 //! States of workflows get an enum of their own and one more `of_…` function here.
@@ -13,7 +13,7 @@ use crate::codes::{Code, ErrorCategory};
 use crate::delegation::DelegatedState;
 use crate::interaction::Scope;
 use crate::status::{RunStatus, TurnState, wire_enum};
-use crate::verdict::RunError;
+use crate::verdict::{EngineLimit, RunError, Verdict};
 
 crate::word_enum! {
     /// Something that shows states.
@@ -52,6 +52,23 @@ wire_enum! {
 }
 
 wire_enum! {
+    /// What presenters distinguish about a turn that has ended: its state, and which limit of the engine ended it.
+    TurnEnding {
+        Completed = "completed",
+        PartialFailed = "partial_failed",
+        Failed = "failed",
+        /// Failed, because the engine reached the length of an answer.
+        FailedTokens = "failed_tokens",
+        /// Failed, because the engine reached its number of requests to the model.
+        FailedRequests = "failed_requests",
+        /// Failed, because the model or its service declined to answer.
+        Refused = "refused",
+        Interrupted = "interrupted",
+        TimedOut = "timed_out",
+    }
+}
+
+wire_enum! {
     /// Why an agent of the Agent Client Protocol ended a turn.
     StopReason {
         EndTurn = "end_turn",
@@ -59,6 +76,24 @@ wire_enum! {
         MaxTurnRequests = "max_turn_requests",
         Refusal = "refusal",
         Cancelled = "cancelled",
+    }
+}
+
+/// How a turn ends in the Agent Client Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcpEnd {
+    /// The response to the prompt has this reason.
+    Stop(StopReason),
+    /// The prompt is answered with an error, because the protocol has no reason for the state.
+    Error,
+}
+
+impl AcpEnd {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop(reason) => reason.as_str(),
+            Self::Error => "error",
+        }
     }
 }
 
@@ -72,8 +107,72 @@ pub struct Presentation {
     pub is_answer: bool,
     /// Of a command that ends because of this state.
     pub exit_code: Option<u8>,
-    /// None where the protocol has no reason for the state: the turn is then an error, or not over.
-    pub stop_reason: Option<StopReason>,
+    /// Of a turn, in the Agent Client Protocol. None for a run, and for other presenters.
+    pub acp_end: Option<AcpEnd>,
+}
+
+impl TurnEnding {
+    /// Of a turn with this verdict.
+    pub fn of(verdict: &Verdict) -> Self {
+        match (verdict.turn, verdict.engine_limit) {
+            (TurnState::Completed, _) => Self::Completed,
+            (TurnState::Interrupted, _) => Self::Interrupted,
+            (TurnState::TimedOut, _) => Self::TimedOut,
+            (TurnState::PartialFailed | TurnState::Failed, Some(EngineLimit::Tokens)) => Self::FailedTokens,
+            (TurnState::PartialFailed | TurnState::Failed, Some(EngineLimit::Requests)) => Self::FailedRequests,
+            (TurnState::PartialFailed | TurnState::Failed, Some(EngineLimit::Refusal)) => Self::Refused,
+            // A version that recorded no limits recorded refusals.
+            (TurnState::PartialFailed | TurnState::Failed, None) if verdict.refused => Self::Refused,
+            (TurnState::PartialFailed, None) => Self::PartialFailed,
+            (TurnState::Failed, None) => Self::Failed,
+        }
+    }
+
+    /// Of a turn that is not known to have reached a limit of its engine.
+    pub fn of_state(turn: TurnState) -> Self {
+        match turn {
+            TurnState::Completed => Self::Completed,
+            TurnState::PartialFailed => Self::PartialFailed,
+            TurnState::Failed => Self::Failed,
+            TurnState::Interrupted => Self::Interrupted,
+            TurnState::TimedOut => Self::TimedOut,
+        }
+    }
+
+    /// The state on the wire. Whether a turn with a limit had text before it, the turn record has.
+    pub fn state(self) -> TurnState {
+        match self {
+            Self::Completed => TurnState::Completed,
+            Self::PartialFailed => TurnState::PartialFailed,
+            Self::Failed | Self::FailedTokens | Self::FailedRequests | Self::Refused => TurnState::Failed,
+            Self::Interrupted => TurnState::Interrupted,
+            Self::TimedOut => TurnState::TimedOut,
+        }
+    }
+
+    /// In a sentence about the turn.
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::PartialFailed => "failed after part of an answer",
+            Self::Failed | Self::FailedTokens | Self::FailedRequests | Self::Refused => "failed",
+            Self::Interrupted => "was interrupted",
+            Self::TimedOut => "ran out of time",
+        }
+    }
+
+    /// In the Agent Client Protocol: a turn that failed is an error and not the end of a turn. A limit or a refusal of
+    /// the model is an end of its own.
+    pub fn acp_end(self) -> AcpEnd {
+        match self {
+            Self::Completed => AcpEnd::Stop(StopReason::EndTurn),
+            Self::FailedTokens => AcpEnd::Stop(StopReason::MaxTokens),
+            Self::FailedRequests => AcpEnd::Stop(StopReason::MaxTurnRequests),
+            Self::Refused => AcpEnd::Stop(StopReason::Refusal),
+            Self::Interrupted => AcpEnd::Stop(StopReason::Cancelled),
+            Self::PartialFailed | Self::Failed | Self::TimedOut => AcpEnd::Error,
+        }
+    }
 }
 
 impl RunState {
@@ -180,30 +279,18 @@ pub fn of_run(state: RunState, presenter: Presenter) -> Presentation {
         Presenter::Page => (state.label(), None),
         Presenter::Fcmp | Presenter::Http | Presenter::Acp => (state.status().as_str(), None),
     };
-    // The protocol has stop reasons for turns only.
-    Presentation { words, is_answer: state.is_answer(), exit_code, stop_reason: None }
+    // The protocol has ends of turns only.
+    Presentation { words, is_answer: state.is_answer(), exit_code, acp_end: None }
 }
 
 /// A turn that has ended.
-pub fn of_turn(turn: TurnState, presenter: Presenter) -> Presentation {
-    let sentence = match turn {
-        TurnState::Completed => "completed",
-        TurnState::PartialFailed => "failed after part of an answer",
-        TurnState::Failed => "failed",
-        TurnState::Interrupted => "was interrupted",
-        TurnState::TimedOut => "ran out of time",
+pub fn of_turn(turn: TurnEnding, presenter: Presenter) -> Presentation {
+    let (words, acp_end) = match presenter {
+        Presenter::Cli | Presenter::Page => (turn.sentence(), None),
+        Presenter::Fcmp | Presenter::Http => (turn.state().as_str(), None),
+        Presenter::Acp => (turn.state().as_str(), Some(turn.acp_end())),
     };
-    let words = match presenter {
-        Presenter::Cli | Presenter::Page => sentence,
-        Presenter::Fcmp | Presenter::Http | Presenter::Acp => turn.as_str(),
-    };
-    let stop_reason = match (presenter, turn) {
-        (Presenter::Acp, TurnState::Completed) => Some(StopReason::EndTurn),
-        (Presenter::Acp, TurnState::Interrupted) => Some(StopReason::Cancelled),
-        (Presenter::Acp, TurnState::PartialFailed | TurnState::Failed | TurnState::TimedOut)
-        | (Presenter::Cli | Presenter::Page | Presenter::Fcmp | Presenter::Http, _) => None,
-    };
-    Presentation { words, is_answer: is_answer(turn), exit_code: None, stop_reason }
+    Presentation { words, is_answer: is_answer(turn.state()), exit_code: None, acp_end }
 }
 
 /// A run that another run has asked for, as its parent sees it.
@@ -253,23 +340,24 @@ pub fn page() -> String {
     let mut table = |title: &str, about: &str, rows: Vec<(&str, Vec<Presentation>)>| {
         let heads: String = Presenter::ALL.iter().map(|presenter| format!(" {presenter} |")).collect();
         // Writing to a string cannot fail.
-        let _ = writeln!(page, "\n## {title}\n\n{about}\n\n| state |{heads} answer | exit code | stop reason |");
+        let _ = writeln!(page, "\n## {title}\n\n{about}\n\n| state |{heads} answer | exit code | end in `acp` |");
         let _ = writeln!(page, "|{}", " --- |".repeat(Presenter::ALL.len() + 4));
         for (name, shown) in rows {
             let words: String = shown.iter().map(|one| format!(" {} |", one.words)).collect();
             let answer = if shown.iter().any(|one| one.is_answer) { "yes" } else { "no" };
             let exit =
                 shown.iter().find_map(|one| one.exit_code).map_or_else(|| "-".to_owned(), |code| code.to_string());
-            let stop = shown.iter().find_map(|one| one.stop_reason).map_or("-", StopReason::as_str);
+            let stop = shown.iter().find_map(|one| one.acp_end).map_or("-", AcpEnd::as_str);
             let _ = writeln!(page, "| `{name}` |{words} {answer} | {exit} | {stop} |");
         }
     };
     let each = |cell: &dyn Fn(Presenter) -> Presentation| Presenter::ALL.iter().map(|one| cell(*one)).collect();
-    let turns = TurnState::ALL.iter().map(|turn| (turn.as_str(), each(&|presenter| of_turn(*turn, presenter))));
+    let turns = TurnEnding::ALL.iter().map(|turn| (turn.as_str(), each(&|presenter| of_turn(*turn, presenter))));
     table(
         "Turns",
-        "The message that a turn names is an answer only if the turn completed. A turn without a stop reason is an error\n\
-         of the Agent Client Protocol.",
+        "The message that a turn names is an answer only if the turn completed. A turn that failed because the engine\n\
+         reached a limit of its own, or was refused, has a row of its own; on the wire it is `failed`, or `partial_failed`\n\
+         if it had text. In the Agent Client Protocol a prompt ends with a stop reason or with a JSON-RPC error.",
         turns.collect(),
     );
     let runs = RunState::ALL.iter().map(|state| (state.as_str(), each(&|presenter| of_run(*state, presenter))));
@@ -294,9 +382,11 @@ pub fn page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::status::CompletionState;
+    use crate::verdict::Rule;
 
     fn cells() -> Vec<(String, Presenter, Presentation)> {
-        let turns = TurnState::ALL.iter().flat_map(|turn| {
+        let turns = TurnEnding::ALL.iter().flat_map(|turn| {
             Presenter::ALL.iter().map(move |one| (format!("turn {turn}"), *one, of_turn(*turn, *one)))
         });
         let runs = RunState::ALL.iter().flat_map(|state| {
@@ -355,10 +445,61 @@ mod tests {
         assert_eq!(code(ErrorCategory::Engine, Code::EngineFailed), 1);
     }
 
+    /// Issue 26: `cancelled` only for what was interrupted, and never `end_turn` for an error.
+    #[test]
+    fn every_turn_has_its_end_in_the_agent_client_protocol() {
+        let ends: Vec<(&str, &str)> =
+            TurnEnding::ALL.iter().map(|turn| (turn.as_str(), turn.acp_end().as_str())).collect();
+        let expected = [
+            ("completed", "end_turn"),
+            ("partial_failed", "error"),
+            ("failed", "error"),
+            ("failed_tokens", "max_tokens"),
+            ("failed_requests", "max_turn_requests"),
+            ("refused", "refusal"),
+            ("interrupted", "cancelled"),
+            ("timed_out", "error"),
+        ];
+        assert_eq!(ends, expected);
+        for (state, presenter, shown) in cells() {
+            let is_turn_of_acp = presenter == Presenter::Acp && state.starts_with("turn ");
+            assert_eq!(shown.acp_end.is_some(), is_turn_of_acp, "{state} in {presenter}");
+        }
+        let mut reasons: Vec<&str> = expected.iter().map(|(_, end)| *end).filter(|end| *end != "error").collect();
+        reasons.sort_unstable();
+        let mut all: Vec<&str> = StopReason::ALL.iter().map(|reason| reason.as_str()).collect();
+        all.sort_unstable();
+        assert_eq!(reasons, all, "each stop reason has one state");
+    }
+
+    #[test]
+    fn limit_of_the_engine_decides_how_a_failed_turn_is_shown() {
+        let ending = |turn, engine_limit, refused| {
+            let (rule, reason) = (Rule::Limit, Code::LimitReached);
+            let verdict = Verdict::new(rule, turn, CompletionState::Interrupted, reason, RunStatus::WaitingUser);
+            TurnEnding::of(&Verdict { engine_limit, refused, ..verdict })
+        };
+        for turn in [TurnState::Failed, TurnState::PartialFailed] {
+            assert_eq!(ending(turn, None, false), TurnEnding::of_state(turn));
+            assert_eq!(ending(turn, None, true), TurnEnding::Refused, "of an earlier version");
+            assert_eq!(ending(turn, Some(EngineLimit::Tokens), false), TurnEnding::FailedTokens);
+            assert_eq!(ending(turn, Some(EngineLimit::Requests), false), TurnEnding::FailedRequests);
+            assert_eq!(ending(turn, Some(EngineLimit::Refusal), true), TurnEnding::Refused);
+        }
+        // Another rule was stronger.
+        for turn in [TurnState::Completed, TurnState::Interrupted, TurnState::TimedOut] {
+            assert_eq!(ending(turn, Some(EngineLimit::Tokens), false), TurnEnding::of_state(turn));
+        }
+        for turn in TurnState::ALL {
+            assert_eq!(TurnEnding::of_state(*turn).state(), *turn);
+        }
+    }
+
     #[test]
     fn the_page_has_a_row_for_every_state() {
         let page = page();
-        let names = TurnState::ALL.iter().map(|turn| turn.as_str()).chain(RunState::ALL.iter().map(|run| run.as_str()));
+        let names =
+            TurnEnding::ALL.iter().map(|turn| turn.as_str()).chain(RunState::ALL.iter().map(|run| run.as_str()));
         for name in names {
             assert!(page.contains(&format!("\n| `{name}` |")), "{name} in {page}");
         }

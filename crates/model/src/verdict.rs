@@ -37,6 +37,18 @@ wire_enum! {
     }
 }
 
+wire_enum! {
+    /// A limit at which an engine itself ended its turn.
+    EngineLimit {
+        /// The length of an answer.
+        Tokens = "tokens",
+        /// The number of requests to the model.
+        Requests = "requests",
+        /// The model or its service declined to answer.
+        Refusal = "refusal",
+    }
+}
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunError {
@@ -97,6 +109,9 @@ pub struct Verdict {
     /// The model or its service declined to answer. Absent otherwise, and in Logs of versions that did not record it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// The limit that the engine named. Absent otherwise, and in Logs of versions that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_limit: Option<EngineLimit>,
     pub evidence: VerdictEvidence,
 }
 
@@ -123,6 +138,7 @@ impl Verdict {
             pending: None,
             answer_message_id: None,
             refused: false,
+            engine_limit: None,
             evidence: VerdictEvidence::default(),
         }
     }

@@ -6,6 +6,7 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
+use skillrun_model::verdict::EngineLimit;
 use skillrun_model::{Code, ProfileId, Stream, word_enum};
 
 use crate::buffer::Text;
@@ -222,17 +223,17 @@ pub struct End {
     /// The engine's text about a failure or limit.
     pub message: Option<String>,
     pub category: ErrorCategory,
-    /// The limit is a refusal: the model or its service declined to answer.
-    pub is_refusal: bool,
+    /// Of a limit: which one.
+    pub limit: Option<EngineLimit>,
 }
 
 impl End {
     pub fn success() -> Self {
-        Self { kind: EndKind::Success, message: None, category: ErrorCategory::Engine, is_refusal: false }
+        Self { kind: EndKind::Success, message: None, category: ErrorCategory::Engine, limit: None }
     }
 
     pub fn retracted() -> Self {
-        Self { kind: EndKind::Retracted, message: None, category: ErrorCategory::Engine, is_refusal: false }
+        Self { kind: EndKind::Retracted, message: None, category: ErrorCategory::Engine, limit: None }
     }
 }
 

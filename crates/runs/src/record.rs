@@ -29,8 +29,8 @@ pub const PROMPT_FORMAT: u32 = 2;
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
 /// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers. 3: the reason that
-/// an engine gave on stderr.
-pub const GATE: u32 = 3;
+/// an engine gave on stderr. 4: the limit that an engine named.
+pub const GATE: u32 = 4;
 
 /// Largest `run.json`: inputs are checked when they are accepted, so that it stays below.
 const MAX_BYTES: u64 = 16 << 20;

@@ -9,6 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::verdict::EngineLimit;
 use skillrun_model::{EndedBy, ProfileId, Stream, Timestamp};
 use skillrun_parse::buffer::Text;
 use skillrun_parse::last_lines::{LastLines, LastWords};
@@ -40,8 +41,8 @@ pub struct EndFact {
     pub kind: EndKind,
     pub message: Option<String>,
     pub category: ErrorCategory,
-    /// The limit is a refusal.
-    pub is_refusal: bool,
+    /// Of a limit: which one.
+    pub limit: Option<EngineLimit>,
     pub confidence: f64,
     pub span: Span,
 }
@@ -240,8 +241,8 @@ impl FactsFold {
                     // failed before.
                     EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit if had_failed => {}
                     kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit) => {
-                        let (message, category, is_refusal) = (end.message, end.category, end.is_refusal);
-                        stream.end = Some(EndFact { kind, message, category, is_refusal, confidence, span });
+                        let (message, category, limit) = (end.message, end.category, end.limit);
+                        stream.end = Some(EndFact { kind, message, category, limit, confidence, span });
                     }
                 }
             }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::{Pending, Scope};
-use skillrun_model::presenters::{self, Presenter};
+use skillrun_model::presenters::{self, Presenter, TurnEnding};
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::MessageOrigin;
 use skillrun_model::status::Phase;
@@ -116,7 +116,7 @@ impl Transcript {
                 }
             },
             FcmpData::TurnEnded(ended) => {
-                let shown = presenters::of_turn(ended.state, Presenter::Cli);
+                let shown = presenters::of_turn(TurnEnding::of_state(ended.state), Presenter::Cli);
                 match (shown.is_answer, self.turn_has_text) {
                     (true, _) => Ok(()),
                     (false, true) => writeln!(

@@ -6,7 +6,7 @@ use skillrun_catalog::Waiting;
 use skillrun_inspect::interactions::{AskedQuestion, History};
 use skillrun_lifecycle::run::State;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending, Scope};
-use skillrun_model::presenters::{self, Presenter, RunState};
+use skillrun_model::presenters::{self, Presenter, RunState, TurnEnding};
 use skillrun_model::{RunId, Timestamp};
 
 use crate::args::{Global, Interactions, OutputForm};
@@ -91,7 +91,7 @@ pub(super) fn reply_command(run: &str) -> String {
 /// How the last turn of a run at rest ended, and what can be done now; none while the run is not at rest.
 pub(crate) fn rest_rows(state: &State, run: &str) -> Option<Vec<(&'static str, String)>> {
     let verdict = state.verdict.as_ref().filter(|_| state.is_at_rest())?;
-    let words = presenters::of_turn(verdict.turn, Presenter::Cli).words;
+    let words = presenters::of_turn(TurnEnding::of_state(verdict.turn), Presenter::Cli).words;
     let turn = match &verdict.error {
         Some(error) => format!("{words} · {} · {}", error.code, plain(&error.message)),
         None => words.to_owned(),

@@ -2,7 +2,7 @@
 //! and failure as failure everywhere.
 
 use skillrun_model::interaction::OnDeadline;
-use skillrun_model::presenters::{self, Presenter, RunState};
+use skillrun_model::presenters::{self, Presenter, RunState, TurnEnding};
 use skillrun_model::rasp::data::{AttemptEnded, ResolutionMode};
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::{Rule, Verdict};
@@ -15,7 +15,7 @@ pub fn run(state: RunState) -> &'static str {
 }
 
 pub fn turn(turn: TurnState) -> &'static str {
-    presenters::of_turn(turn, Presenter::Cli).words
+    presenters::of_turn(TurnEnding::of_state(turn), Presenter::Cli).words
 }
 
 pub fn completion(completion: CompletionState) -> &'static str {

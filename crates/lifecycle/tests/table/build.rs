@@ -6,6 +6,7 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
+use skillrun_model::verdict::EngineLimit;
 use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, InteractionId, ProfileId, Stream};
 use skillrun_parse::Span;
 use skillrun_parse::last_lines::LastLines;
@@ -135,15 +136,20 @@ impl Turn {
         let is_broken = matches!(kind, EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit);
         let message = is_broken.then(|| "no more".to_owned());
         let (category, confidence, span) = (ErrorCategory::Engine, 1.0, span(90, 99));
-        self.facts.end = Some(EndFact { kind, message, category, is_refusal: false, confidence, span });
+        self.facts.end = Some(EndFact { kind, message, category, limit: None, confidence, span });
         self
     }
 
     /// The end is a limit at which the model refused.
     pub(crate) fn refused(self) -> Self {
+        self.limited(EngineLimit::Refusal)
+    }
+
+    /// The end is this limit.
+    pub(crate) fn limited(self, limit: EngineLimit) -> Self {
         let mut turn = self.ends(EndKind::Limit);
         if let Some(end) = &mut turn.facts.end {
-            end.is_refusal = true;
+            end.limit = Some(limit);
         }
         turn
     }

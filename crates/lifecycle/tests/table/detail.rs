@@ -10,7 +10,7 @@ use skillrun_lifecycle::{Settled, settle};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource};
 use skillrun_model::rasp::ControlData;
-use skillrun_model::verdict::{RunError, Verdict};
+use skillrun_model::verdict::{EngineLimit, RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId, RunId};
 use skillrun_parse::record::EndKind;
 use skillrun_parse::text::marker::MarkerForm;
@@ -268,6 +268,11 @@ fn a_refusal_is_a_limit_and_named_as_one() {
     assert!(refused(chat().refused(), auto()) && refused(silent().refused(), interactive()));
     assert!(!refused(chat().ends(EndKind::Limit), auto()));
     assert!(!refused(chat().refused(), auto().canceled()), "the cancel decides");
+    for limit in EngineLimit::ALL {
+        let named = |how: &How| verdict(&chat().limited(*limit), how).engine_limit;
+        assert_eq!((named(&auto()), named(&auto().canceled())), (Some(*limit), None));
+    }
+    assert_eq!(verdict(&chat().ends(EndKind::Failure), &auto()).engine_limit, None);
 }
 
 #[test]

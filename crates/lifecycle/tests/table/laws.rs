@@ -8,7 +8,7 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{DecisionPolicy, Scope};
 use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
-use skillrun_model::verdict::Rule;
+use skillrun_model::verdict::{EngineLimit, Rule};
 use skillrun_model::{
     AttemptNumber, Code, CompletionState, EndedBy, ExecutionMode, InteractionId, RunStatus, TurnState,
 };
@@ -39,13 +39,17 @@ fn category() -> impl Strategy<Value = ErrorCategory> {
     select(ErrorCategory::ALL)
 }
 
+fn limit() -> impl Strategy<Value = Option<EngineLimit>> {
+    option::of(select(EngineLimit::ALL))
+}
+
 fn end() -> impl Strategy<Value = EndFact> {
     // Often a success; otherwise most random turns would end early.
     let kinds = vec![EndKind::Success, EndKind::Success, EndKind::Failure, EndKind::Limit, EndKind::Retracted];
-    (select(kinds), option::of("[a-z]{0,4}"), category(), 0.0..=1.0, any::<bool>()).prop_map(
-        |(kind, message, category, confidence, is_refusal)| {
+    (select(kinds), option::of("[a-z]{0,4}"), category(), 0.0..=1.0, limit()).prop_map(
+        |(kind, message, category, confidence, limit)| {
             let span = span(1, 2);
-            EndFact { kind, message, category, is_refusal, confidence, span }
+            EndFact { kind, message, category, limit, confidence, span }
         },
     )
 }

@@ -164,12 +164,15 @@ const GEMINI_LOOP: &str = r#"{"type":"init","session_id":"s","model":"gemini-2.5
 fn a_loop_that_gemini_stops_is_a_limit() {
     let result = r#"{"type":"result","status":"success","stats":{}}"#;
     let end = |lines: &str| story::read(ProfileId::GeminiStreamJson, &[(Stream::Stdout, lines)]).facts().pop();
-    let limit = Some("end limit engine: Loop detected, stopping execution".to_owned());
+    let limit = Some("end limit of requests engine: Loop detected, stopping execution".to_owned());
     assert_eq!(end(&format!("{GEMINI_LOOP}{result}\n")), limit);
     let call = r#"{"type":"tool_use","tool_name":"shell","tool_id":"t","parameters":{}}"#;
     assert_eq!(end(&format!("{GEMINI_LOOP}{call}\n{result}\n")), Some("end success".to_owned()), "it went on");
     let turns = r#"{"type":"result","status":"error","error":{"type":"x","message":"Maximum session turns exceeded"}}"#;
-    assert_eq!(end(&format!("{turns}\n")), Some("end limit engine: Maximum session turns exceeded".to_owned()));
+    assert_eq!(
+        end(&format!("{turns}\n")),
+        Some("end limit of requests engine: Maximum session turns exceeded".to_owned())
+    );
 }
 
 fn resets(profile: ProfileId, stdout: &str) -> Vec<(ErrorCategory, Option<Reset>)> {

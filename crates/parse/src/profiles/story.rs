@@ -1,6 +1,7 @@
 //! For the tests of the profiles: reads streams, checks what must hold for every reader, and shows records as short
 //! lines.
 
+use skillrun_model::verdict::EngineLimit;
 use skillrun_model::{ProfileId, Stream};
 
 use crate::record::{
@@ -167,7 +168,7 @@ pub(crate) fn line(kind: &RecordKind) -> String {
             let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
             format!("usage {input} {output} {} {}", count(usage.cached_input_tokens), count(usage.reasoning_tokens))
         }
-        RecordKind::End(End { kind, message, category, is_refusal }) => match kind {
+        RecordKind::End(End { kind, message, category, limit }) => match kind {
             EndKind::Success => "end success".to_owned(),
             EndKind::Retracted => "end taken back".to_owned(),
             EndKind::Failure => format!("end failure {category}: {}", message.as_deref().unwrap_or("-")),
@@ -175,7 +176,11 @@ pub(crate) fn line(kind: &RecordKind) -> String {
                 format!("end provisional limit {category}: {}", message.as_deref().unwrap_or("-"))
             }
             EndKind::Limit => {
-                let what = if *is_refusal { "refusal" } else { "limit" };
+                let what = match limit {
+                    Some(EngineLimit::Refusal) => "refusal",
+                    Some(EngineLimit::Requests) => "limit of requests",
+                    Some(EngineLimit::Tokens) | None => "limit",
+                };
                 format!("end {what} {category}: {}", message.as_deref().unwrap_or("-"))
             }
         },

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use skillrun_model::Code;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
+use skillrun_model::verdict::EngineLimit;
 
 use crate::buffer::cut;
 use crate::classify;
@@ -102,13 +103,13 @@ pub(crate) fn failure(message: Option<&str>, category: Option<ErrorCategory>) ->
     end(EndKind::Failure, message, category)
 }
 
-pub(crate) fn limit(message: Option<&str>) -> RecordKind {
-    end(EndKind::Limit, message, None)
+pub(crate) fn limit(message: Option<&str>, limit: EngineLimit) -> RecordKind {
+    RecordKind::End(End { limit: Some(limit), ..end_of(EndKind::Limit, message, None) })
 }
 
-/// A limit, or the refusal that engines report as one.
+/// The limit of one answer, or the refusal that engines report as one.
 pub(crate) fn limit_or_refusal(message: Option<&str>, is_refusal: bool) -> RecordKind {
-    RecordKind::End(End { is_refusal, ..end_of(EndKind::Limit, message, None) })
+    limit(message, if is_refusal { EngineLimit::Refusal } else { EngineLimit::Tokens })
 }
 
 pub(crate) fn end(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
@@ -117,5 +118,9 @@ pub(crate) fn end(kind: EndKind, message: Option<&str>, category: Option<ErrorCa
 
 fn end_of(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> End {
     let category = category.or_else(|| message.map(classify::by_words)).unwrap_or(ErrorCategory::Engine);
-    End { kind, message: message.map(|message| cut(message, MESSAGE_MAX)), category, is_refusal: false }
+    let limit = match kind {
+        EndKind::Limit | EndKind::ProvisionalLimit => Some(EngineLimit::Tokens),
+        EndKind::Success | EndKind::Failure | EndKind::Retracted => None,
+    };
+    End { kind, message: message.map(|message| cut(message, MESSAGE_MAX)), category, limit }
 }

@@ -75,7 +75,7 @@ impl Story {
     }
 
     fn ends(self, kind: EndKind) -> Self {
-        self.record(RecordKind::End(End { kind, message: None, category: ErrorCategory::Engine, is_refusal: false }))
+        self.record(RecordKind::End(End { kind, message: None, category: ErrorCategory::Engine, limit: None }))
     }
 
     fn session(self, id: &str) -> Self {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use skillrun_inspect::diagnose::{MomentKind, PassageKind, words};
 use skillrun_model::interaction::OnDeadline;
-use skillrun_model::presenters::{self, Presentation, Presenter, RunState};
+use skillrun_model::presenters::{self, Presentation, Presenter, RunState, TurnEnding};
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::Rule;
@@ -18,7 +18,7 @@ pub(super) fn table() -> Value {
         "statuses": each(RunStatus::ALL, |status| words::run(RunState::of(status, None))),
         // As each presenter shows them.
         "runs": by_presenter(RunState::ALL, presenters::of_run),
-        "turns_shown": by_presenter(TurnState::ALL, presenters::of_turn),
+        "turns_shown": by_presenter(TurnEnding::ALL, presenters::of_turn),
         "turns": each(TurnState::ALL, words::turn),
         "completions": each(CompletionState::ALL, words::completion),
         "ended_by": each(EndedBy::ALL, words::ended_by),

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use skillrun_model::status::Phase;
+use skillrun_model::verdict::EngineLimit;
 
 use super::failure::ErrorReport;
 use super::ours::{Name, Wanted, Way};
@@ -156,6 +157,10 @@ impl Turn {
             emit.push(RecordKind::Usage(usage.told()));
         }
         let word = answer.stop_reason.and_then(wire::word);
+        let limited = |limit, emit: &mut Emit<'_>| {
+            emit.push(text_errors::limit(word.as_deref(), limit));
+            status(Phase::TurnFailed, word.as_deref(), emit);
+        };
         match stop {
             Some(StopReason::EndTurn) => match self.codex.failure(self.said.as_deref()).or(hidden) {
                 Some(told) => self.failed(&told, emit),
@@ -164,11 +169,9 @@ impl Turn {
                     status(Phase::TurnCompleted, None, emit);
                 }
             },
-            Some(StopReason::MaxTokens | StopReason::MaxTurnRequests | StopReason::Refusal) => {
-                let is_refusal = matches!(stop, Some(StopReason::Refusal));
-                emit.push(text_errors::limit_or_refusal(word.as_deref(), is_refusal));
-                status(Phase::TurnFailed, word.as_deref(), emit);
-            }
+            Some(StopReason::MaxTokens) => limited(EngineLimit::Tokens, emit),
+            Some(StopReason::MaxTurnRequests) => limited(EngineLimit::Requests, emit),
+            Some(StopReason::Refusal) => limited(EngineLimit::Refusal, emit),
             Some(StopReason::Cancelled) => {
                 emit.push(text_errors::failure(Some("cancelled by the client"), None));
                 status(Phase::Canceling, None, emit);

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use skillrun_model::Code;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
+use skillrun_model::verdict::EngineLimit;
 
 use crate::json::{self, Str};
 use crate::profile::{Emit, LineOutcome};
@@ -250,7 +251,7 @@ impl Turn {
         match (self.limit.take().or(in_end), failure) {
             // An end that is both counts as limit.
             (Some(limit), _) => {
-                emit.push(text_errors::limit(Some(&limit)));
+                emit.push(text_errors::limit(Some(&limit), EngineLimit::Requests));
                 emit.status(Phase::TurnFailed);
             }
             (None, Some(failure)) => failure.emit(emit),

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
+use skillrun_model::verdict::EngineLimit;
 
 use super::wire::{self, each_element, error_words};
 use super::{Dialect, Sender, Turn, cut, status};
@@ -26,11 +27,19 @@ impl Signs<'_> {
         self.stop_reason == Some("refusal")
     }
 
+    fn limit(&self) -> Option<EngineLimit> {
+        if self.is_refusal() {
+            Some(EngineLimit::Refusal)
+        } else if self.api_error == Some("max_output_tokens") {
+            Some(EngineLimit::Tokens)
+        } else {
+            (self.subtype == Some("error_max_turns")).then_some(EngineLimit::Requests)
+        }
+    }
+
     /// None when there is no such member.
     fn kind(&self) -> Option<EndKind> {
-        let is_limit =
-            self.api_error == Some("max_output_tokens") || self.is_refusal() || self.subtype == Some("error_max_turns");
-        if is_limit {
+        if self.limit().is_some() {
             Some(EndKind::Limit)
         } else if self.is_error == Some(true) || self.subtype.is_some_and(|subtype| subtype.starts_with("error_")) {
             Some(EndKind::Failure)
@@ -70,13 +79,9 @@ impl Turn {
         });
         let http_status = line.api_error_status.and_then(json::decode);
         let category = classify::by_all(http_status, signs.api_error, &shown);
-        emit.push(match kind {
-            EndKind::Limit | EndKind::ProvisionalLimit => {
-                text_errors::limit_or_refusal(words.as_deref(), signs.is_refusal())
-            }
-            EndKind::Success | EndKind::Failure | EndKind::Retracted => {
-                text_errors::failure(words.as_deref(), Some(category))
-            }
+        emit.push(match signs.limit() {
+            Some(limit) => text_errors::limit(words.as_deref(), limit),
+            None => text_errors::failure(words.as_deref(), Some(category)),
         });
         emit.push(text_errors::with_category(&shown, category));
         status(Phase::TurnFailed, None, emit);

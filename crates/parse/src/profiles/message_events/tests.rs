@@ -280,7 +280,13 @@ fn limits_win_over_failures() {
         r#""subtype":"error_max_turns","is_error":true,"errors":["too long"]"#,
     ];
     for members in rows {
-        let what = if members.contains("refusal") { "refusal" } else { "limit" };
+        let what = if members.contains("refusal") {
+            "refusal"
+        } else if members.contains("max_turns") {
+            "limit of requests"
+        } else {
+            "limit"
+        };
         let end = format!("end {what} engine: too long");
         let expected = [&*end, "Error ENGINE_ERROR engine: too long", "status turn_failed"];
         assert_eq!(read_both(&format!(r#"{{"type":"result",{members}}}"#)), expected, "{members}");

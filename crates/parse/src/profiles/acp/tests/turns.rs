@@ -118,7 +118,7 @@ fn the_stop_reason_determines_the_end() {
     let end = |reason: &str| facts(&[&named("m1", "x"), &stopped(reason)]);
     assert_eq!(end("end_turn"), ["message m1: x", "end success"]);
     assert_eq!(end("max_tokens"), ["message m1: x", "end limit engine: max_tokens"]);
-    assert_eq!(end("max_turn_requests"), ["message m1: x", "end limit engine: max_turn_requests"]);
+    assert_eq!(end("max_turn_requests"), ["message m1: x", "end limit of requests engine: max_turn_requests"]);
     assert_eq!(end("refusal"), ["message m1: x", "end refusal engine: refusal"]);
     assert_eq!(end("cancelled"), ["partial m1: x", "end failure engine: cancelled by the client"]);
     let odd = "the turn ended for an unknown reason: tired";
