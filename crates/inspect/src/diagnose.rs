@@ -29,6 +29,7 @@ use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::data::{Exit, ResolutionMode, TurnLimit};
 use skillrun_model::verdict::{Rule, RunError};
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp, TurnState};
+use skillrun_replay::Replay;
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::record::RunRecord;
 
@@ -236,6 +237,8 @@ struct Material {
     record: RunRecord,
     story: Story,
     hosts: BTreeMap<AttemptNumber, HostRecord>,
+    /// Of the same events as the story.
+    replay: Option<Replay>,
     /// Files of attempts that should exist and do not.
     missing: Vec<(AttemptNumber, String)>,
     evidence: EvidenceLeft,
@@ -280,6 +283,8 @@ pub fn diagnose(
         record,
         story,
         hosts: BTreeMap::new(),
+        // A replay that cannot be read is reported by its check.
+        replay: crate::replay::replay(data, log, run, Some(until.0.saturating_sub(1))).ok().map(|found| found.replay),
         missing: Vec::new(),
         evidence,
         passages: BTreeMap::new(),

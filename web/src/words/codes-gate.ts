@@ -32,7 +32,7 @@ export const ruleWords = defineWords({
   "11": { en: "the agent did not say that it was done, but its whole answer is a valid output", zh: "智能体没有说已完成，但整个回答就是有效输出" },
   "12": { en: "the turn ended without the work being done, and no further turn is allowed", zh: "本轮结束时工作未完成，且不允许再有下一轮" },
   "13": { en: "the agent asks, but its engine never named the session that an answer would go to", zh: "智能体在提问，但引擎从未给出可接收回答的会话" },
-  "14": { en: "the turn ended as it should, and the agent did not say that it was done", zh: "本轮正常结束，智能体没有说已完成" },
+  "14": { en: "the turn ended as it should, and the run waits for the user", zh: "本轮正常结束，运行等待用户" },
 } satisfies Record<Rule, Word>);
 
 const withoutTurn = defineWords({

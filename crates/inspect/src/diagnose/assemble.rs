@@ -42,7 +42,7 @@ pub(super) fn diagnosis(material: &Material) -> Diagnosis {
         attempts: story.attempts.iter().map(|attempt| attempt_story(material, attempt)).collect(),
         questions: story.questions.clone(),
         timeline,
-        checks: check::checks(story, &material.hosts, material.damage.as_deref()),
+        checks: check::checks(story, &material.hosts, material.replay.as_ref(), material.damage.as_deref()),
         next_actions: next_actions(material, is_full),
         findings,
     }

@@ -1,4 +1,4 @@
-//! What every run is checked for, with a severity. The checks read the Log and the record of the run, and nothing else:
+//! What every run is checked for, with a severity. The checks read the Log and the files of the run, and nothing else:
 //! no model and no network.
 
 use std::collections::{BTreeMap, HashSet};
@@ -9,6 +9,7 @@ use skillrun_evidence::HostRecord;
 use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
 use skillrun_model::{AttemptNumber, Code, RunStatus, TurnState, presenters, word_enum};
+use skillrun_replay::{Item, LeftOut, LeftOutCount, NoticeKind, Replay, ReplayedTurn};
 
 use super::story::{Attempt, Story};
 
@@ -47,6 +48,9 @@ word_enum! {
         OutputCut = "output_cut",
         /// Every turn has the message that began it.
         UserMessage = "user_message",
+        /// In the replay every tool call has its result, and every call and result of the Log is replayed or counted as
+        /// left out.
+        ReplayBalance = "replay_balance",
     }
 }
 
@@ -70,6 +74,9 @@ pub(super) struct AttemptContent {
     open_calls: HashSet<String>,
     /// Ends of calls that never began.
     unopened_calls: u64,
+    /// Calls that began, and results of tools, up to the record of the turn.
+    calls: u64,
+    results: u64,
     /// Calls that the turn left open, and that were closed for it.
     closed_calls: u64,
     /// Beyond this number of open calls, pairs are not known.
@@ -88,10 +95,18 @@ impl AttemptContent {
             Data::Control(ControlData::ParserWarning(warning)) => self.warned(warning.code),
             Data::Control(_) => {}
             Data::Evidence(data) => match data {
-                EvidenceData::ToolCallStarted(_) => self.call_began(call()),
-                EvidenceData::ToolCallCompleted(_) => self.call_ended(call()),
+                EvidenceData::ToolCallStarted(_) => {
+                    self.calls += u64::from(self.records == 0);
+                    self.call_began(call());
+                }
+                EvidenceData::ToolCallCompleted(_) => {
+                    self.results += u64::from(self.records == 0);
+                    self.call_ended(call());
+                }
                 EvidenceData::ToolCallFailed(failed) => {
                     self.closed_calls += u64::from(failed.synthetic);
+                    // No tool has returned a result that was made up.
+                    self.results += u64::from(self.records == 0 && !failed.synthetic);
                     self.call_ended(call());
                 }
                 EvidenceData::MessageFinal(message) => {
@@ -134,6 +149,7 @@ impl AttemptContent {
 pub(super) fn checks(
     story: &Story,
     hosts: &BTreeMap<AttemptNumber, HostRecord>,
+    replay: Option<&Replay>,
     damage: Option<&str>,
 ) -> Vec<DiagnosisCheck> {
     let outcome = |topic: &CheckTopic| match topic {
@@ -143,6 +159,7 @@ pub(super) fn checks(
         CheckTopic::FailureClass => failure_class(story),
         CheckTopic::OutputCut => output_cut(story, hosts),
         CheckTopic::UserMessage => user_message(story),
+        CheckTopic::ReplayBalance => replay_balance(story, replay),
     };
     let check = |topic: &CheckTopic| {
         let Outcome { severity, attempts, words } = outcome(topic);
@@ -326,6 +343,71 @@ fn user_message(story: &Story) -> Outcome {
     }
     let words = format!("{} has no message that began it", named(&lost));
     outcome(CheckSeverity::Failed, lost, words)
+}
+
+/// `replay` is that of the events of the story; none if it could not be read.
+fn replay_balance(story: &Story, replay: Option<&Replay>) -> Outcome {
+    let Some(replay) = replay else {
+        return outcome(CheckSeverity::Unknown, Vec::new(), "the replay cannot be read");
+    };
+    let content = |turn: &ReplayedTurn| {
+        story.attempts.iter().find(|attempt| attempt.number == turn.turn).map(|attempt| &attempt.content)
+    };
+    let is_unbalanced =
+        |turn: &&ReplayedTurn| !is_paired(&turn.items) || !content(turn).is_some_and(|content| adds_up(turn, content));
+    let unbalanced: Vec<AttemptNumber> = replay.turns.iter().filter(is_unbalanced).map(|turn| turn.turn).collect();
+    if !unbalanced.is_empty() {
+        let words =
+            format!("{} is replayed with calls that have no result, or without some of them", named(&unbalanced));
+        return outcome(CheckSeverity::Failed, unbalanced, words);
+    }
+    let left_out = left_out_words(&replay.left_out);
+    let unread = replay.notices.iter().find(|notice| match notice.kind {
+        NoticeKind::UserMessageUnreadable | NoticeKind::NewerEvent => true,
+        // The damage and the messages have checks of their own.
+        NoticeKind::UserMessageMissing | NoticeKind::DamagedLog => false,
+    });
+    if let Some(notice) = unread {
+        let words = format!("the replay is not whole: {}; {left_out}", notice.kind.words());
+        return outcome(CheckSeverity::Warning, Vec::new(), words);
+    }
+    passed(&format!("every replayed call has its result; {left_out}"))
+}
+
+/// Whether each call is followed by its result, and each result follows its call.
+fn is_paired(items: &[Item]) -> bool {
+    let mut open = None;
+    for item in items {
+        open = match (open, item) {
+            (None, Item::ToolCall { id, .. }) => Some(id),
+            (Some(call), Item::ToolResult { id, .. }) if call == id => None,
+            (None, Item::User { .. } | Item::Agent { .. }) => None,
+            (Some(_), Item::User { .. } | Item::Agent { .. } | Item::ToolCall { .. } | Item::ToolResult { .. })
+            | (None, Item::ToolResult { .. }) => return false,
+        };
+    }
+    open.is_none()
+}
+
+/// Whether the calls and results of the Log are those of the replay and those that were left out.
+fn adds_up(turn: &ReplayedTurn, content: &AttemptContent) -> bool {
+    let left_out = |reason| turn.left_out.iter().filter(|it| it.reason == reason).map(|it| it.count).sum::<u64>();
+    if left_out(LeftOut::RefusedTurn) > 0 {
+        // Nothing of it is replayed, whatever it contains.
+        return turn.items.is_empty();
+    }
+    let pairs = turn.items.iter().filter(|item| matches!(item, Item::ToolCall { .. })).count() as u64;
+    content.calls == pairs + left_out(LeftOut::OpenCall)
+        && content.results == pairs + left_out(LeftOut::ResultWithoutCall)
+}
+
+/// What was left out, as the end of a sentence.
+fn left_out_words(left_out: &[LeftOutCount]) -> String {
+    if left_out.is_empty() {
+        return "nothing is left out".to_owned();
+    }
+    let part = |one: &LeftOutCount| format!("{} {}", one.count, skillrun_replay::left_out_words(one.reason, one.count));
+    format!("left out: {}", left_out.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

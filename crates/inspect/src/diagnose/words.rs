@@ -51,6 +51,7 @@ pub fn topic(check: CheckTopic) -> &'static str {
         CheckTopic::FailureClass => "failures",
         CheckTopic::OutputCut => "output cut",
         CheckTopic::UserMessage => "user messages",
+        CheckTopic::ReplayBalance => "replay",
     }
 }
 
@@ -127,6 +128,12 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
         Some("the engine took too long, and its host ended it")
     } else if *rule == Rule::TimedOut && ended.exit.ended_by == Some(EndedBy::WaitTimeout) {
         Some("a question was not answered in time, and the host ended the engine")
+    } else if *rule == Rule::Waiting && *reason_code == Code::CleanFinal {
+        Some("the turn ended as it should, and the conversation waits for the next prompt")
+    } else if *rule == Rule::Waiting && *reason_code == Code::AnswerMissing {
+        Some(self::rule(Rule::AnswerMissing))
+    } else if *rule == Rule::Waiting {
+        Some("the turn ended as it should, and the agent did not say that it was done")
     } else if *reason_code == Code::AttemptLost {
         Some("the host was lost")
     } else if *reason_code == Code::EvidenceBudget {
@@ -164,7 +171,7 @@ pub fn rule(rule: Rule) -> &'static str {
         Rule::SoftCompletion => "the agent did not say that it was done, but its whole answer is a valid output",
         Rule::MaxAttempt => "the turn ended without the work being done, and no further turn is allowed",
         Rule::SessionMissing => "the agent asks, but its engine never named the session that an answer would go to",
-        Rule::Waiting => "the turn ended as it should, and the agent did not say that it was done",
+        Rule::Waiting => "the turn ended as it should, and the run waits for the user",
     }
 }
 

@@ -72,7 +72,7 @@ impl Told {
     fn checks_with(&self, damage: Option<&str>) -> Vec<DiagnosisCheck> {
         let mut story = Story::new(Timestamp::EPOCH);
         self.all.iter().for_each(|event| story.event(event));
-        checks(&story, &BTreeMap::new(), damage)
+        checks(&story, &BTreeMap::new(), Some(&skillrun_replay::fold::replay(&self.all, None)), damage)
     }
 
     fn severity(&self, topic: CheckTopic) -> CheckSeverity {
@@ -198,4 +198,69 @@ fn logs_of_older_versions_have_no_user_messages() {
 fn a_damaged_log_passes_no_check() {
     let checks = good().checks_with(Some("damaged at line 7"));
     assert!(checks.iter().all(|check| check.severity != CheckSeverity::Passed), "{checks:?}");
+}
+
+fn balance(told: &Told, change: impl FnOnce(&mut Replay)) -> DiagnosisCheck {
+    let mut story = Story::new(Timestamp::EPOCH);
+    told.all.iter().for_each(|event| story.event(event));
+    let mut replay = skillrun_replay::fold::replay(&told.all, None);
+    change(&mut replay);
+    let found = checks(&story, &BTreeMap::new(), Some(&replay), None);
+    found.into_iter().find(|check| check.check == CheckTopic::ReplayBalance).expect("every topic is checked")
+}
+
+#[test]
+fn replay_of_every_kind_of_turn_is_balanced() {
+    let made_up = |told: Told, id: &str| {
+        let reason = "cut off".to_owned();
+        let failed = ToolCallFailed { reason, output: None, sanitized: false, truncated: false, synthetic: true };
+        told.evidence(1, Some(id), EvidenceData::ToolCallFailed(failed))
+    };
+    let sentence = |told: Told| {
+        let check = balance(&told, |_| ());
+        assert_eq!(check.severity, CheckSeverity::Passed, "{check:?}");
+        check.words
+    };
+    assert_eq!(sentence(good()), "every replayed call has its result; nothing is left out");
+    let cut = made_up(told().begin(1).prompt(1).call(1, "a").done(1, "a").call(1, "b"), "b").says(1, false);
+    assert_eq!(
+        sentence(cut.end(1, TurnState::Failed)),
+        "every replayed call has its result; left out: 1 message of a turn that did not complete, 1 tool call without \
+         a result"
+    );
+    // An id that is used again, a result without its call, and what follows the record.
+    let odd = told().begin(1).prompt(1).call(1, "a").call(1, "a").done(1, "a").done(1, "a").done(1, "c");
+    assert_eq!(
+        sentence(odd.end(1, TurnState::Completed).call(1, "late").done(1, "late")),
+        "every replayed call has its result; left out: 1 tool call without a result, 2 tool results without their calls"
+    );
+    let refused = told().begin(1).prompt(1).call(1, "a").end_with(1, TurnState::Failed, |ended| {
+        ended.verdict.refused = true;
+    });
+    let words = "every replayed call has its result; left out: 1 turn that was refused, 1 turn that is not over";
+    assert_eq!(sentence(refused.begin(2).call(2, "open")), words);
+}
+
+#[test]
+fn replay_that_loses_a_call_or_a_result_is_a_failure() {
+    type Change = fn(&mut Replay);
+    let changes: [(&str, Change); 4] = [
+        ("a result is missing", |replay| {
+            replay.turns[0].items.retain(|item| !matches!(item, Item::ToolResult { .. }));
+        }),
+        ("a call is missing", |replay| {
+            replay.turns[0].items.retain(|item| !matches!(item, Item::ToolCall { .. }));
+        }),
+        ("a pair is missing and not counted", |replay| {
+            replay.turns[0].items.retain(|item| matches!(item, Item::User { .. } | Item::Agent { .. }));
+        }),
+        ("something is between the call and its result", |replay| replay.turns[0].items.swap(2, 3)),
+    ];
+    for (what, change) in changes {
+        let check = balance(&good(), change);
+        assert_eq!((check.severity, check.attempts), (CheckSeverity::Failed, vec![AttemptNumber(1)]), "{what}");
+    }
+    let story = Story::new(Timestamp::EPOCH);
+    let unread = checks(&story, &BTreeMap::new(), None, None);
+    assert_eq!(unread.last().map(|check| check.severity), Some(CheckSeverity::Unknown));
 }

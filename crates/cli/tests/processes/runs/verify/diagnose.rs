@@ -154,6 +154,8 @@ fn a_success() {
                 passed · failures: every turn that ended has completed
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; left out: 1
+                summary of reasoning
     looks wrong LOW_CONFIDENCE_PARSE: lines that could not be read as the engine's
                 format
     "#);
@@ -195,6 +197,8 @@ fn an_engine_that_says_it_failed() {
                 warning · failures: attempt 1 did not complete (engine)
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; left out: 1
+                message of a turn that did not complete
     looks wrong ENGINE_ERROR: The model is away.
                 ENGINE_RETRY: The model is away.
     you can     inspect_evidence: skillrun logs ID --rasp
@@ -243,6 +247,8 @@ fn an_output_that_does_not_fit() {
                 passed · failures: every turn that ended has completed
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; nothing is left
+                out
     you can     fix_output: skillrun logs ID
                 fix_skill: skillrun skills validate SKILL
                 retry: skillrun retry ID
@@ -316,6 +322,8 @@ fn a_timeout() {
                 warning · failures: attempt 1 did not complete (timeout)
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; left out: 1
+                message of a turn that did not complete
     you can     raise_timeout: skillrun retry ID --timeout SECONDS
                 inspect_evidence: skillrun logs ID --rasp
     "#);
@@ -349,6 +357,8 @@ fn an_engine_that_dies_without_a_word() {
                 warning · failures: attempt 1 did not complete (engine)
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; nothing is left
+                out
     looks wrong the engine wrote nothing in attempt 1
     you can     inspect_evidence: skillrun logs ID --rasp
                 retry: skillrun retry ID
@@ -397,6 +407,8 @@ fn a_question_that_waits() {
                 passed · failures: every turn that ended has completed
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; nothing is left
+                out
     you can     reply: skillrun reply ID TEXT
     "#);
     runtime.reply(run, reply(1, "blue")).expect("answered");
@@ -446,6 +458,8 @@ fn a_question_that_waits() {
                 passed · failures: every turn that ended has completed
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; nothing is left
+                out
     "#);
 }
 
@@ -502,6 +516,8 @@ fn a_question_whose_time_is_up() {
                 passed · failures: every turn that ended has completed
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; nothing is left
+                out
     you can     retry: skillrun retry ID
     "#);
 }
@@ -543,6 +559,8 @@ fn a_cancel_in_the_middle() {
                 warning · failures: attempt 1 did not complete (canceled)
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; left out: 1
+                message of a turn that did not complete
     you can     retry: skillrun retry ID
     "#);
 }
@@ -588,6 +606,8 @@ fn a_lost_host() {
                 warning · failures: attempt 1 did not complete (host)
                 unknown · output cut: the host of attempt 1 left no record
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; left out: 1
+                message of a turn that did not complete
     you can     retry: skillrun retry ID
     "#);
     // What its host could not vouch for is compared with nothing; the rest comes out the same.
@@ -614,6 +634,8 @@ fn a_run_in_the_queue() {
                 passed · failures: every turn that ended has completed
                 passed · output cut: no
                 passed · user messages: every turn has the message that began it
+                passed · replay: every replayed call has its result; nothing is left
+                out
     looks wrong it is queued, and no process works on it; resume it with `skillrun
                 recover`
     "#);
