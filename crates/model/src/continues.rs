@@ -65,4 +65,8 @@ pub struct Continues {
     pub hash: String,
     /// What the message does not have.
     pub left_out: Vec<LeftOutCount>,
+    /// The length of the transcript: the prompt begins at this byte of the message. Absent in records of versions that
+    /// did not note it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }

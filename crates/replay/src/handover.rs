@@ -26,7 +26,9 @@ const AFTER: &str = "\n--- End of the transcript ---\n\n";
 /// nothing to continue.
 pub fn message(run_id: RunId, replay: &Replay, prompt: &str) -> Option<(String, Continues)> {
     let history = history(replay, OF_ANOTHER_AGENT)?;
-    let continues = Continues { run_id, seq: history.seq, hash: replay.hash.clone(), left_out: history.left_out };
+    let bytes = Some(history.text.len() as u64);
+    let hash = replay.hash.clone();
+    let continues = Continues { run_id, seq: history.seq, hash, left_out: history.left_out, bytes };
     Some((history.text + prompt, continues))
 }
 

@@ -316,9 +316,22 @@ impl RunRecord {
 
     /// A short name of the run: its skill, or the beginning of its prompt.
     pub fn title(&self) -> String {
+        match &self.skill {
+            Some(skill) => skill.name.clone(),
+            None => self.prompt_title().unwrap_or_default(),
+        }
+    }
+
+    /// The beginning of the user's own prompt; none for a run of a skill. The transcript of the run that this one
+    /// continues is not part of it.
+    pub fn prompt_title(&self) -> Option<String> {
         match self.task() {
-            RecordedTask::Skill(skill) => skill.name.clone(),
-            RecordedTask::Prompt(prompt) => prompt::title(prompt),
+            RecordedTask::Skill(_) => None,
+            RecordedTask::Prompt(text) => {
+                let transcript = self.continues.as_ref().and_then(|continues| continues.bytes).unwrap_or(0);
+                let own = usize::try_from(transcript).ok().and_then(|from| text.get(from..));
+                Some(prompt::title(own.unwrap_or(text)))
+            }
         }
     }
 
@@ -403,6 +416,25 @@ mod tests {
             record["skill"] = Value::Null;
         });
         assert_eq!(null, Ok(prompt));
+    }
+
+    /// Regression: in lists, all continued conversations had the beginning of the transcript as their title.
+    #[test]
+    fn title_of_a_continued_run_is_its_own_prompt() {
+        let title = |bytes: Value| {
+            let continued = read(|record| {
+                without_skill(record);
+                record["request"]["prompt"] = json!("Below is a transcript.\n\nAnd now the tests.");
+                let hash = "0".repeat(64);
+                record["continues"] = json!({"run_id": RUN, "seq": 9, "hash": hash, "left_out": [], "bytes": bytes});
+            });
+            continued.expect("a record").title()
+        };
+        assert_eq!(title(json!(24)), "And now the tests.");
+        // An earlier version noted no length, and a wrong one must not hide the prompt.
+        for bytes in [Value::Null, json!(1000)] {
+            assert_eq!(title(bytes), "Below is a transcript. And now the tests.");
+        }
     }
 
     /// An earlier version reads what is written for a run of a skill.

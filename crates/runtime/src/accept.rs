@@ -26,8 +26,8 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RecordedTask, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR,
-    Timeouts, Workspace,
+    EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR, Timeouts,
+    Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
@@ -472,10 +472,7 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
     };
     RunStarted {
         skill: record.skill.as_ref().map(|skill| skill.name.clone()),
-        title: match record.task() {
-            RecordedTask::Skill(_) => None,
-            RecordedTask::Prompt(text) => Some(prompt::title(text)),
-        },
+        title: record.prompt_title(),
         continuation: Some(record.engine.continuation),
         permission: Some(record.request.permission),
         posture: Some(record.engine.posture),

@@ -207,6 +207,7 @@ fn a_conversation_is_continued_on_another_engine() {
     let of = |kind: &str| events.iter().find(|event| super::kind(event) == kind).expect("an event")["data"].clone();
     let started = of("run.started");
     assert_eq!((&started["mode"], &started["continues"]["run_id"]), (&json!("conversation"), &json!(old)));
+    assert_eq!(started["title"], "And now?", "and not the transcript");
     assert_eq!(
         (&started["continues"]["hash"], &started["continues"]["seq"]),
         (&replay["hash"], &replay["turns"][0]["end_seq"])
