@@ -8,43 +8,80 @@ pub const PROMPT_MAX: usize = 512 * 1024;
 /// Characters of a title.
 const TITLE_CHARS: usize = 60;
 
-/// Why a text cannot be sent to an engine.
+/// What a text for an engine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// It begins a turn.
+    Prompt,
+    /// It answers a question of the agent.
+    Answer,
+}
+
+impl TextKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Answer => "answer",
+        }
+    }
+}
+
+/// Why a text cannot be sent to an engine. Shown as a prompt; [`PromptFault::sentence`] names another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.sentence(TextKind::Prompt))]
 pub enum PromptFault {
-    #[error("the prompt is empty; give a text")]
     Empty,
-    #[error("the prompt has more than {PROMPT_MAX} bytes (PROMPT_MAX); attach longer text as a file")]
     TooLong,
-    #[error("the prompt contains a NUL character at byte {at}; remove it")]
     Nul { at: usize },
-    #[error("the prompt is not UTF-8: byte {at} is invalid; convert it to UTF-8, or attach it as a file")]
     NotUtf8 { at: usize },
+}
+
+impl PromptFault {
+    pub fn sentence(self, kind: TextKind) -> String {
+        let what = kind.as_str();
+        match self {
+            Self::Empty => format!("the {what} is empty; give a text"),
+            Self::TooLong => {
+                format!("the {what} has more than {PROMPT_MAX} bytes (PROMPT_MAX); attach longer text as a file")
+            }
+            Self::Nul { at } => format!("the {what} contains a NUL character at byte {at}; remove it"),
+            Self::NotUtf8 { at } => {
+                format!("the {what} is not UTF-8: byte {at} is invalid; convert it to UTF-8, or attach it as a file")
+            }
+        }
+    }
 }
 
 /// Checks a text that begins a turn.
 pub fn check(text: &str) -> Result<(), PromptFault> {
-    if text.trim().is_empty() {
-        return Err(PromptFault::Empty);
+    check_kind(text, TextKind::Prompt)
+}
+
+/// Checks a text. An answer may be blank: it may be all that a question needs.
+pub fn check_kind(text: &str, kind: TextKind) -> Result<(), PromptFault> {
+    match kind {
+        TextKind::Prompt if text.trim().is_empty() => return Err(PromptFault::Empty),
+        TextKind::Prompt | TextKind::Answer => {}
     }
     if !fits(text) {
         return Err(PromptFault::TooLong);
     }
-    check_characters(text)
+    // A process cannot receive a NUL in an argument.
+    text.find('\0').map_or(Ok(()), |at| Err(PromptFault::Nul { at }))
 }
 
-/// The same for bytes of unknown origin.
+/// Checks bytes of unknown origin that begin a turn.
 pub fn read(bytes: Vec<u8>) -> Result<String, PromptFault> {
-    if bytes.len() > PROMPT_MAX {
-        return Err(PromptFault::TooLong);
-    }
-    let text =
-        String::from_utf8(bytes).map_err(|error| PromptFault::NotUtf8 { at: error.utf8_error().valid_up_to() })?;
+    let text = decode(bytes)?;
     check(&text).map(|()| text)
 }
 
-/// A process cannot receive a NUL in an argument.
-pub fn check_characters(text: &str) -> Result<(), PromptFault> {
-    text.find('\0').map_or(Ok(()), |at| Err(PromptFault::Nul { at }))
+/// The text of bytes of unknown origin. Its characters are not checked.
+pub fn decode(bytes: Vec<u8>) -> Result<String, PromptFault> {
+    if bytes.len() > PROMPT_MAX {
+        return Err(PromptFault::TooLong);
+    }
+    String::from_utf8(bytes).map_err(|error| PromptFault::NotUtf8 { at: error.utf8_error().valid_up_to() })
 }
 
 /// Whether a process can receive the text at once.
@@ -90,6 +127,16 @@ mod tests {
         }
         assert_eq!(read(b"Why?\n".to_vec()).as_deref(), Ok("Why?\n"), "the exact text");
         assert_eq!(read(vec![b'x'; PROMPT_MAX - 2]).map(|text| text.len()), Ok(PROMPT_MAX - 2));
+    }
+
+    #[test]
+    fn answers_may_be_blank_and_nothing_else() {
+        let sentence =
+            |text: &str| check_kind(text, TextKind::Answer).map_err(|fault| fault.sentence(TextKind::Answer));
+        assert_eq!([sentence(""), sentence(" \n")], [Ok(()), Ok(())]);
+        assert_eq!(sentence("\0"), Err("the answer contains a NUL character at byte 0; remove it".to_owned()));
+        let long = "the answer has more than 524288 bytes (PROMPT_MAX); attach longer text as a file";
+        assert_eq!(sentence(&"x".repeat(PROMPT_MAX)), Err(long.to_owned()));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use skillrun_evidence::EvidenceError;
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::LogError;
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::prompt::{PromptFault, TextKind};
 use skillrun_runs::record::RecordError;
 
 use crate::owners::{OwnerError, OwnerErrorKind};
@@ -43,8 +44,9 @@ pub enum RuntimeError {
         listed(changed)
     )]
     OtherVariables { run: RunId, changed: Vec<ChangedVariable> },
-    #[error("run {run}: an answer has at most {limit} bytes; attach longer text as a file")]
-    ReplyTooLong { run: RunId, limit: usize },
+    /// A text that no engine can receive. Nothing was written.
+    #[error("run {run}: {}", fault.sentence(*kind))]
+    UnusableText { run: RunId, kind: TextKind, fault: PromptFault },
     #[error("{}: cannot be {doing} ({error})", path.display())]
     File {
         path: PathBuf,
@@ -64,7 +66,7 @@ impl Classified for RuntimeError {
             // The folder is that of a run and not one that the caller names.
             Self::Evidence(_) | Self::Host(_) => ErrorClass::Internal,
             Self::Refused { .. } | Self::OtherVariables { .. } => ErrorClass::Conflict,
-            Self::ReplyTooLong { .. } => ErrorClass::Usage,
+            Self::UnusableText { .. } => ErrorClass::Usage,
             Self::OwnerSilent { .. } => ErrorClass::Busy,
             Self::File { error, .. } => ErrorClass::of_io(error),
         }

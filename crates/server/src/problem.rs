@@ -296,7 +296,7 @@ impl Problem {
                     | Refusal::TooManyChildren { .. },
             } => coded(ProblemCode::WrongState).of_run(*run),
             RuntimeError::OtherVariables { run, .. } => coded(ProblemCode::OtherVariables).of_run(*run),
-            RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(*run),
+            RuntimeError::UnusableText { run, .. } => Self::field("text", error.to_string()).of_run(*run),
             RuntimeError::Refused {
                 run,
                 refusal:
@@ -442,6 +442,7 @@ mod tests {
     use skillrun_evidence::{EvidenceError, PatternError};
     use skillrun_log::{Damage, DamageKind, LogErrorKind, Seq};
     use skillrun_model::InteractionId;
+    use skillrun_runs::prompt::{PromptFault, TextKind};
     use skillrun_runtime::owners::{OwnerError, OwnerErrorKind};
     use skillrun_skill::SkillError;
 
@@ -532,7 +533,10 @@ mod tests {
             ("INTERNAL", owner(OwnerErrorKind::Other)),
             ("OWNER_SILENT", RuntimeError::OwnerSilent { run: run(), pid: 1 }),
             ("OTHER_VARIABLES", RuntimeError::OtherVariables { run: run(), changed: Vec::new() }),
-            ("INVALID_REQUEST", RuntimeError::ReplyTooLong { run: run(), limit: 1 }),
+            (
+                "INVALID_REQUEST",
+                RuntimeError::UnusableText { run: run(), kind: TextKind::Answer, fault: PromptFault::TooLong },
+            ),
             ("INTERNAL", file(ErrorKind::PermissionDenied)),
             ("DISK_FULL", file(ErrorKind::StorageFull)),
         ];
@@ -555,7 +559,7 @@ mod tests {
             ("SKILL_INVALID", skill(denied().into()).into()),
             ("SKILL_INVALID", InputError::Schema(skill(SkillErrorKind::Missing)).into()),
             ("INPUT_INVALID", InputError::DoesNotFit(Vec::new()).into()),
-            ("CANNOT_RUN", skillrun_runs::prompt::PromptFault::Empty.into()),
+            ("CANNOT_RUN", PromptFault::Empty.into()),
             ("CANNOT_RUN", AcceptError::OnlyWithSkill { part: skillrun_runtime::SkillPart::Input }),
             ("CANNOT_RUN", unknown.into()),
             ("CANNOT_RUN", missing.into()),

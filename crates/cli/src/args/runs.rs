@@ -1,5 +1,6 @@
 //! Arguments of the commands that create runs and act on them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +37,9 @@ Exit codes: 0 succeeded or closed, 1 failed, 2 wrong usage, 3 timed out,
 invalid, 8 canceled, 130 interrupted.
 Ctrl-C cancels the run and waits for its end; a second Ctrl-C stops waiting, and
 a background process completes the cancel. At a question, Ctrl-D leaves it open
-for `skillrun reply`, and Ctrl-C has to be pressed twice to cancel the run.
+for `skillrun reply`, and Ctrl-C has to be pressed twice to cancel the run. In
+interactive and conversation mode, Esc interrupts the turn that is followed in a
+terminal.
 
   skillrun run summarize --engine codex --input text=hello
   skillrun run ./my-skill --input input.json --file report=q3.pdf
@@ -174,7 +177,7 @@ pub(crate) struct Reply {
     /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
     /// Answer or prompt, or - to read it from stdin
-    pub(crate) text: String,
+    pub(crate) text: OsString,
     /// File to send with the answer (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
@@ -207,7 +210,7 @@ pub(crate) struct Interrupt {
     pub(crate) run: String,
     /// Next prompt, which is sent as soon as the turn is interrupted
     #[arg(long, value_name = "TEXT")]
-    pub(crate) say: Option<String>,
+    pub(crate) say: Option<OsString>,
     #[command(flatten)]
     pub(crate) json: Json,
 }
@@ -246,8 +249,8 @@ pub(crate) struct RetryArgs {
 pub(crate) struct ContinueArgs {
     /// Run to continue: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// Prompt that follows the transcript [default: a sentence that asks to continue]
-    pub(crate) prompt: Option<String>,
+    /// Prompt that follows the transcript, or - to read it from stdin [default: a sentence that asks to continue]
+    pub(crate) prompt: Option<OsString>,
     #[command(flatten)]
     pub(crate) request: PromptArgs,
     #[command(flatten)]

@@ -8,6 +8,7 @@ use skillrun_replay::handover::{self, DEFAULT_PROMPT};
 use skillrun_runs::record::Workspace;
 use skillrun_runtime::NewRun;
 
+use super::prompt_text;
 use super::replay::left_out;
 use super::run::follow::Style;
 use super::run::{request, submit};
@@ -16,11 +17,12 @@ use crate::failure::Failure;
 use crate::place::{CommandContext, note};
 
 pub(crate) fn run(global: &Global, args: &ContinueArgs) -> Result<ExitCode, Failure> {
+    let prompt = args.prompt.as_deref().map(prompt_text::prompt).transpose()?;
     let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
     let record = place.record(run)?;
     let found = replay(&place.settings.data, &place.log, run, None)?;
-    let prompt = args.prompt.as_deref().unwrap_or(DEFAULT_PROMPT);
+    let prompt = prompt.as_deref().unwrap_or(DEFAULT_PROMPT);
     let Some((message, continues)) = handover::message(run, &found.replay, prompt) else {
         return Err(Failure::Input(format!("run {run} has no turn that can be continued; use `skillrun retry`")));
     };

@@ -8,6 +8,7 @@ use skillrun_lifecycle::run::State;
 use skillrun_runtime::Delivery;
 
 use super::interactions::reply_command;
+use super::prompt_text;
 use super::wait::{Enough, until};
 use crate::args::{Close, Global, Interrupt, OutputForm};
 use crate::failure::Failure;
@@ -21,9 +22,10 @@ const TURN_END_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) fn interrupt(global: &Global, args: &Interrupt) -> Result<ExitCode, Failure> {
     let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
+    let say = args.say.as_deref().map(prompt_text::prompt).transpose()?;
     let attempt = place.state(run)?.attempt;
     let owner = OwnerProcess::new(&place.settings)?;
-    if owner.runtime.interrupt_anywhere(run, "skillrun interrupt", args.say.as_deref())? == Delivery::Here {
+    if owner.runtime.interrupt_anywhere(run, "skillrun interrupt", say.as_deref())? == Delivery::Here {
         // The run had no owner. Another process carries it on, because this one exits.
         owner.runtime.let_go(run);
         drop(owner);
@@ -41,7 +43,7 @@ pub(crate) fn interrupt(global: &Global, args: &Interrupt) -> Result<ExitCode, F
         OutputForm::Json => print_json(&json!({ "run_id": run, "attempt": attempt, "interrupted": is_interrupted }))?,
         OutputForm::Text if !is_settled => print(&format!("{run}  turn {attempt} is being interrupted\n"))?,
         OutputForm::Text => {
-            let then = match args.say {
+            let then = match say {
                 Some(_) => "the next prompt is sent".to_owned(),
                 None => format!("send the next prompt with `{}`", reply_command(&run.to_string())),
             };

@@ -23,6 +23,7 @@ mod ls;
 mod normalize;
 mod open;
 mod own;
+mod prompt_text;
 mod replay;
 mod reply;
 mod result;

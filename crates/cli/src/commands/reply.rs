@@ -1,6 +1,5 @@
 //! `skillrun reply` and `skillrun cancel`: sent to the process that owns the run, or applied here if no process does.
 
-use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use skillrun_lifecycle::run::State;
 use skillrun_model::{ErrorClass, InteractionId, RunId, RunStatus};
 use skillrun_runtime::{Delivery, Reply, RuntimeError, reply_files};
 
+use super::prompt_text;
 use super::run::follow;
 use super::wait::{Enough, until};
 use crate::args::{Cancel, Global, OutputForm, Reply as Args};
@@ -28,8 +28,10 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
             return Err(Failure::Input(format!("run {run} has no open question; its status is {status}")));
         }
     };
-    let text = if args.text == "-" { stdin()? } else { args.text.clone() };
+    let text = prompt_text::text(&args.text)?;
     let owner = OwnerProcess::new(&place.settings)?;
+    // Before anything is written, such as the files that go with it.
+    owner.runtime.check_reply(run, interaction_id, &text)?;
     // An answer to a run that rests starts an attempt.
     let lacking = if state.rests() && args.use_my_variables {
         owner.runtime.use_own_variables(run)?;
@@ -83,16 +85,6 @@ fn answered(run: RunId, form: OutputForm) -> Result<ExitCode, Failure> {
         OutputForm::Text => output::print(&format!("answered; `skillrun logs -f {run}` follows the run\n"))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn stdin() -> Result<String, Failure> {
-    let mut text = String::new();
-    io::stdin()
-        .lock()
-        .take(1 << 20)
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::Input(format!("stdin: {error}")))?;
-    Ok(text.trim_end().to_owned())
 }
 
 pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure> {

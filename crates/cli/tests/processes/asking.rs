@@ -19,14 +19,7 @@ fn stderr(output: &Output) -> String {
 
 /// `ask` with this text on stdin.
 fn ask_stdin(lab: &Lab, text: &[u8]) -> Output {
-    let mut command = lab.command(&["ask", "-", "--engine", "scripted"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("started");
-    let mut stdin = child.stdin.take().expect("stdin");
-    // It may have refused the text before the end.
-    let _ = stdin.write_all(text);
-    drop(stdin);
-    child.wait_with_output().expect("an end")
+    with_stdin(lab, &["ask", "-", "--engine", "scripted"], text)
 }
 
 #[test]
@@ -94,6 +87,115 @@ fn ask_refuses_unusable_prompts_in_one_sentence() {
     let asked = command.output().expect("an end");
     assert_eq!((asked.status.code(), stderr(&asked).as_str()), (Some(2), cases[2].1));
     assert_eq!(lab.runs(), Vec::<String>::new());
+}
+
+/// A command with this text on stdin.
+fn with_stdin(lab: &Lab, words: &[&str], text: &[u8]) -> Output {
+    let mut command = lab.command(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("started");
+    let mut stdin = child.stdin.take().expect("stdin");
+    // It may have refused the text before the end.
+    let _ = stdin.write_all(text);
+    drop(stdin);
+    child.wait_with_output().expect("an end")
+}
+
+/// What a run consists of, in which nothing may change.
+fn contents(lab: &Lab, run: &str) -> (Vec<serde_json::Value>, Vec<std::ffi::OsString>) {
+    let entries = std::fs::read_dir(lab.run_folder(run).join("inputs")).into_iter().flatten().flatten();
+    (lab.events(run), entries.map(|entry| entry.file_name()).collect())
+}
+
+#[test]
+fn unusable_prompts_are_refused_and_change_nothing() {
+    let lab = Lab::with_skill("talk", "- - say: First.\n- - say: 'Second: {{reply}}'\n");
+    let begun = lab.output(&["run", "./talk", "--engine", "scripted", "--mode", "conversation"]);
+    assert_eq!(begun.status.code(), Some(6), "{}", stderr(&begun));
+    let run = lab.wait_run();
+    lab.write("table.csv", "1,2");
+    let before = contents(&lab, &run);
+    let empty = "the prompt is empty; give a text";
+    let nul = "contains a NUL character at byte 1; remove it";
+    let not_utf8 = "the prompt is not UTF-8: byte 3 is invalid; convert it to UTF-8, or attach it as a file";
+    let long = "the prompt has more than 524288 bytes (PROMPT_MAX); attach longer text as a file";
+    let texts: [(&[u8], &str); 5] =
+        [(b" \n\n", empty), (b"", empty), (b"a\0b", nul), (b"caf\xe9", not_utf8), (&[b'x'; 600_000], long)];
+    for (text, sentence) in texts {
+        for words in [&["reply", &run, "-", "--file", "table.csv"][..], &["continue", &run, "-", "-e", "scripted"]] {
+            let refused = with_stdin(&lab, words, text);
+            let said = stderr(&refused);
+            assert_eq!(refused.status.code(), Some(2), "{words:?}: {said}");
+            assert!(said.starts_with("error: ") && said.ends_with(&format!("{sentence}\n")), "{words:?}: {said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+        assert_eq!((contents(&lab, &run), lab.runs().len()), (before.clone(), 1), "{sentence}");
+    }
+    let bad_word = || std::ffi::OsString::from_vec(b"caf\xe9".to_vec());
+    for words in [&["reply", &run][..], &["continue", &run, "-e", "scripted"], &["interrupt", &run, "--say"]] {
+        let refused = lab.command(words).arg(bad_word()).output().expect("an end");
+        assert_eq!((refused.status.code(), stderr(&refused)), (Some(2), format!("error: {not_utf8}\n")), "{words:?}");
+        let refused = lab.output(&[words, &[" "]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&refused).ends_with(&format!("{empty}\n")), "{words:?}: {}", stderr(&refused));
+    }
+    assert_eq!((contents(&lab, &run), lab.runs().len()), (before, 1));
+    // The prompt is sent as it is.
+    let sent = with_stdin(&lab, &["reply", &run, "-"], b" still \n here\n");
+    assert!(stdout(&sent).contains("Second:  still"), "{} {}", stdout(&sent), stderr(&sent));
+}
+
+/// It may be all that a question needs.
+#[test]
+fn blank_answer_to_a_question_is_accepted() {
+    let script = "- - ask: {prompt: Anything else?}\n- - output: {answer: 'It was <{{reply}}>.'}\n    done: true\n";
+    let lab = Lab::with_skill("asks", script);
+    let asked = lab.output(&["run", "./asks", "--engine", "scripted", "--mode", "interactive"]);
+    assert_eq!(asked.status.code(), Some(6), "{}", stderr(&asked));
+    let refused = with_stdin(&lab, &["reply", "last", "-"], b"a\0b");
+    let sentence = "the answer contains a NUL character at byte 1; remove it\n";
+    assert!(stderr(&refused).ends_with(sentence), "{}", stderr(&refused));
+    let answered = lab.output(&["reply", "last", ""]);
+    assert_eq!(answered.status.code(), Some(0), "{}", stderr(&answered));
+    assert_eq!(lab.json(&["result", "last", "--json"])["output"]["answer"], "It was <>.");
+}
+
+#[test]
+fn chat_refuses_lines_of_a_pipe_and_takes_the_next_one() {
+    let lab = Lab::new();
+    let text = [&b"caf\xe9\na\0b\n"[..], &[b'x'; 600_000], b"\nWhy?\n/close\n"].concat();
+    let chatted = with_stdin(&lab, &["chat", "--engine", "scripted"], &text);
+    let said = stderr(&chatted);
+    assert_eq!(chatted.status.code(), Some(0), "{said}");
+    for sentence in ["the prompt is not UTF-8: byte 3", "a NUL character at byte 1", "more than 524288 bytes"] {
+        assert_eq!(said.matches(sentence).count(), 1, "{said}");
+    }
+    let run = lab.wait_run();
+    let prompts: Vec<_> = lab.events(&run).into_iter().filter(|event| lab::kind(event) == "message.user").collect();
+    assert_eq!(prompts.len(), 1);
+    assert_eq!(prompts[0]["data"]["text"], "Why?");
+}
+
+/// Regression: in lists, every continued conversation was called "Below is the transcript of a conversation …".
+#[test]
+fn continued_run_is_listed_with_its_own_prompt() {
+    let lab = Lab::new();
+    assert!(lab.output(&["ask", "Why is the sky blue?", "--engine", "scripted"]).status.success());
+    let continued = lab.output(&["continue", "last", "And at night?", "--engine", "scripted"]);
+    assert_eq!(continued.status.code(), Some(6), "{}", stderr(&continued));
+    let listed = lab.json(&["ls", "--json"]);
+    let titles: Vec<_> = listed["runs"].as_array().expect("runs").iter().map(|run| run["title"].clone()).collect();
+    assert_eq!(titles, ["And at night?", "Why is the sky blue?"]);
+    let shown = stdout(&lab.output(&["ls"]));
+    assert!(shown.contains("And at night?"), "{shown}");
+    // Regression: "the agent did not say that it was done", as of a run of a skill.
+    let decided = lab.json(&["diagnose", "last", "--json"])["decided"].clone();
+    let words = "the turn ended as it should, and the conversation waits for the next prompt";
+    assert_eq!((&decided["rule"], &decided["words"]), (&json!("14"), &json!(words)));
+    let run = lab.runs().pop().expect("a run");
+    let sent = lab.events(&run).into_iter().find(|event| lab::kind(event) == "message.user").expect("a message");
+    let text = sent["data"]["text"].as_str().expect("a text");
+    assert!(text.contains("Why is the sky blue?") && text.ends_with("And at night?"), "{text}");
 }
 
 const TALK: &str = "- - say: 'First: {{reply}}'\n\

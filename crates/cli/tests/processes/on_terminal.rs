@@ -11,6 +11,7 @@ use std::thread;
 use lab::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
 
 /// A command on a terminal of its own.
 pub(crate) struct Terminal {
@@ -53,7 +54,21 @@ impl Terminal {
     }
 
     pub(crate) fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).expect("written");
+        self.press_bytes(keys.as_bytes());
+    }
+
+    pub(crate) fn press_bytes(&mut self, keys: &[u8]) {
+        self.keys.write_all(keys).expect("written");
+    }
+
+    /// Whether typed characters are not shown, and each key is read at once.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let modes = tcgetattr(&self.keys).expect("modes").local_modes;
+        !modes.intersects(LocalModes::ECHO | LocalModes::ICANON)
+    }
+
+    pub(crate) fn wait_quiet(&self, is_so: bool) {
+        wait_until(&format!("a terminal that is quiet: {is_so}"), || self.is_quiet() == is_so);
     }
 
     /// The terminal is not the controlling one, so Ctrl-C is sent as what it causes.

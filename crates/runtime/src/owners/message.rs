@@ -139,7 +139,7 @@ impl OwnerErrorKind {
             | RuntimeError::Host(_)
             | RuntimeError::Evidence(_)
             | RuntimeError::OwnerSilent { .. }
-            | RuntimeError::ReplyTooLong { .. }
+            | RuntimeError::UnusableText { .. }
             | RuntimeError::File { .. } => Self::Other,
         }
     }

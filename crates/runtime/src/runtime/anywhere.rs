@@ -9,7 +9,6 @@ use skillrun_lifecycle::run::Refusal;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::RunId;
 
-use super::deliver::check_length;
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
 use crate::mailbox::{Reply, RunCommand};
@@ -37,7 +36,7 @@ pub enum Delivery {
 impl Runtime {
     /// Answers a question of any run. When this returns, the answer is on disk.
     pub fn reply_anywhere(&self, run: RunId, reply: Reply) -> Result<Delivery, RuntimeError> {
-        check_length(run, &reply.text)?;
+        self.check_reply(run, reply.interaction_id, &reply.text)?;
         self.inner.reply_anywhere(run, reply)
     }
 

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skillrun_lifecycle::run::Input;
+use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::{IgnoredError, InteractionId, RunId};
-use skillrun_runs::prompt::{self, PROMPT_MAX};
+use skillrun_runs::events::read_all;
+use skillrun_runs::prompt::{self, TextKind};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
@@ -23,8 +25,32 @@ const HELD_PAUSE: Duration = Duration::from_secs(1);
 impl Runtime {
     /// Answers a question. When this returns, the answer is on disk.
     pub fn reply(&self, run: RunId, reply: Reply) -> Result<(), RuntimeError> {
-        check_length(run, &reply.text)?;
+        self.check_reply(run, reply.interaction_id, &reply.text)?;
         self.inner.deliver(run, &RunCommand::Reply(reply))
+    }
+
+    /// Whether an engine can receive a text as the answer to this question, or as the next prompt. Nothing is written.
+    pub fn check_reply(&self, run: RunId, interaction_id: InteractionId, text: &str) -> Result<(), RuntimeError> {
+        if prompt::check(text).is_ok() {
+            return Ok(());
+        }
+        // The Log is read only for a text that may have to be refused.
+        let kind = self.kind_of_reply(run, interaction_id)?;
+        prompt::check_kind(text, kind).map_err(|fault| RuntimeError::UnusableText { run, kind, fault })
+    }
+
+    fn kind_of_reply(&self, run: RunId, interaction_id: InteractionId) -> Result<TextKind, RuntimeError> {
+        let mut state = State::default();
+        read_all(self.log(), run, |event| {
+            state.evolve(&event);
+            Ok(())
+        })?;
+        let is_open = |question: &&Pending| question.interaction_id == interaction_id;
+        Ok(match state.question.as_ref().filter(is_open).map(|question| question.scope) {
+            Some(Scope::Prompt) => TextKind::Prompt,
+            // Another one is refused because it is not open.
+            Some(Scope::Turn | Scope::Call) | None => TextKind::Answer,
+        })
     }
 
     /// Cancels a run. When this returns, the cancel is on disk; its process may take a moment to end.
@@ -37,9 +63,8 @@ impl Runtime {
     /// Stops the open turn of a run, which then waits for the next prompt. When this returns, the interrupt is on disk;
     /// whether the turn had ended before shows its record. `say` is the prompt that follows.
     pub fn interrupt(&self, run: RunId, by: &str, say: Option<String>) -> Result<(), RuntimeError> {
-        if let Some(say) = &say {
-            check_length(run, say)?;
-        }
+        let checked = say.as_deref().map_or(Ok(()), prompt::check);
+        checked.map_err(|fault| RuntimeError::UnusableText { run, kind: TextKind::Prompt, fault })?;
         self.inner.deliver(run, &RunCommand::Interrupt { by: by.to_owned(), say })
     }
 
@@ -47,10 +72,6 @@ impl Runtime {
     pub fn close(&self, run: RunId, by: &str) -> Result<(), RuntimeError> {
         self.inner.deliver(run, &RunCommand::Close { by: by.to_owned() })
     }
-}
-
-pub(super) fn check_length(run: RunId, text: &str) -> Result<(), RuntimeError> {
-    if prompt::fits(text) { Ok(()) } else { Err(RuntimeError::ReplyTooLong { run, limit: PROMPT_MAX }) }
 }
 
 impl Inner {

@@ -229,7 +229,7 @@ impl Inner {
             | RuntimeError::Evidence(_)
             | RuntimeError::Owner(_)
             | RuntimeError::OwnerSilent { .. }
-            | RuntimeError::ReplyTooLong { .. }
+            | RuntimeError::UnusableText { .. }
             | RuntimeError::File { .. } => self.is_in_trouble(table, id, error.to_string()),
         }
     }

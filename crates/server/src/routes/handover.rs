@@ -10,6 +10,7 @@ use serde_json::json;
 use skillrun_inspect::replay::replay;
 use skillrun_model::ExecutionMode;
 use skillrun_replay::handover::{self, DEFAULT_PROMPT};
+use skillrun_runs::prompt;
 use skillrun_runs::record::Workspace;
 use skillrun_runtime::NewRun;
 
@@ -53,6 +54,8 @@ async fn continue_run(
     let has_body = request.headers().contains_key(header::CONTENT_TYPE);
     let body =
         if has_body { JsonBody::<ContinueRun>::from_request(request, &()).await?.0 } else { ContinueRun::default() };
+    let checked = body.prompt.as_deref().map_or(Ok(()), prompt::check);
+    checked.map_err(|fault| Problem::field("prompt", fault.to_string()).of_run(run))?;
     may(&who, &body.options)?;
     let urls = webhooks(&service, &body.webhooks)?;
     let making = service.clone();

@@ -224,6 +224,8 @@ async fn answer(service: &Service, request: Request) -> HttpResult<(ReplyBody, O
 fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&UploadedForm>) -> HttpResult<()> {
     service.log.head(run)?;
     let ReplyBody { interaction_id, text, idempotency_key } = body;
+    // Before its files are copied.
+    service.runtime.check_reply(run, interaction_id, &text)?;
     let paths: Vec<PathBuf> = form.into_iter().flat_map(|form| &form.files).map(|(_, path)| path.clone()).collect();
     let files = reply_files(&service.data.run(run), interaction_id, &paths)?;
     let names = files.clone();

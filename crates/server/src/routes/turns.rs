@@ -14,6 +14,7 @@ use skillrun_base::sync::lock;
 use skillrun_lifecycle::run::State as StateOfRun;
 use skillrun_log::{Cursor, EventLog, Limits, ReadEnd};
 use skillrun_model::RunId;
+use skillrun_runs::prompt;
 
 use super::Route;
 use super::runs::{WaitParams, current, looked_until, view};
@@ -77,6 +78,8 @@ async fn interrupt(
     let has_body = request.headers().contains_key(header::CONTENT_TYPE);
     let body =
         if has_body { JsonBody::<InterruptRun>::from_request(request, &()).await?.0 } else { InterruptRun::default() };
+    let checked = body.say.as_deref().map_or(Ok(()), prompt::check);
+    checked.map_err(|fault| Problem::field("say", fault.to_string()).of_run(run))?;
     let interrupting = service.clone();
     let interrupted = blocking(move || {
         let mut reader = StateReader::default();

@@ -1,6 +1,7 @@
 //! Reads prompts: a line editor on a terminal, plain lines elsewhere.
 
 use std::cell::RefCell;
+use std::io::{self, BufRead, IsTerminal, Read};
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -9,6 +10,7 @@ use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config, Editor, Helper};
+use skillrun_runs::prompt::{self, PROMPT_MAX};
 
 use super::history::PromptHistory;
 use crate::failure::Failure;
@@ -18,6 +20,8 @@ use crate::settings::Settings;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
     Text(String),
+    /// Something that cannot be sent, and why.
+    Unusable(String),
     /// Ctrl-C.
     Interrupt,
     /// Ctrl-D, or the end of the input.
@@ -25,7 +29,8 @@ pub(super) enum Typed {
 }
 
 pub(super) struct LineReader {
-    editor: Editor<Continued, DefaultHistory>,
+    /// None where stdin is not a terminal.
+    editor: Option<Editor<Continued, DefaultHistory>>,
     history: PromptHistory,
 }
 
@@ -34,23 +39,30 @@ impl LineReader {
         let failed =
             |error: ReadlineError| Failure::internal(format!("failed to read from the terminal: {error}"), error);
         let config = Config::builder().auto_add_history(false).bracketed_paste(true).build();
+        let (history, before) = PromptHistory::open(&settings.data.chat_history());
+        if !io::stdin().is_terminal() {
+            return Ok(Self { editor: None, history });
+        }
         let mut editor = Editor::with_config(config).map_err(failed)?;
         editor.set_helper(Some(Continued::default()));
-        let (history, before) = PromptHistory::open(&settings.data.chat_history());
         for prompt in before {
             editor.add_history_entry(prompt).map_err(failed)?;
         }
-        Ok(Self { editor, history })
+        Ok(Self { editor: Some(editor), history })
     }
 
     /// One prompt or command. `begun` was typed before the prompt appeared.
     pub(super) fn read(&mut self, label: &str, begun: &str) -> Result<Typed, Failure> {
-        let read = self.editor.readline_with_initial(label, (begun, ""));
-        let continued = self.editor.helper().map(Continued::take).unwrap_or_default();
+        let Some(editor) = &mut self.editor else { return Ok(plain_line(&mut io::stdin().lock())) };
+        let read = editor.readline_with_initial(label, (begun, ""));
+        let continued = editor.helper().map(Continued::take).unwrap_or_default();
         match read {
             Ok(text) => Ok(Typed::Text(joined(&text, &continued))),
             Err(ReadlineError::Interrupted) => Ok(Typed::Interrupt),
             Err(ReadlineError::Eof) => Ok(Typed::End),
+            Err(ReadlineError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                Ok(Typed::Unusable("the prompt is not UTF-8, and was discarded; enter it again".to_owned()))
+            }
             // The terminal is gone, as after a hang-up.
             Err(ReadlineError::Io(_)) => Ok(Typed::End),
             Err(error) => Err(Failure::internal(format!("failed to read from the terminal: {error}"), error)),
@@ -60,8 +72,39 @@ impl LineReader {
     /// For the arrow keys, in this conversation and later ones.
     pub(super) fn keep(&mut self, text: &str) {
         // It is a convenience; a prompt that cannot be kept is sent all the same.
-        let _ = self.editor.add_history_entry(text);
+        let _ = self.editor.as_mut().map(|editor| editor.add_history_entry(text));
         self.history.add(text);
+    }
+}
+
+/// A prompt or command where stdin is not a terminal. A line that ends in a backslash is continued on the next one.
+fn plain_line(from: &mut impl BufRead) -> Typed {
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        // One byte more than the limit, so that a longer text is refused and not cut.
+        let room = (PROMPT_MAX + 1).saturating_sub(before);
+        match Read::by_ref(from).take(room as u64).read_until(b'\n', &mut bytes) {
+            Ok(0) if bytes.is_empty() => return Typed::End,
+            Ok(_) => {}
+            Err(_) => return Typed::End,
+        }
+        let is_whole = bytes.len() > before && bytes.pop_if(|last| *last == b'\n').is_some();
+        if is_whole && bytes.last() == Some(&b'\\') {
+            bytes.pop();
+            bytes.push(b'\n');
+            continue;
+        }
+        if !is_whole && bytes.len() > PROMPT_MAX {
+            // The rest of the line is not another prompt.
+            if from.skip_until(b'\n').is_err() {
+                return Typed::End;
+            }
+        }
+        return match prompt::decode(bytes) {
+            Ok(text) => Typed::Text(text),
+            Err(fault) => Typed::Unusable(fault.to_string()),
+        };
     }
 }
 
@@ -104,6 +147,30 @@ fn joined(text: &str, continued: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn plain_lines(mut input: &[u8]) -> Vec<Typed> {
+        let mut lines = Vec::new();
+        loop {
+            match plain_line(&mut input) {
+                Typed::End => return lines,
+                line @ (Typed::Text(_) | Typed::Unusable(_) | Typed::Interrupt) => lines.push(line),
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_a_pipe_are_whole_or_refused() {
+        let text = |text: &str| Typed::Text(text.to_owned());
+        assert_eq!(
+            plain_lines(b"one\ntwo\\\nthree\n\nlast"),
+            [text("one"), text("two\nthree"), text(""), text("last")]
+        );
+        let refused = "the prompt is not UTF-8: byte 3 is invalid; convert it to UTF-8, or attach it as a file";
+        assert_eq!(plain_lines(b"caf\xe9\nnext\n"), [Typed::Unusable(refused.to_owned()), text("next")]);
+        let long = [&[b'x'; PROMPT_MAX * 2][..], b"\nnext"].concat();
+        let refused = "the prompt has more than 524288 bytes (PROMPT_MAX); attach longer text as a file";
+        assert_eq!(plain_lines(&long), [Typed::Unusable(refused.to_owned()), text("next")]);
+    }
 
     #[test]
     fn only_backslashes_that_continued_a_line_are_removed() {

@@ -1,11 +1,10 @@
 //! `skillrun chat`: a conversation with an engine in the terminal, without a skill.
 //!
-//! `line` reads prompts, with `history` for the arrow keys; `command` says what a line means; `keys` watches for Esc
-//! while a turn runs. How turns are followed and shown is in `run::follow`.
+//! `line` reads prompts, with `history` for the arrow keys; `command` says what a line means. How turns are followed and
+//! shown is in `run::follow`, and `run::keyboard` watches for Esc while a turn runs.
 
 mod command;
 mod history;
-mod keys;
 mod line;
 
 use std::io::{self, IsTerminal};
@@ -13,15 +12,15 @@ use std::process::ExitCode;
 
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::{ErrorClass, ExecutionMode, RunId};
-use skillrun_runs::prompt;
+use skillrun_runs::prompt::{self, TextKind};
 use skillrun_runtime::owners::OwnerErrorKind;
 use skillrun_runtime::{NewRun, Reply};
 
 use self::command::{ChatLine, HELP};
-use self::keys::KeyWatch;
 use self::line::{LineReader, Typed};
 use super::run::ask::{self, Meant};
 use super::run::follow::{FollowChannel, FollowExit, Turns};
+use super::run::keyboard::KeyWatch;
 use super::run::request;
 use crate::args::{Chat, Global, PromptArgs};
 use crate::exit::RunOutcome;
@@ -154,7 +153,7 @@ impl ChatSession<'_> {
         let mut turns = Turns::new(&place.settings, owner, channel, run, known, output, &mut line)?;
         loop {
             // Without it, Ctrl-C still interrupts the turn.
-            let watch = io::stdin().is_terminal().then(|| KeyWatch::start(channel.escape()).ok()).flatten();
+            let watch = io::stdin().is_terminal().then(|| KeyWatch::start(channel.escape()).ok().flatten()).flatten();
             let exit = turns.next();
             self.begun = watch.map(KeyWatch::finish).unwrap_or_default();
             let question = match exit? {
@@ -230,6 +229,10 @@ impl ChatSession<'_> {
                     note("no turn is running; Ctrl-D or /quit leaves the conversation");
                     continue;
                 }
+                Typed::Unusable(sentence) => {
+                    note(&sentence);
+                    continue;
+                }
                 Typed::End => return Ok(Wish::Quit),
             };
             match command::read(&line) {
@@ -255,7 +258,10 @@ impl ChatSession<'_> {
                     self.lines.keep(&line);
                     match question.map(|question| ask::meaning(question, &text)) {
                         Some(Meant::Answer(answer)) if question.is_some_and(|it| it.scope != Scope::Prompt) => {
-                            return Ok(Wish::Prompt(answer));
+                            match prompt::check_kind(&answer, TextKind::Answer) {
+                                Ok(()) => return Ok(Wish::Prompt(answer)),
+                                Err(fault) => note(&fault.sentence(TextKind::Answer)),
+                            }
                         }
                         Some(Meant::NoSuchOption(number)) => note(&format!("there is no option {number}")),
                         Some(Meant::Answer(_) | Meant::Nothing) | None => match prompt::check(&text) {

@@ -1,18 +1,18 @@
 //! Asks the user at the terminal.
 
-use std::io::{self, BufRead, Write};
-use std::sync::mpsc::Sender;
-use std::thread;
+use std::io::{self, Write};
 
 use skillrun_model::interaction::{AskOption, InteractionKind, Pending, Scope};
+use skillrun_runs::prompt::PromptFault;
 
 use crate::output::plain;
-use skillrun_model::IgnoredError;
 
 /// What came from the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Typed {
     Line(String),
+    /// A line that cannot be sent.
+    Unusable(PromptFault),
     /// Nothing more will come.
     End,
 }
@@ -25,21 +25,6 @@ pub(crate) enum Meant {
     Nothing,
     /// A number where one of the options must be picked, and none has this number.
     NoSuchOption(String),
-}
-
-/// Reads lines for as long as there are any.
-pub(crate) fn listen<T: Send + 'static>(to: Sender<T>, wrap: fn(Typed) -> T) {
-    let read = move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { break };
-            if to.send(wrap(Typed::Line(line))).is_err() {
-                return;
-            }
-        }
-        to.send(wrap(Typed::End)).ignored();
-    };
-    // Without this thread a question cannot be answered here, but `skillrun reply` still works.
-    thread::Builder::new().name("keyboard".to_owned()).spawn(read).ignored();
 }
 
 /// The options of a question, with their numbers.
@@ -60,6 +45,13 @@ pub(crate) fn prompt(question: &Pending) {
         Scope::Turn | Scope::Call => "number or answer> ",
     });
     crate::live::erase();
+    let mut out = io::stderr();
+    // If the terminal is gone, there is nothing left to do.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Shows text that was typed while the terminal showed no characters.
+pub(crate) fn echo(text: &str) {
     let mut out = io::stderr();
     // If the terminal is gone, there is nothing left to do.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -15,9 +15,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_base::wait::wait_until;
 use skillrun_lifecycle::run::State;
 use skillrun_log::{EventLog, Seq};
-use skillrun_model::interaction::Pending;
-use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunId, RunStatus};
+use skillrun_model::interaction::{Pending, Scope};
+use skillrun_model::rasp::{ControlData, Data};
+use skillrun_model::{AttemptNumber, ExecutionMode, IgnoredError, InteractionId, RunId, RunStatus};
 use skillrun_runs::conversation::{ConversationItem, ConversationRead, ConversationReader};
+use skillrun_runs::prompt::{self, TextKind};
 use skillrun_runs::result::ResultFold;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
@@ -27,6 +29,7 @@ use self::chat_view::ChatView;
 pub(crate) use self::turns::{FollowChannel, Turns};
 use super::ask::{self, Meant, Typed};
 use super::ending::{print_end, print_waiting};
+use super::keyboard::{KeyWatch, LineWatch};
 use crate::args::{Json, OutputForm, Wait};
 use crate::exit::{RunOutcome, run_state, run_words};
 use crate::failure::Failure;
@@ -83,7 +86,7 @@ impl Style {
 enum FollowEvent {
     News,
     Typed(Typed),
-    /// Esc, while a turn of a chat runs.
+    /// Esc, while a turn runs.
     Escape,
     /// Ctrl-C.
     Interrupt,
@@ -108,13 +111,16 @@ struct Following<'a> {
     output: &'a Output,
     line: &'a mut LiveLine,
     live: LiveRun,
+    mode: Option<ExecutionMode>,
     /// The question that was asked at the terminal.
     asked: Option<Pending>,
-    listens: Keyboard,
+    keyboard: Keyboard,
+    /// What was typed while a turn ran.
+    begun: String,
     /// The question at which Ctrl-C was pressed once; at a question, only the second one cancels.
     warned: Option<InteractionId>,
     interrupts: u32,
-    /// The attempt that the user of a chat interrupted.
+    /// The attempt that the user interrupted.
     stopped: Option<AttemptNumber>,
     reported_trouble: Option<String>,
     outcome: Option<RunOutcome>,
@@ -126,14 +132,36 @@ enum View {
     Chat(ChatView),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is read from the terminal at the moment.
+#[derive(Debug)]
 enum Keyboard {
     /// No user can answer here.
     None,
-    NotYet,
-    Listening,
+    /// Nothing is read now.
+    Unused,
+    /// A turn runs that Esc interrupts.
+    Turn(KeyWatch),
+    /// A question was asked.
+    Question(LineWatch),
     /// The caller reads prompts and answers.
     Caller,
+}
+
+impl Keyboard {
+    fn is_callers(&self) -> bool {
+        match self {
+            Self::Caller => true,
+            Self::None | Self::Unused | Self::Turn(_) | Self::Question(_) => false,
+        }
+    }
+
+    /// A user can answer here.
+    fn is_there(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Unused | Self::Turn(_) | Self::Question(_) | Self::Caller => true,
+        }
+    }
 }
 
 /// Follows a run from its event `known` on, and then the runs that retry it.
@@ -155,7 +183,7 @@ pub(crate) fn follow(
         calls: CallLayout::Live,
         lines: output.terminal_width().map_or(LineLimit::Whole, LineLimit::Columns),
     };
-    let mut listens = if is_terminal { Keyboard::NotYet } else { Keyboard::None };
+    let mut keyboard = if is_terminal { Keyboard::Unused } else { Keyboard::None };
     loop {
         let news = sender.clone();
         let subscription = owner.runtime.log().subscribe(
@@ -178,8 +206,10 @@ pub(crate) fn follow(
             output,
             line: &mut line,
             live: LiveRun::default(),
+            mode: None,
             asked: None,
-            listens,
+            keyboard,
+            begun: String::new(),
             warned: None,
             interrupts: 0,
             stopped: None,
@@ -198,7 +228,7 @@ pub(crate) fn follow(
                 };
                 let at = moment(retry.not_before);
                 print_line(&format!("the quota is exhausted: retrying as run {}, not before {at}", retry.run_id));
-                (run, known, listens) = (retry.run_id, 0, following.listens);
+                (run, known, keyboard) = (retry.run_id, 0, following.keyboard);
             }
             FollowExit::Waiting(question) => {
                 print_waiting(settings, run, &question, &following.state, following.result.turn_text(), style)?;
@@ -239,6 +269,7 @@ impl Following<'_> {
             if let Some(rest) = self.question(sender) {
                 return Ok(rest);
             }
+            self.watch_keys(sender);
             self.draw();
             let came = match receiver.recv_timeout(TROUBLE_CHECK_INTERVAL) {
                 Ok(came) => came,
@@ -251,16 +282,16 @@ impl Following<'_> {
             match came {
                 FollowEvent::News => {}
                 FollowEvent::Typed(typed) => {
-                    if let Some(rest) = self.typed(typed)? {
+                    if let Some(rest) = self.typed(typed, sender)? {
                         return Ok(rest);
                     }
                 }
                 FollowEvent::HangUp => return self.leave(),
                 FollowEvent::Escape => self.stop_turn()?,
-                FollowEvent::Interrupt if self.listens == Keyboard::Caller => self.stop_turn()?,
+                FollowEvent::Interrupt if self.keyboard.is_callers() => self.stop_turn()?,
                 // The conversation is not canceled with the process that shows it.
-                FollowEvent::Terminate if self.listens == Keyboard::Caller => return self.leave(),
-                FollowEvent::Interrupt if self.warns() => {}
+                FollowEvent::Terminate if self.keyboard.is_callers() => return self.leave(),
+                FollowEvent::Interrupt if self.warns(sender) => {}
                 FollowEvent::Interrupt | FollowEvent::Terminate => {
                     self.interrupts += 1;
                     if self.interrupts > 1 {
@@ -282,7 +313,7 @@ impl Following<'_> {
 
     /// Shows what the run is doing, unless the user is asked for an answer here.
     fn draw(&mut self) {
-        let is_asked = self.state.status == Some(RunStatus::WaitingUser) && self.listens != Keyboard::None;
+        let is_asked = self.state.status == Some(RunStatus::WaitingUser) && self.keyboard.is_there();
         if !is_asked {
             let audit = self.settings.data.run(self.run).audit();
             self.live.draw(self.line, &self.state, &audit);
@@ -314,6 +345,9 @@ impl Following<'_> {
                 self.live.evolve(event);
                 self.result.event(event);
                 self.outcome = RunOutcome::of(&event.data).or(self.outcome);
+                if let Data::Control(ControlData::RunStarted(started)) = &event.data {
+                    self.mode = Some(started.mode);
+                }
                 self.is_known = event.seq <= self.known;
                 return Ok(());
             }
@@ -352,7 +386,7 @@ impl Following<'_> {
         if self.asked.as_ref().is_some_and(|asked| asked.interaction_id == question.interaction_id) {
             return None;
         }
-        match self.listens {
+        match self.keyboard {
             Keyboard::None => {
                 // With a deadline, the question will be answered or decided in time; without one, not from here.
                 self.asked = Some(question.clone());
@@ -363,25 +397,81 @@ impl Following<'_> {
                 print_line(&format!("the run {words}: skillrun reply {} TEXT", self.run));
                 return None;
             }
-            Keyboard::NotYet => {
-                ask::listen(sender.clone(), FollowEvent::Typed);
-                self.listens = Keyboard::Listening;
+            Keyboard::Unused | Keyboard::Turn(_) | Keyboard::Question(_) => {
+                self.stop_reading();
+                self.ask(&question, sender);
+                self.asked = Some(question);
+                None
             }
-            Keyboard::Listening => {}
             Keyboard::Caller => {
                 self.asked = Some(question.clone());
-                return Some(FollowExit::Waiting(Box::new(question)));
+                Some(FollowExit::Waiting(Box::new(question)))
             }
         }
-        ask::prompt(&question);
-        self.asked = Some(question);
-        None
+    }
+
+    /// Ends what reads from the terminal, and keeps what was typed.
+    fn stop_reading(&mut self) {
+        match std::mem::replace(&mut self.keyboard, Keyboard::Unused) {
+            Keyboard::Turn(watch) => self.begun.push_str(&watch.finish()),
+            Keyboard::Question(watch) => self.begun.insert_str(0, &watch.finish()),
+            other @ (Keyboard::None | Keyboard::Unused | Keyboard::Caller) => self.keyboard = other,
+        }
+    }
+
+    /// Asks, and reads one line. A whole line that was typed while the turn ran is taken as it is; the beginning of one
+    /// is completed.
+    fn ask(&mut self, question: &Pending, sender: &Sender<FollowEvent>) {
+        ask::prompt(question);
+        if let Some((line, rest)) = self.begun.split_once('\n') {
+            let (line, rest) = (line.to_owned(), rest.to_owned());
+            self.begun = rest;
+            ask::echo(&format!("{}\n", output::plain(&line)));
+            sender.send(FollowEvent::Typed(Typed::Line(line))).ignored();
+            return;
+        }
+        ask::echo(&output::plain(&self.begun));
+        let sender = sender.clone();
+        let typed = move |typed| sender.send(FollowEvent::Typed(typed)).ignored();
+        match LineWatch::start(std::mem::take(&mut self.begun), typed) {
+            Ok(watch) => self.keyboard = Keyboard::Question(watch),
+            // The question cannot be answered here, but `skillrun reply` still works.
+            Err(error) => print_line(&format!("failed to read from the terminal: {error}")),
+        }
+    }
+
+    /// Watches for Esc while a turn runs that can be interrupted.
+    fn watch_keys(&mut self, sender: &Sender<FollowEvent>) {
+        let can_interrupt = match self.mode {
+            Some(ExecutionMode::Interactive | ExecutionMode::Conversation) => true,
+            Some(ExecutionMode::Auto) | None => false,
+        };
+        let is_wanted = can_interrupt && !RunOutcome::waits(&self.state) && self.interrupts == 0;
+        match (&self.keyboard, is_wanted) {
+            (Keyboard::Unused | Keyboard::Question(_), true) => {
+                self.stop_reading();
+                let sender = sender.clone();
+                let escape = move || sender.send(FollowEvent::Escape).ignored();
+                // Without it, `skillrun interrupt` still works.
+                if let Ok(Some(watch)) = KeyWatch::start(escape) {
+                    self.keyboard = Keyboard::Turn(watch);
+                }
+            }
+            (Keyboard::Turn(_), false) => self.stop_reading(),
+            (Keyboard::Unused | Keyboard::Question(_), false)
+            | (Keyboard::Turn(_), true)
+            | (Keyboard::None | Keyboard::Caller, _) => {}
+        }
     }
 
     /// At a question, the first Ctrl-C only says which key does what: a user who does not want to answer now would
     /// otherwise lose the run. True if it was said.
-    fn warns(&mut self) -> bool {
-        let Some(question) = self.asked.clone().filter(|_| self.listens == Keyboard::Listening) else { return false };
+    fn warns(&mut self, sender: &Sender<FollowEvent>) -> bool {
+        let is_asked = match self.keyboard {
+            Keyboard::Question(_) => true,
+            Keyboard::None | Keyboard::Unused | Keyboard::Turn(_) | Keyboard::Caller => false,
+        };
+        let Some(question) = self.asked.clone().filter(|_| is_asked) else { return false };
         let open = self.state.question.as_ref().filter(|_| RunOutcome::waits(&self.state));
         let is_open = open.is_some_and(|open| open.interaction_id == question.interaction_id);
         let is_first = self.warned != Some(question.interaction_id);
@@ -391,34 +481,51 @@ impl Following<'_> {
         self.warned = Some(question.interaction_id);
         // The terminal has printed ^C behind the prompt.
         print_line("\nCtrl-D leaves the question open; press Ctrl-C again to cancel the run");
-        ask::prompt(&question);
+        // The terminal has discarded what was typed.
+        self.stop_reading();
+        self.begun.clear();
+        self.ask(&question, sender);
         true
     }
 
-    fn typed(&mut self, typed: Typed) -> Result<Option<FollowExit>, Failure> {
+    fn typed(&mut self, typed: Typed, sender: &Sender<FollowEvent>) -> Result<Option<FollowExit>, Failure> {
         let Some(question) = self.asked.clone() else { return Ok(None) };
-        let line = match typed {
-            Typed::Line(line) => line,
+        self.stop_reading();
+        let meant = match typed {
+            Typed::Line(line) => ask::meaning(&question, &line),
+            Typed::Unusable(fault) => {
+                print_line(&fault.to_string());
+                Meant::Nothing
+            }
             Typed::End => {
-                self.listens = Keyboard::None;
+                self.keyboard = Keyboard::None;
                 if question.deadline.is_none() && RunOutcome::waits(&self.state) {
                     return Ok(Some(FollowExit::Waiting(Box::new(question))));
                 }
                 return Ok(None);
             }
         };
-        let text = match ask::meaning(&question, &line) {
+        let text = match meant {
             Meant::Answer(text) => text,
             Meant::Nothing => {
-                ask::prompt(&question);
+                self.ask(&question, sender);
                 return Ok(None);
             }
             Meant::NoSuchOption(number) => {
                 ask::refuse(&question, &number);
-                ask::prompt(&question);
+                self.ask(&question, sender);
                 return Ok(None);
             }
         };
+        let kind = match question.scope {
+            Scope::Prompt => TextKind::Prompt,
+            Scope::Turn | Scope::Call => TextKind::Answer,
+        };
+        if let Err(fault) = prompt::check_kind(&text, kind) {
+            print_line(&fault.sentence(kind));
+            self.ask(&question, sender);
+            return Ok(None);
+        }
         let interaction_id = question.interaction_id;
         let reply = Reply { interaction_id, text, files: Vec::new(), request_id: None };
         match self.owner.runtime.reply_anywhere(self.run, reply) {

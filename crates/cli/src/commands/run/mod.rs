@@ -1,11 +1,12 @@
 //! `skillrun run`: creates a run and follows it. `reply` and `retry` follow a run in the same way.
 //!
 //! `request` builds a request from the arguments, `follow` follows the run until it is over or waits, `ask` asks the
-//! user at the terminal, `ending` prints how the run ended.
+//! user at the terminal, `keyboard` reads what the user types, `ending` prints how the run ended.
 
 pub(crate) mod ask;
 mod ending;
 pub(crate) mod follow;
+pub(crate) mod keyboard;
 pub(crate) mod request;
 
 use std::error::Error;

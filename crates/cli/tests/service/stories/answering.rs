@@ -1,5 +1,6 @@
 //! Questions that are answered, with files, twice and too late; runs that are canceled.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use lab::{Lab, wait_until};
@@ -188,4 +189,65 @@ fn a_turn_is_interrupted_and_a_conversation_is_closed() {
     let result = server.get(&format!("/v1/runs/{run}/result")).json();
     assert_eq!(result["turns"], json!({"completed": 1, "interrupted": 1}), "{result}");
     assert_eq!((close().status, interrupt().status), (409, 409));
+}
+
+#[test]
+fn unusable_prompts_are_refused_and_change_nothing() {
+    let lab = Lab::new();
+    lab.installed_skill("talk", "- - say: First.\n- - say: 'Second: {{reply}}'\n");
+    let server = lab.serve();
+    let run = server.run("talk", json!({"mode": "conversation"}));
+    wait_until("rest", || server.get(&format!("/v1/runs/{run}")).json()["status"] == "waiting_user");
+    let before = lab.events(&run);
+    let inputs = || {
+        let entries = fs::read_dir(lab.run_folder(&run).join("inputs")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).collect::<BTreeSet<_>>()
+    };
+    let files = inputs();
+    let long = "x".repeat(600_000);
+    let cases = [
+        ("", "the prompt is empty; give a text"),
+        (" \n", "the prompt is empty; give a text"),
+        ("a\0b", "contains a NUL character at byte 1; remove it"),
+        (long.as_str(), "has more than 524288 bytes (PROMPT_MAX); attach longer text as a file"),
+    ];
+    let path = |name: &str| format!("/v1/runs/{run}/{name}");
+    for (text, sentence) in cases {
+        let requests = [
+            ("text", path("interaction/reply"), json!({"interaction_id": 1, "text": text})),
+            ("say", path("interrupt"), json!({"say": text})),
+            ("prompt", path("continue"), json!({"engine": "scripted", "prompt": text})),
+        ];
+        for (field, path, body) in requests {
+            let refused = server.post(&path, &body);
+            let problem = refused.json();
+            assert_eq!((refused.status, &problem["code"]), (400, &json!("INVALID_REQUEST")), "{}", refused.text());
+            assert!(problem["detail"].as_str().is_some_and(|detail| detail.ends_with(sentence)), "{problem}");
+            assert!(problem.to_string().contains(&format!("\"{field}\"")), "{problem}");
+        }
+        let refused = server.post("/v1/runs", &json!({"engine": "scripted", "prompt": text}));
+        assert_eq!(refused.status, 422, "{}", refused.text());
+        assert!(
+            refused.json()["detail"].as_str().is_some_and(|detail| detail.ends_with(sentence)),
+            "{}",
+            refused.text()
+        );
+        let request = json!({"interaction_id": 1, "text": text}).to_string();
+        let parts = [("request", None, request.as_bytes()), ("files", Some("a.csv"), &b"1,2"[..])];
+        assert_eq!(server.send_form(&path("interaction/reply"), &[], &parts).status, 400);
+    }
+    for (name, body) in [
+        ("interaction/reply", &b"{\"interaction_id\": 1, \"text\": \"caf\xe9\"}"[..]),
+        ("interrupt", b"{\"say\": \"caf\xe9\"}"),
+        ("continue", b"{\"prompt\": \"caf\xe9\"}"),
+    ] {
+        let refused = server.asked("POST", &path(name), &[("content-type", "application/json")], body);
+        assert_eq!(refused.status, 400, "{}", refused.text());
+        assert!(refused.text().contains("UTF-8") || refused.text().contains("unicode"), "{}", refused.text());
+    }
+    assert_eq!((lab.events(&run), lab.runs().len()), (before, 1));
+    assert_eq!(inputs(), files, "no file of a refused prompt is left");
+    let sent =
+        server.post(&format!("{}?wait=60", path("interaction/reply")), &json!({"interaction_id": 1, "text": "go"}));
+    assert_eq!((sent.status, &sent.json()["status"]), (200, &json!("waiting_user")), "{}", sent.text());
 }
