@@ -2,15 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use skillrun_engine::Permission;
+use clap::Arg;
 
 use super::Json;
-use super::parsers::{named, seconds};
+use super::runs::CommonArgs;
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = ASK_HELP)]
+#[command(after_help = ASK_HELP, mut_args(prompt_help))]
 pub(crate) struct Ask {
     /// Prompt, or - to read it from stdin
     pub(crate) prompt: OsString,
@@ -28,7 +27,7 @@ that fails is a failed run. Exit codes are those of `run`.
   git diff | skillrun ask - --file CONTRIBUTING.md > review.md";
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = CHAT_HELP)]
+#[command(after_help = CHAT_HELP, mut_args(prompt_help))]
 pub(crate) struct Chat {
     /// Conversation to continue: its id, a unique prefix of it, or "last" [default: a new one]
     #[arg(conflicts_with_all = ["engine", "file", "workspace", "model", "effort", "permission", "timeout", "stall", "script"])]
@@ -49,40 +48,43 @@ ends it; /help lists the commands.
 /// Flags of a request without a skill.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PromptArgs {
-    /// Engine that gets the prompt [default: the setting `engine`]
-    #[arg(long, short, value_name = "E")]
-    pub(crate) engine: Option<String>,
     /// File to send with the prompt (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
-    /// Folder the engine works in [default: a new folder inside the run]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// Allow other runs to work in the workspace at the same time
-    #[arg(long, requires = "workspace")]
-    pub(crate) share: bool,
-    /// Model to use, by the engine's name for it [default: the engine's own]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) model: Option<String>,
-    /// Reasoning effort, in the engine's own terms [default: the engine's own]
-    #[arg(long, value_name = "WORD")]
-    pub(crate) effort: Option<String>,
-    /// What the engine may do without asking [default: the setting `permission`]
-    #[arg(long, value_parser = named(Permission::ALL, Permission::as_str))]
-    pub(crate) permission: Option<Permission>,
-    /// Terminate a turn after this many seconds [default: the setting `hard_timeout_sec`]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub(crate) timeout: Option<Duration>,
-    /// Terminate a turn after this many seconds without output [default: the setting `stall_timeout_sec`]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub(crate) stall: Option<Duration>,
-    /// Pass an environment variable to the engine (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) env: Vec<String>,
-    /// Pass an environment variable to the engine and mask its value in all output (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) secret: Vec<String>,
-    /// Script for the engine `scripted` [default: none; the answer repeats the prompt]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+/// Help of the flags that commands without a skill share with `run`.
+pub(super) fn prompt_help(arg: Arg) -> Arg {
+    let help = match arg.get_id().as_str() {
+        "engine" => "Engine that gets the prompt [default: the setting `engine`]",
+        "timeout" => "Terminate a turn after this many seconds [default: the setting `hard_timeout_sec`]",
+        "stall" => "Terminate a turn after this many seconds without output [default: the setting `stall_timeout_sec`]",
+        "script" => "Script for the engine `scripted` [default: none; the answer repeats the prompt]",
+        _ => return arg,
+    };
+    arg.help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command};
+
+    use super::*;
+
+    #[test]
+    fn help_of_commands_without_a_skill_does_not_mention_one() {
+        let commands = [
+            Ask::augment_args(Command::new("ask")),
+            Chat::augment_args(Command::new("chat")),
+            super::super::ContinueArgs::augment_args(Command::new("continue")),
+        ];
+        for command in commands {
+            let helps: Vec<String> =
+                command.get_arguments().filter_map(|arg| arg.get_help().map(ToString::to_string)).collect();
+            assert!(helps.len() > 10, "{helps:?}");
+            assert!(helps.iter().all(|help| !help.contains("skill")), "{helps:?}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
 use super::parsers::{continuation, count, delegation, named, seconds, whole_number, words};
-use super::prompts::PromptArgs;
+use super::prompts::{PromptArgs, prompt_help};
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RUN_HELP)]
@@ -45,25 +45,13 @@ terminal.
   skillrun run ./my-skill --input input.json --file report=q3.pdf
   skillrun run tidy-up --workspace . --mode interactive";
 
-/// Flags that describe a request. `retry` shares them and has its own help for them, see [`retry_help`].
+/// Flags of every request, with or without a skill. Their help is about skills; `prompt_help` has that of
+/// the commands without one.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct RequestArgs {
+pub(crate) struct CommonArgs {
     /// Engine to run the skill on [default: the setting `engine`, else the only engine of the skill]
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
-    /// Whether the agent works alone (`auto`), may ask questions (`interactive`), or takes one prompt after another
-    /// (`conversation`) [default: from the skill, else auto]
-    #[arg(long, value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
-    pub(crate) mode: Option<ExecutionMode>,
-    /// Input: name=value, a JSON file, or - for JSON on stdin (repeatable)
-    #[arg(long, short, value_name = "K=V|FILE|-")]
-    pub(crate) input: Vec<String>,
-    /// Parameter: name=value, or a JSON file (repeatable)
-    #[arg(long, short, value_name = "K=V|FILE")]
-    pub(crate) param: Vec<String>,
-    /// Input file for a file slot of the skill (repeatable)
-    #[arg(long, value_name = "SLOT=PATH")]
-    pub(crate) file: Vec<String>,
     /// Folder the engine works in [default: a new folder inside the run]
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
@@ -86,6 +74,39 @@ pub(crate) struct RequestArgs {
     /// `stall_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) stall: Option<Duration>,
+    /// Pass an environment variable to the engine (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// Pass an environment variable to the engine and mask its value in all output (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) secret: Vec<String>,
+    /// Allow the engine to start other runs; LIMITS is JSON such as {"engines":["codex"],"max_children":4} [default:
+    /// off; without LIMITS every engine and skill, 8 runs at once, 50 in all, 2 levels]
+    #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "{}", value_parser = delegation)]
+    pub(crate) delegate: Option<Delegation>,
+    /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+}
+
+/// Flags that describe a request. `retry` shares them and has its own help for them, see [`retry_help`].
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct RequestArgs {
+    /// Whether the agent works alone (`auto`), may ask questions (`interactive`), or takes one prompt after another
+    /// (`conversation`) [default: from the skill, else auto]
+    #[arg(long, value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
+    pub(crate) mode: Option<ExecutionMode>,
+    /// Input: name=value, a JSON file, or - for JSON on stdin (repeatable)
+    #[arg(long, short, value_name = "K=V|FILE|-")]
+    pub(crate) input: Vec<String>,
+    /// Parameter: name=value, or a JSON file (repeatable)
+    #[arg(long, short, value_name = "K=V|FILE")]
+    pub(crate) param: Vec<String>,
+    /// Input file for a file slot of the skill (repeatable)
+    #[arg(long, value_name = "SLOT=PATH")]
+    pub(crate) file: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
     /// Seconds the engine may keep running after it reports the end of its turn [default: the engine's own]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) linger: Option<Duration>,
@@ -110,12 +131,6 @@ pub(crate) struct RequestArgs {
     /// Fail an auto run whose agent writes no done marker [default: from the skill, else the setting `require_marker`]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) require_marker: Option<bool>,
-    /// Pass an environment variable to the engine (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) env: Vec<String>,
-    /// Pass an environment variable to the engine and mask its value in all output (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) secret: Vec<String>,
     /// Do not take a snapshot of the workspace files before and after
     #[arg(long)]
     pub(crate) no_snapshot: bool,
@@ -129,13 +144,6 @@ pub(crate) struct RequestArgs {
     /// Priority in the queue; runs with a higher number start first [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) priority: Option<i32>,
-    /// Allow the engine to start other runs; LIMITS is JSON such as {"engines":["codex"],"max_children":4} [default:
-    /// off; without LIMITS every engine and skill, 8 runs at once, 50 in all, 2 levels]
-    #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "{}", value_parser = delegation)]
-    pub(crate) delegate: Option<Delegation>,
-    /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
     /// Format of the engine's output [default: the format of the engine]
     #[arg(long, hide = true, value_parser = words(ProfileId::ALL, ProfileId::as_str))]
     pub(crate) profile: Option<ProfileId>,
@@ -245,7 +253,7 @@ pub(crate) struct RetryArgs {
 }
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = CONTINUE_HELP)]
+#[command(after_help = CONTINUE_HELP, mut_args(prompt_help))]
 pub(crate) struct ContinueArgs {
     /// Run to continue: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
@@ -281,7 +289,9 @@ fn retry_help(arg: Arg) -> Arg {
         "profile" | "continuation" => "as in the old run, if the engine is the same",
         "workspace" => "the --workspace of the old run, else a new folder inside the run",
         "permission" | "timeout" | "stall" | "linger" | "session_timeout" | "idle" | "no_reply_needed" | "decide"
-        | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota" | "retry_quota_max" => "as in the old run",
+        | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota" | "retry_quota_max" | "delegate" => {
+            "as in the old run"
+        }
         id => {
             let help = match id {
                 "input" => {

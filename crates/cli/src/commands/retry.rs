@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use skillrun_runs::record::Sharing;
 use skillrun_runtime::retry::{Again, Overrides, SkillFrom, again};
 
 use super::run::follow::Style;
@@ -29,16 +28,14 @@ pub(crate) fn run(global: &Global, args: &RetryArgs) -> Result<ExitCode, Failure
 
 /// The flags of this command.
 fn overrides(settings: &Settings, now: &RequestArgs) -> Result<Overrides, Failure> {
-    let sharing = if now.share { Sharing::Allowed } else { Sharing::Alone };
-    let absolute = |path: &std::path::PathBuf| settings.surroundings.absolute_path(path);
     Ok(Overrides {
-        engine: now.engine.clone(),
+        engine: now.common.engine.clone(),
         mode: now.mode,
         input: request::values(&now.input, "--input", settings)?,
         parameter: request::values(&now.param, "--param", settings)?,
         files: request::files(&now.file, settings)?,
-        workspace: now.workspace.as_ref().map(|path| (absolute(path), sharing)),
-        script: now.script.as_ref().map(absolute),
+        workspace: request::workspace(&now.common, settings),
+        script: request::script(&now.common, settings),
         profile: now.profile,
         continuation: now.continuation,
         options: request::options(now),

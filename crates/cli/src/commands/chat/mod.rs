@@ -297,7 +297,8 @@ impl ChatSession<'_> {
         }
         note(&format!("the next prompt begins a new conversation on {name}, without these turns"));
         // A model is specific to its engine.
-        self.request = PromptArgs { engine: Some(name), model: None, effort: None, ..self.request.clone() };
+        let common = &mut self.request.common;
+        (common.engine, common.model, common.effort) = (Some(name), None, None);
         true
     }
 }

@@ -13,7 +13,7 @@ use skillrun_runs::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
 
-use crate::args::{PromptArgs, RequestArgs};
+use crate::args::{CommonArgs, PromptArgs, RequestArgs};
 use crate::failure::Failure;
 use crate::settings::Settings;
 
@@ -21,18 +21,14 @@ use crate::settings::Settings;
 const INPUT_MAX: u64 = 8 << 20;
 
 pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Result<NewRun, Failure> {
-    let engine = engine(settings, args.engine.as_deref(), &skill.runner.engines)?;
-    let absolute = |path: &Path| settings.surroundings.absolute_path(path);
+    let engine = engine(settings, args.common.engine.as_deref(), &skill.runner.engines)?;
     Ok(NewRun {
         mode: args.mode,
         input: values(&args.input, "--input", settings)?,
         parameter: values(&args.param, "--param", settings)?,
         files: files(&args.file, settings)?,
-        workspace: args
-            .workspace
-            .as_deref()
-            .map(|path| (absolute(path), if args.share { Sharing::Allowed } else { Sharing::Alone })),
-        script: args.script.as_deref().map(absolute),
+        workspace: workspace(&args.common, settings),
+        script: script(&args.common, settings),
         profile: args.profile,
         continuation: args.continuation,
         options: options(args),
@@ -56,38 +52,38 @@ fn engine(settings: &Settings, named: Option<&str>, of_skill: &[EngineName]) -> 
 
 /// A request without a skill.
 pub(crate) fn of_prompt(settings: &Settings, prompt: String, args: &PromptArgs) -> Result<NewRun, Failure> {
-    let engine = engine(settings, args.engine.as_deref(), &[])?;
+    let PromptArgs { file, common } = args;
+    let engine = engine(settings, common.engine.as_deref(), &[])?;
     let absolute = |path: &Path| settings.surroundings.absolute_path(path);
-    let files = args.file.iter().zip(1..).map(|(path, number)| (format!("file{number:02}"), absolute(path)));
-    let sharing = if args.share { Sharing::Allowed } else { Sharing::Alone };
-    let request = RequestArgs {
-        model: args.model.clone(),
-        effort: args.effort.clone(),
-        permission: args.permission,
-        timeout: args.timeout,
-        stall: args.stall,
-        env: args.env.clone(),
-        secret: args.secret.clone(),
-        ..RequestArgs::default()
-    };
+    let files = file.iter().zip(1..).map(|(path, number)| (format!("file{number:02}"), absolute(path)));
     Ok(NewRun {
         files: files.collect(),
-        workspace: args.workspace.as_deref().map(|path| (absolute(path), sharing)),
-        script: args.script.as_deref().map(absolute),
-        options: options(&request),
+        workspace: workspace(common, settings),
+        script: script(common, settings),
+        options: options(&RequestArgs { common: common.clone(), ..RequestArgs::default() }),
         ..NewRun::ask(prompt, engine)
     })
+}
+
+/// The folder that the flags name, and whether others may work in it.
+pub(crate) fn workspace(args: &CommonArgs, settings: &Settings) -> Option<(PathBuf, Sharing)> {
+    let sharing = if args.share { Sharing::Allowed } else { Sharing::Alone };
+    args.workspace.as_deref().map(|path| (settings.surroundings.absolute_path(path), sharing))
+}
+
+pub(crate) fn script(args: &CommonArgs, settings: &Settings) -> Option<PathBuf> {
+    args.script.as_deref().map(|path| settings.surroundings.absolute_path(path))
 }
 
 pub(crate) fn options(args: &RequestArgs) -> Options {
     let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
     Options {
-        permission: args.permission,
+        permission: args.common.permission,
         home: None,
-        model: args.model.clone(),
-        effort: args.effort.clone(),
-        hard_timeout_sec: seconds(args.timeout),
-        stall_timeout_sec: seconds(args.stall),
+        model: args.common.model.clone(),
+        effort: args.common.effort.clone(),
+        hard_timeout_sec: seconds(args.common.timeout),
+        stall_timeout_sec: seconds(args.common.stall),
         linger_sec: seconds(args.linger),
         max_bytes: None,
         require_user_reply: if args.no_reply_needed { Some(false) } else { None },
@@ -100,10 +96,10 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         snapshot: if args.no_snapshot { Some(Snapshot::Off) } else { None },
         retry_quota: args.retry_quota,
         retry_quota_max: args.retry_quota_max,
-        env: args.env.clone(),
-        secrets: args.secret.clone(),
+        env: args.common.env.clone(),
+        secrets: args.common.secret.clone(),
         priority: args.priority,
-        delegation: args.delegate.clone(),
+        delegation: args.common.delegate.clone(),
     }
 }
 
