@@ -2,29 +2,26 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::post;
-use http::header;
 use serde_json::json;
 use skillrun_inspect::replay::replay;
 use skillrun_model::ExecutionMode;
 use skillrun_replay::handover::{self, DEFAULT_PROMPT};
-use skillrun_runs::prompt;
 use skillrun_runs::record::Workspace;
+use skillrun_runs::{RunRecord, prompt};
 use skillrun_runtime::NewRun;
 
 use super::Route;
-use super::evidence::record;
-use super::runs::{WaitParams, accepted, creating, key, may, only_admin, submit, watch, webhooks};
-use crate::api::ContinueRun;
-use crate::blocking::blocking;
-use crate::extract::{JsonBody, OfRun, Params};
+use super::runs::{FromEarlier, WaitParams, begin_from, creating, only_admin};
+use crate::api::{ContinueRun, RunOptions};
+use crate::extract::{OfRun, Params};
 use crate::guard::Runs;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
-use skillrun_auth::Scope;
+use skillrun_auth::{Granted, Scope};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
@@ -49,48 +46,41 @@ async fn continue_run(
     Params(params): Params<WaitParams>,
     request: Request,
 ) -> HttpResult<Response> {
-    let wait = params.wait()?;
-    let key = key(request.headers())?;
-    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
-    let body =
-        if has_body { JsonBody::<ContinueRun>::from_request(request, &()).await?.0 } else { ContinueRun::default() };
-    let checked = body.prompt.as_deref().map_or(Ok(()), prompt::check);
-    checked.map_err(|fault| Problem::field("prompt", fault.to_string()).of_run(run))?;
-    may(&who, &body.options)?;
-    let urls = webhooks(&service, &body.webhooks)?;
-    let making = service.clone();
-    let new = blocking(move || {
-        let old = record(&making, run)?;
-        let mut fingerprint = blake3::Hasher::new();
-        fingerprint.update(b"continue").update(run.to_string().as_bytes());
-        fingerprint.update(&serde_json::to_vec(&body).unwrap_or_default());
-        let make = || {
-            let missing = || Problem::field("engine", "is missing; use one of GET /v1/engines");
-            let engine = body.engine.clone().or_else(|| making.around.engine.clone()).ok_or_else(missing)?;
-            let workspace = match &old.request.workspace {
-                Workspace::Folder { .. } if !who.scope.allows(Scope::Admin) => return Err(only_admin("workspace")),
-                Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
-                Workspace::Own => None,
-            };
-            let found = replay(&making.data, &making.log, run, None)?;
-            let prompt = body.prompt.as_deref().unwrap_or(DEFAULT_PROMPT);
-            let nothing =
-                || Problem::new(ProblemCode::CannotRun, "the run has no turn that can be continued").of_run(run);
-            let (message, continues) = handover::message(run, &found.replay, prompt).ok_or_else(nothing)?;
-            Ok(NewRun {
-                mode: Some(ExecutionMode::Conversation),
-                workspace,
-                profile: body.options.profile,
-                continuation: body.options.continuation,
-                options: body.options.options(body.model.clone()),
-                continues: Some(continues),
-                ..NewRun::ask(message, engine)
-            })
+    let make = move |service: &Service, who: &Granted, old: &RunRecord, body: &ContinueRun| {
+        let checked = body.prompt.as_deref().map_or(Ok(()), prompt::check);
+        checked.map_err(|fault| Problem::field("prompt", fault.to_string()).of_run(run))?;
+        let missing = || Problem::field("engine", "is missing; use one of GET /v1/engines");
+        let engine = body.engine.clone().or_else(|| service.around.engine.clone()).ok_or_else(missing)?;
+        let workspace = match &old.request.workspace {
+            Workspace::Folder { .. } if !who.scope.allows(Scope::Admin) => return Err(only_admin("workspace")),
+            Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
+            Workspace::Own => None,
         };
-        let new = submit(&making, key, fingerprint.finalize(), make)?;
-        watch(&making, new, urls);
-        Ok::<_, Problem>(new)
-    })
-    .await?;
-    accepted(&service, new, wait).await
+        let found = replay(&service.data, &service.log, run, None)?;
+        let prompt = body.prompt.as_deref().unwrap_or(DEFAULT_PROMPT);
+        let nothing = || Problem::new(ProblemCode::CannotRun, "the run has no turn that can be continued").of_run(run);
+        let (message, continues) = handover::message(run, &found.replay, prompt).ok_or_else(nothing)?;
+        Ok(NewRun {
+            mode: Some(ExecutionMode::Conversation),
+            workspace,
+            profile: body.options.profile,
+            continuation: body.options.continuation,
+            options: body.options.options(body.model.clone()),
+            continues: Some(continues),
+            ..NewRun::ask(message, engine)
+        })
+    };
+    begin_from(&service, who, run, params, request, make).await
+}
+
+impl FromEarlier for ContinueRun {
+    const KIND: &'static str = "continue";
+
+    fn options(&self) -> &RunOptions {
+        &self.options
+    }
+
+    fn webhooks(&self) -> &[String] {
+        &self.webhooks
+    }
 }

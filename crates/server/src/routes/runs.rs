@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use skillrun_catalog::{ParentFilter, Query};
 use skillrun_log::EventLog;
@@ -365,40 +366,78 @@ async fn retry(
     Params(params): Params<WaitParams>,
     request: Request,
 ) -> HttpResult<Response> {
+    let make = move |service: &Service, who: &Granted, old: &RunRecord, body: &RetryRun| {
+        let now = Overrides {
+            engine: body.engine.clone(),
+            mode: body.mode,
+            input: body.input.clone(),
+            parameter: body.parameter.clone(),
+            profile: body.options.profile,
+            continuation: body.options.continuation,
+            options: body.options.options(body.model.clone()),
+            ..Overrides::default()
+        };
+        let again = again(old, &service.data.run(run), now).map_err(AcceptError::Skill)?;
+        may_again(service, who, &again)?;
+        Ok(again.new)
+    };
+    begin_from(&service, who, run, params, request, make).await
+}
+
+/// A request for a new run that is made from an earlier one.
+pub(super) trait FromEarlier: Default + DeserializeOwned + Serialize + Send + 'static {
+    /// Distinguishes the kinds of requests that are sent with the same idempotency key.
+    const KIND: &'static str;
+    fn options(&self) -> &RunOptions;
+    fn webhooks(&self) -> &[String];
+}
+
+impl FromEarlier for RetryRun {
+    const KIND: &'static str = "";
+
+    fn options(&self) -> &RunOptions {
+        &self.options
+    }
+
+    fn webhooks(&self) -> &[String] {
+        &self.webhooks
+    }
+}
+
+/// Creates a run from an earlier one, or finds the one that has the key.
+pub(super) async fn begin_from<B: FromEarlier>(
+    service: &Arc<Service>,
+    who: Granted,
+    run: RunId,
+    params: WaitParams,
+    request: Request,
+    make: impl FnOnce(&Service, &Granted, &RunRecord, &B) -> HttpResult<NewRun> + Send + 'static,
+) -> HttpResult<Response> {
     let wait = params.wait()?;
     let key = key(request.headers())?;
-    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
-    let body = if has_body { JsonBody::<RetryRun>::from_request(request, &()).await?.0 } else { RetryRun::default() };
-    may(&who, &body.options)?;
-    let urls = webhooks(&service, &body.webhooks)?;
+    let body: B = optional_body(request).await?;
+    may(&who, body.options())?;
+    let urls = webhooks(service, body.webhooks())?;
     let making = service.clone();
     let new = blocking(move || {
-        making.log.head(run)?;
-        let folder = making.data.run(run);
-        let record = RunRecord::read(&folder.record()).map_err(|error| Problem::from(error).of_run(run))?;
+        let old = super::evidence::record(&making, run)?;
         let mut fingerprint = blake3::Hasher::new();
-        fingerprint.update(run.to_string().as_bytes()).update(&serde_json::to_vec(&body).unwrap_or_default());
-        let make = || {
-            let now = Overrides {
-                engine: body.engine.clone(),
-                mode: body.mode,
-                input: body.input.clone(),
-                parameter: body.parameter.clone(),
-                profile: body.options.profile,
-                continuation: body.options.continuation,
-                options: body.options.options(body.model.clone()),
-                ..Overrides::default()
-            };
-            let again = again(&record, &folder, now).map_err(AcceptError::Skill)?;
-            may_again(&making, &who, &again)?;
-            Ok(again.new)
-        };
-        let new = submit(&making, key, fingerprint.finalize(), make)?;
+        fingerprint.update(B::KIND.as_bytes()).update(run.to_string().as_bytes());
+        fingerprint.update(&serde_json::to_vec(&body).unwrap_or_default());
+        let new = submit(&making, key, fingerprint.finalize(), || make(&making, &who, &old, &body))?;
         watch(&making, new, urls);
         Ok::<_, Problem>(new)
     })
     .await?;
-    accepted(&service, new, wait).await
+    accepted(service, new, wait).await
+}
+
+/// The body of a request that needs none.
+pub(super) async fn optional_body<B: Default + DeserializeOwned>(request: Request) -> HttpResult<B> {
+    if request.headers().contains_key(header::CONTENT_TYPE) {
+        return Ok(JsonBody::<B>::from_request(request, &()).await?.0);
+    }
+    Ok(B::default())
 }
 
 /// The response to the creation of a run.

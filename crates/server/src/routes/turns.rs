@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use http::{StatusCode, header};
+use http::StatusCode;
 use serde_json::json;
 use skillrun_auth::Scope;
 use skillrun_base::sync::lock;
@@ -17,10 +17,10 @@ use skillrun_model::RunId;
 use skillrun_runs::prompt;
 
 use super::Route;
-use super::runs::{WaitParams, current, looked_until, view};
+use super::runs::{WaitParams, current, looked_until, optional_body, view};
 use crate::api::{InterruptRun, RunView};
 use crate::blocking::blocking;
-use crate::extract::{JsonBody, OfRun, Params};
+use crate::extract::{OfRun, Params};
 use crate::guard::Runs;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
@@ -75,9 +75,7 @@ async fn interrupt(
     request: Request,
 ) -> HttpResult<Response> {
     let wait = params.wait()?;
-    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
-    let body =
-        if has_body { JsonBody::<InterruptRun>::from_request(request, &()).await?.0 } else { InterruptRun::default() };
+    let body: InterruptRun = optional_body(request).await?;
     let checked = body.say.as_deref().map_or(Ok(()), prompt::check);
     checked.map_err(|fault| Problem::field("say", fault.to_string()).of_run(run))?;
     let interrupting = service.clone();
