@@ -1244,7 +1244,7 @@ export interface components {
         /** @description How a check came out. */
         CheckSeverity: "passed" | "unknown" | "warning" | "failed";
         /** @description What is checked. */
-        CheckTopic: "tool_pairing" | "turn_records" | "partial_answers" | "failure_class" | "output_cut" | "user_message";
+        CheckTopic: "tool_pairing" | "turn_records" | "partial_answers" | "failure_class" | "output_cut" | "user_message" | "replay_balance";
         /**
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
@@ -1270,6 +1270,12 @@ export interface components {
         };
         /** @description The run that a new one continues: its first message is the replay of that run, followed by a prompt. */
         Continues: {
+            /**
+             * Format: uint64
+             * @description The length of the transcript: the prompt begins at this byte of the message. Absent in records of versions that
+             *     did not note it.
+             */
+            bytes?: number | null;
             /** @description The hash of the replay up to that turn. */
             hash: string;
             /** @description What the message does not have. */
@@ -1643,6 +1649,8 @@ export interface components {
             /** @description Permissions under which it is not confined; none when it needs no consent. */
             needed_for: components["schemas"]["Permission"][];
         };
+        /** @description A limit at which an engine itself ended its turn. */
+        EngineLimit: "tokens" | "requests" | "refusal";
         /** @description All engines. */
         EngineList: {
             /** @description Files of the operator that cannot be used, each with the reason. */
@@ -3576,6 +3584,8 @@ export interface components {
              * @description The lower of the confidences of the end evidence and the answer.
              */
             confidence: number;
+            /** @description The limit that the engine named. Absent otherwise, and in Logs of versions that did not record it. */
+            engine_limit?: components["schemas"]["EngineLimit"] | null;
             error?: components["schemas"]["RunError"] | null;
             evidence: components["schemas"]["VerdictEvidence"];
             output?: {
