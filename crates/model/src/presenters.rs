@@ -319,7 +319,7 @@ pub fn of_child(state: DelegatedState, presenter: Presenter) -> Presentation {
         | DelegatedState::Cancelled
         | DelegatedState::Detached => false,
     };
-    Presentation { words, is_answer, exit_code: None, stop_reason: None }
+    Presentation { words, is_answer, exit_code: None, acp_end: None }
 }
 
 /// Whether the message that a turn names is an answer. Text of a turn that did not complete never is.

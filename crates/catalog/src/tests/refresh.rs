@@ -43,6 +43,7 @@ fn a_row_says_what_its_log_says() {
         last_auto_decision_at: None,
         not_before: None,
         retried_as: None,
+        parent: None,
         warnings: 1,
         log_bytes: fs::metadata(world.events(run)).expect("a Log").len(),
         damage: None,

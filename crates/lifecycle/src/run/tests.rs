@@ -1,5 +1,6 @@
 //! The laws, over any sequence of inputs.
 
+mod children;
 mod conversation;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +107,11 @@ impl World {
                 Effect::DisarmTimer { interaction_id } => {
                     self.timers.remove(interaction_id);
                 }
-                Effect::Start { .. } | Effect::WriteInput(_) | Effect::EndProcess | Effect::InterruptTurn => {}
+                Effect::Start { .. }
+                | Effect::WriteInput(_)
+                | Effect::EndProcess
+                | Effect::InterruptTurn
+                | Effect::MakeChild { .. } => {}
             }
         }
         decision.effects
@@ -332,6 +337,7 @@ fn options() -> impl Strategy<Value = RunOptions> {
             session_timeout,
             auto_decision_limit,
             quota_wait: None,
+            max_children: None,
         },
     )
 }

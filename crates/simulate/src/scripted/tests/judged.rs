@@ -225,7 +225,8 @@ fn a_limit_is_reported_where_the_format_allows_it() {
             assert_eq!(refused, format!("turn 2, act 2 (limit): {profile} has no limit end"));
             continue;
         }
-        let played = turn(*profile, yaml, 2, Said { prompt: "", reply: "", permission: None, request: None });
+        let played =
+            turn(*profile, yaml, 2, Said { prompt: "", reply: "", permission: None, delegated: None, request: None });
         let verdict = played.auto().settled.verdict;
         assert_eq!((verdict.rule, verdict.run_status), (Rule::Limit, RunStatus::Failed), "{profile}");
         assert_eq!(verdict.reason_code, Code::LimitReached, "{profile}");
@@ -359,26 +360,30 @@ fn what_the_user_said_comes_back() {
   - output: {colour: "{{reply}}"}
     done: true
 "#;
-    let said = Said { prompt: "Paint it.", reply: "blue {{prompt}}", permission: None, request: None };
+    let said = Said { prompt: "Paint it.", reply: "blue {{prompt}}", permission: None, delegated: None, request: None };
     for profile in EVENTS {
         let judged = turn(profile, yaml, 2, said).auto();
         let output = r#"{"__SKILL_DONE__":true,"colour":"blue {{prompt}}"}"#;
         assert_eq!(judged.messages(), ["blue {{prompt}}", "Paint it.", output], "{profile}");
     }
-    let first =
-        turn(PlainText, yaml, 1, Said { prompt: "Paint it.", reply: "Paint it.", permission: None, request: None });
+    let first = turn(
+        PlainText,
+        yaml,
+        1,
+        Said { prompt: "Paint it.", reply: "Paint it.", permission: None, delegated: None, request: None },
+    );
     assert_eq!(first.stdout, b"You want: Paint it.\n");
 }
 
 #[test]
 fn a_reply_that_was_not_expected_ends_the_play() {
-    let said = Said { prompt: "p", reply: "red", permission: None, request: None };
+    let said = Said { prompt: "p", reply: "red", permission: None, delegated: None, request: None };
     let played = turn(CodexNdjson, "[[end], [expect_reply: blue, say: on]]", 2, said);
     let sentence = "turn 2, act 1 (expect_reply): what the user said, \"red\", does not contain \"blue\"";
     assert_eq!((played.stdout.len(), played.last), (0, Action::Mismatch(sentence.to_owned())));
 }
 
-const NOTHING_SAID: Said<'_> = Said { prompt: "", reply: "", permission: None, request: None };
+const NOTHING_SAID: Said<'_> = Said { prompt: "", reply: "", permission: None, delegated: None, request: None };
 const ASKING: [ProfileId; 2] = [ClaudeStreamJson, QwenStreamJson];
 
 /// A line as the runtime answers it, with what that is an answer to.
@@ -398,7 +403,7 @@ fn an_engine_asks_before_a_call_and_continues() {
   - write: {path: a.txt, content: "{{permission}}"}
   - say: "{{permission}} {{reply}}"
 "#;
-    let said = Said { prompt: "build", reply: "build", permission: None, request: None };
+    let said = Said { prompt: "build", reply: "build", permission: None, delegated: None, request: None };
     for profile in ASKING {
         let answers = [("permission_t1_2", "yes"), ("permission_t1_4", "No, {{reply}}.")];
         let answers = answers.map(|(id, text)| answer(profile, id, text));
@@ -458,7 +463,7 @@ fn only_a_living_engine_that_can_ask_may_ask() {
 fn names_are_unique_in_a_session_and_the_same_every_time() {
     let yaml = "[[say: a, tool: {name: t}, say: b], [say: c]]";
     for profile in EVENTS {
-        let said = Said { prompt: "p", reply: "r", permission: None, request: None };
+        let said = Said { prompt: "p", reply: "r", permission: None, delegated: None, request: None };
         let [first, again, second] = [1, 1, 2].map(|number| turn(profile, yaml, number, said));
         assert_eq!(first.stdout, again.stdout, "{profile}");
         let names = |played: &Played| -> Vec<String> {
@@ -474,7 +479,7 @@ fn names_are_unique_in_a_session_and_the_same_every_time() {
 #[test]
 fn a_turn_after_another_takes_its_end_back() {
     let yaml = "[[say: a], [say: b, exit: 0]]";
-    let said = Said { prompt: "p", reply: "r", permission: None, request: None };
+    let said = Said { prompt: "p", reply: "r", permission: None, delegated: None, request: None };
     for profile in EVENTS {
         let [mut first, second] = [1, 2].map(|number| turn(profile, yaml, number, said));
         first.stdout.extend(second.stdout);

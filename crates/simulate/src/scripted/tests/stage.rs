@@ -41,7 +41,12 @@ pub(super) fn script(yaml: &str) -> Script {
 
 /// The first turn of a script.
 pub(super) fn played(profile: ProfileId, yaml: &str) -> Played {
-    turn(profile, yaml, 1, Said { prompt: "Do the job.", reply: "Do the job.", permission: None, request: None })
+    turn(
+        profile,
+        yaml,
+        1,
+        Said { prompt: "Do the job.", reply: "Do the job.", permission: None, delegated: None, request: None },
+    )
 }
 
 pub(super) fn turn(profile: ProfileId, yaml: &str, number: usize, said: Said<'_>) -> Played {
