@@ -2108,8 +2108,6 @@ export interface components {
             /** @description The run at the top, which has no parent. */
             root: components["schemas"]["RunId"];
             run_id: components["schemas"]["RunId"];
-            /** @description The step of a workflow. */
-            step_id?: string | null;
         };
         /** @description How the lines of an attempt were read, as recorded in `meta.N.json`. */
         ParseFigures: {

@@ -372,12 +372,12 @@ mod tests {
         for (text, sentence) in [
             (
                 "{{imput.text}}",
-                "{{imput.text}} names no value; the values are reply, prompt, permission, input.NAME, parameter.NAME \
+                "{{imput.text}} names no value; the values are reply, prompt, permission, delegated, input.NAME, parameter.NAME \
                  and file.SLOT",
             ),
             (
                 "{{input}}",
-                "{{input}} names no value; the values are reply, prompt, permission, input.NAME, parameter.NAME and \
+                "{{input}} names no value; the values are reply, prompt, permission, delegated, input.NAME, parameter.NAME and \
                  file.SLOT",
             ),
             (

@@ -143,7 +143,7 @@ fn what_makes_no_sense_is_said_with_its_place() {
         ("{turns: [[]], variants: [{mode: auto, turns: [[]], x: 1}]}", "variant 1: it has no member x"),
         (
             "[[output: {a: ['{{imput.a}}']}]]",
-            "turn 1, act 1 (output): {{imput.a}} names no value; the values are reply, prompt, permission, input.NAME, \
+            "turn 1, act 1 (output): {{imput.a}} names no value; the values are reply, prompt, permission, delegated, input.NAME, \
              parameter.NAME and file.SLOT",
         ),
         ("[say: hello]", "turn 1: a turn is a list of acts"),
