@@ -10,6 +10,7 @@
 //! - `delegation`: runs that other runs have asked for.
 //! - `error_class`: what a caller can do about an error.
 //! - `interaction`: questions to the user.
+//! - `mcp`: the MCP servers that a run gives to its engine.
 //! - `presenters`: how each presenter shows each state.
 //! - `verdict`: what the gate decided, and from which evidence; what checks an output for it.
 //! - `ignored`: errors that are ignored on purpose, with a log line.
@@ -27,6 +28,7 @@ pub mod fcmp;
 pub mod ids;
 pub mod ignored;
 pub mod interaction;
+pub mod mcp;
 pub mod presenters;
 pub mod profile;
 pub mod rasp;
