@@ -10,6 +10,7 @@ pub use skillrun_model::status::{Permission, Posture};
 use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring, word_enum};
 use skillrun_plan::Rung;
 
+use crate::mcp::McpRule;
 use crate::template::{ArgvPart, Placeholder, Template};
 
 /// One engine.
@@ -38,6 +39,8 @@ pub struct Descriptor {
     pub install: Option<Install>,
     pub login: Login,
     pub gateway: Option<Gateway>,
+    /// How it takes MCP servers. None: it cannot.
+    pub mcp: Option<McpRule>,
     pub probe: Option<ProbeRule>,
     /// Left out of snapshots, as in `.gitignore`.
     pub snapshot_ignore: Vec<String>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, ExecutionMode, ProfileId, StdinKind, Wiring};
 use skillrun_plan::environment;
@@ -20,6 +21,7 @@ use crate::acp::{self, Opening, Session};
 use crate::descriptor::{Command, Descriptor, FileBase, Permission, Posture, Protocol};
 use crate::files::{Existing, FileToWrite};
 use crate::login::LoginFound;
+use crate::mcp::{self, McpRefusal};
 use crate::template::{ArgvPart, FillError, Placeholder, Template};
 
 /// The most bytes the kernel takes in one argument: 128 KiB with the zero at its end.
@@ -57,6 +59,8 @@ pub struct StartRequest<'a> {
     pub profile: Option<ProfileId>,
     /// Instead of the descriptor's.
     pub continuation: Option<Continuation>,
+    /// MCP servers for the engine. The variables that they name are in `variables`, or the engine gets them anyway.
+    pub servers: &'a McpServers,
     /// All of the user's variables; those that are passed on are picked from them.
     pub environment: &'a [(OsString, OsString)],
     /// More variables, which override all others.
@@ -126,6 +130,10 @@ pub enum LaunchError {
     TooLong { engine: String, what: String, bytes: usize },
     #[error("{engine} cannot be started: {what} has a zero byte in it")]
     HasNul { engine: String, what: String },
+    #[error(transparent)]
+    Servers(#[from] McpRefusal),
+    #[error("mcp_servers.{server}: the variable {name} is not set")]
+    ServerVariable { server: String, name: String },
     #[error("the {what} {value:?} cannot be given to an engine: {reason}")]
     BadValue { what: &'static str, value: String, reason: &'static str },
 }
@@ -216,6 +224,46 @@ fn gateway_text(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<O
     text.fill(value).map_err(|error| LaunchError::Fill { engine: descriptor.name.to_string(), error })
 }
 
+/// What the MCP servers of a run stand for in an engine's file.
+#[derive(Default)]
+struct ServerTexts {
+    all: Option<String>,
+    text: OsString,
+    list: Option<OsString>,
+    rules: Option<OsString>,
+    flags: Vec<OsString>,
+}
+
+impl ServerTexts {
+    fn of(descriptor: &Descriptor, servers: &McpServers) -> Result<Self, LaunchError> {
+        let Some(rule) = descriptor.mcp.as_ref().filter(|_| !servers.is_empty()) else { return Ok(Self::default()) };
+        let failed = |error| LaunchError::Fill { engine: descriptor.name.to_string(), error };
+        let all = rule.form.all(servers);
+        let once = |template: &Template| {
+            let value = |placeholder: Placeholder| (placeholder == Placeholder::McpServers).then_some(OsStr::new(&all));
+            template.fill(value).map_err(failed)
+        };
+        let mut flags = rule.flags.iter().map(once).collect::<Result<Vec<_>, _>>()?;
+        let (mut list, mut rules) = (Vec::new(), Vec::new());
+        for (name, server) in servers.iter() {
+            let entry = rule.form.entry(server);
+            let known = [(Placeholder::McpName, OsStr::new(name)), (Placeholder::McpEntry, OsStr::new(&entry))];
+            let value = |placeholder: Placeholder| known.iter().find(|(one, _)| *one == placeholder).map(|(_, it)| *it);
+            for word in &rule.each {
+                flags.push(word.fill(value).map_err(failed)?);
+            }
+            let filled = |template: &Template| template.fill(value).map_err(failed);
+            list.extend(rule.item.as_ref().map(filled).transpose()?);
+            rules.extend(rule.rule.as_ref().map(filled).transpose()?);
+        }
+        let text = rule.text.as_ref().map(once).transpose()?.unwrap_or_default();
+        let joined = |items: Vec<OsString>| items.join(OsStr::new(","));
+        let list = rule.item.as_ref().map(|_| joined(list));
+        let rules = rule.rule.as_ref().map(|_| joined(rules));
+        Ok(Self { text, list, rules, flags, all: Some(all) })
+    }
+}
+
 /// How the prompt is passed.
 enum Prompt {
     Argument(Vec<OsString>),
@@ -241,6 +289,8 @@ struct Rendering<'a> {
     profile: ProfileId,
     continuation: Continuation,
     values: BTreeMap<Placeholder, OsString>,
+    /// For `{{mcp_flags}}`.
+    server_flags: Vec<OsString>,
 }
 
 impl<'a> Rendering<'a> {
@@ -252,6 +302,8 @@ impl<'a> Rendering<'a> {
         for (what, value) in [("session id", session_id), ("model", request.model), ("effort", request.effort)] {
             value.map_or(Ok(()), |value| checked(what, value))?;
         }
+        mcp::check(descriptor, request.servers, matches!(request.home, Home::Run(_)))?;
+        let servers = ServerTexts::of(descriptor, request.servers)?;
         let profile = request.profile.unwrap_or(descriptor.profile);
         let continuation = continuation_for(descriptor, request);
         let text_of_gateway = Some(gateway_text(descriptor, request)?);
@@ -280,15 +332,23 @@ impl<'a> Rendering<'a> {
             Placeholder::Gateway => gateway(descriptor, request).map(ToOwned::to_owned),
             Placeholder::Login => text(request.login.text(descriptor)),
             Placeholder::GatewayText => text_of_gateway.clone(),
+            Placeholder::McpServers => text(servers.all.as_deref()),
+            Placeholder::McpText => Some(servers.text.clone()),
+            Placeholder::McpList => servers.list.clone(),
+            Placeholder::McpRules => servers.rules.clone(),
             // Never a value: they stand for whole arguments, or are used to find executables.
             Placeholder::PromptFlags
             | Placeholder::PermissionFlags
             | Placeholder::NetworkFlags
+            | Placeholder::McpFlags
+            | Placeholder::McpName
+            | Placeholder::McpEntry
             | Placeholder::UserHome
             | Placeholder::Server => None,
         };
         let values = Placeholder::ALL.iter().filter_map(|one| Some((*one, value(*one)?))).collect();
-        Ok(Self { descriptor, request, is_resumed: session_id.is_some(), profile, continuation, values })
+        let server_flags = servers.flags;
+        Ok(Self { descriptor, request, is_resumed: session_id.is_some(), profile, continuation, values, server_flags })
     }
 
     fn engine(&self) -> String {
@@ -446,6 +506,7 @@ impl<'a> Rendering<'a> {
                 ArgvPart::PromptFlags => argv.extend_from_slice(prompt.words()),
                 ArgvPart::PermissionFlags => argv.extend(permission.iter().map(OsString::from)),
                 ArgvPart::NetworkFlags => argv.extend(self.descriptor.network.flags.iter().map(OsString::from)),
+                ArgvPart::McpFlags => argv.extend_from_slice(&self.server_flags),
             }
         }
         for (number, word) in argv.iter().enumerate() {
@@ -485,9 +546,18 @@ impl<'a> Rendering<'a> {
                 all.insert(name.into(), (value, VariableKind::Plain));
             }
         }
+        let servers = self.request.servers;
+        for (name, value) in self.descriptor.mcp.iter().filter(|_| !servers.is_empty()).flat_map(|rule| &rule.set) {
+            all.insert(name.into(), (value.into(), VariableKind::Plain));
+        }
         for variable in self.request.variables {
             let value = variable.value.as_os_str().to_owned();
             all.insert(variable.name.as_os_str().to_owned(), (value, variable.kind));
+        }
+        for (server, name) in servers.iter().flat_map(|(name, server)| server.variables().map(move |it| (name, it))) {
+            if !all.contains_key(OsStr::new(name)) {
+                return Err(LaunchError::ServerVariable { server: server.to_owned(), name: name.to_owned() });
+            }
         }
         for (name, (value, _)) in &all {
             let mut entry = name.clone();
@@ -512,11 +582,12 @@ impl<'a> Rendering<'a> {
                 // The user's own settings are not touched.
                 (FileBase::Home, Home::User(_)) => continue,
             };
-            files.push(FileToWrite {
-                path: base.join(&file.path),
-                bytes: self.filled(&file.text)?.into_vec(),
-                existing: Existing::Keep,
-            });
+            let text = match self.fill(&file.text) {
+                // A file for MCP servers, in a run without any.
+                Err(FillError::NoValue(placeholder)) if placeholder.is_of_servers() => continue,
+                filled => filled.map_err(|error| LaunchError::Fill { engine: self.engine(), error })?,
+            };
+            files.push(FileToWrite { path: base.join(&file.path), bytes: text.into_vec(), existing: Existing::Keep });
         }
         Ok(files)
     }
@@ -528,7 +599,7 @@ impl<'a> Rendering<'a> {
             match part {
                 ArgvPart::Word(word) => used.extend(word.placeholders()),
                 ArgvPart::Group(words) => used.extend(words.iter().flat_map(Template::placeholders)),
-                ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags => {}
+                ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags | ArgvPart::McpFlags => {}
             }
         }
         used.extend(self.descriptor.environment.set.iter().flat_map(|(_, template)| template.placeholders()));

@@ -12,7 +12,7 @@
 //! - [`template`]: `{{name}}` in arguments, values and files; a closed list of names.
 //! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start. [`files`]: what to write
 //!   first. [`input`]: messages to a running process. [`acp`]: the Agent Client Protocol.
-//! - [`install`]: private installs. [`login`]: whether the user is logged in.
+//! - [`install`]: private installs. [`login`]: whether the user is logged in. [`mcp`]: the MCP servers of a run.
 //!
 //! An operator's file with the name of a shipped engine replaces it; another name adds an engine. A broken file makes
 //! that engine unusable and reports why; the shipped engine does not silently take its place.
@@ -34,6 +34,7 @@ mod keys;
 pub mod launch;
 pub mod load;
 pub mod login;
+pub mod mcp;
 mod read;
 pub mod template;
 pub mod version;

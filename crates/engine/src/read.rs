@@ -60,6 +60,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
         "install",
         "login",
         "gateway",
+        "mcp",
         "probe",
         "snapshot",
         "process",
@@ -77,6 +78,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
     };
     let prompt = argv::prompt(&root.required("prompt")?)?;
     let profile = profile(&root, prompt.protocol)?;
+    let mcp = root.get("mcp").map(|value| account::mcp(&value)).transpose()?;
     let flags = HasFlags {
         words: prompt.protocol.is_none(),
         permission: Permission::ALL.iter().any(|permission| {
@@ -84,6 +86,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
             !rule.flags.is_empty() || rule.resume_flags.as_ref().is_some_and(|flags| !flags.is_empty())
         }),
         network: !network.flags.is_empty(),
+        mcp: mcp.as_ref().is_some_and(|rule| !rule.flags.is_empty() || !rule.each.is_empty()),
     };
     let start = argv::command(&root.required("start")?, Turn::Start, flags)?;
     let resume = match (root.get("resume"), continuation) {
@@ -145,6 +148,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
         install: root.get("install").map(|value| account::install(&value)).transpose()?,
         login,
         gateway,
+        mcp,
         probe,
         snapshot_ignore: match root.get("snapshot") {
             None => Vec::new(),

@@ -46,6 +46,20 @@ word_enum! {
         Gateway = "gateway",
         /// The text of `[gateway]`, or nothing.
         GatewayText = "gateway_text",
+        /// The MCP servers of the run as JSON, in the form of `[mcp]`; without a value where there are none.
+        McpServers = "mcp_servers",
+        /// The flags of `[mcp]`, where there are servers.
+        McpFlags = "mcp_flags",
+        /// The text of `[mcp]`, or nothing.
+        McpText = "mcp_text",
+        /// The items of `[mcp]` with commas between; without a value where there are no servers.
+        McpList = "mcp_list",
+        /// The rules of `[mcp]` with commas between; without a value where there are no servers.
+        McpRules = "mcp_rules",
+        /// The name of a server; only in what `[mcp]` writes for each one.
+        McpName = "mcp_name",
+        /// A server in the form of `[mcp]`; only in what `[mcp]` writes for each one.
+        McpEntry = "mcp_entry",
         /// The text of the login that was found.
         Login = "login",
         /// The address of a scripted model; only in `[probe]`.
@@ -56,6 +70,20 @@ word_enum! {
 impl Placeholder {
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|placeholder| placeholder.as_str() == name)
+    }
+
+    /// Whether it stands for the MCP servers of the run.
+    pub(crate) fn is_of_servers(self) -> bool {
+        matches!(
+            self,
+            Self::McpServers
+                | Self::McpFlags
+                | Self::McpText
+                | Self::McpList
+                | Self::McpRules
+                | Self::McpName
+                | Self::McpEntry
+        )
     }
 }
 
@@ -180,6 +208,7 @@ pub enum ArgvPart {
     PromptFlags,
     PermissionFlags,
     NetworkFlags,
+    McpFlags,
 }
 
 #[cfg(test)]

@@ -94,6 +94,11 @@ pub(crate) fn engine(
     }
 }
 
+/// A required MCP server did not start.
+pub(crate) fn server(name: &str) -> RunError {
+    error(ErrorCategory::Engine, Code::McpServerFailed, format!("the required MCP server \"{name}\" did not start"))
+}
+
 /// The process exited with code 0, and its turn has no end.
 pub(crate) fn end_missing(stderr: Option<&LastWords>) -> RunError {
     match stderr {

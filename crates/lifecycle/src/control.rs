@@ -2,6 +2,7 @@
 
 use skillrun_evidence::Meta;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::OutputValidator;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, InteractionId};
@@ -52,6 +53,8 @@ pub struct Control<'a> {
     pub exit: ProcessExit,
     /// The host's own error message.
     pub host_words: Option<&'a str>,
+    /// The MCP servers of the run, if it has any.
+    pub mcp_servers: Option<&'a McpServers>,
     /// The skill's output schema, if it has one.
     pub schema: Option<&'a dyn OutputValidator>,
     /// The number for a question, if there is one.
@@ -75,6 +78,7 @@ impl Control<'_> {
             ended_by: None,
             exit,
             host_words: None,
+            mcp_servers: None,
             schema: None,
             next_interaction: InteractionId(1),
             request_policy: None,

@@ -239,7 +239,12 @@ impl Gate<'_> {
             Some(EndKind::Failure) => {
                 return Decision::failed(Rule::Failure, self.broken_turn(), Code::EngineFailed, self.engine_error());
             }
-            Some(EndKind::Success | EndKind::Retracted) | None => {}
+            Some(EndKind::Success) => {
+                if let Some(error) = self.server_error() {
+                    return Decision::failed(Rule::Failure, self.broken_turn(), Code::EngineFailed, error);
+                }
+            }
+            Some(EndKind::Retracted) | None => {}
         }
         if self.reading.carrier.is_some() {
             return self.marked();
@@ -331,7 +336,7 @@ impl Gate<'_> {
                     Rule::BadExit,
                     self.broken_turn(),
                     Code::EngineFailed,
-                    self.engine_error(),
+                    self.server_error().unwrap_or_else(|| self.engine_error()),
                 ));
             }
             ProcessExit::Unknown if self.end.is_none() => {
@@ -515,6 +520,16 @@ impl Gate<'_> {
         let error = advice::engine(self.session_refused(), category, words, stderr, &self.control.exit);
         let reset_at = self.facts.reset_at.filter(|_| error.category == ErrorCategory::Quota);
         RunError { reset_at, ..error }
+    }
+
+    /// A server that the run requires did not start. An engine that names no server means any of them.
+    fn server_error(&self) -> Option<RunError> {
+        let servers = self.control.mcp_servers?;
+        let failed = &self.facts.failed_servers;
+        let required: Vec<&str> = servers.iter().filter(|(_, server)| server.required).map(|(name, _)| name).collect();
+        let named = required.iter().find(|name| failed.contains(&Some((**name).to_owned())));
+        let means_any = failed.contains(&None) && required.len() == servers.iter().count();
+        named.or_else(|| required.first().filter(|_| means_any)).map(|name| advice::server(name))
     }
 
     /// The engine does not know the session that it was asked to resume.

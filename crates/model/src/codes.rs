@@ -130,6 +130,7 @@ codes! {
     EngineError = "ENGINE_ERROR",
     EngineRetry = "ENGINE_RETRY",
     EngineWarning = "ENGINE_WARNING",
+    McpServerFailed = "MCP_SERVER_FAILED",
 
     // Diagnostics of readers of evidence and views.
     AttemptMissing = "ATTEMPT_MISSING",

@@ -70,15 +70,11 @@ impl ProfileId {
             // raw, structured payloads, `parser.error`, the texts of warnings.
             // 3: long rows of lines that the parser does not know, as counts and ranges; no warnings about stderr;
             // retries on stderr.
-            Self::GeminiStreamJson
-            | Self::GeminiJson
-            | Self::OpencodeNdjson
-            | Self::ClaudeStreamJson
-            | Self::QwenStreamJson
-            | Self::IflowText
-            | Self::PlainText => 3,
-            // 4: the content of plans.
-            Self::CodexNdjson | Self::AcpJsonrpc => 4,
+            Self::OpencodeNdjson | Self::IflowText | Self::PlainText => 3,
+            // 4: MCP servers that did not start.
+            Self::GeminiStreamJson | Self::GeminiJson | Self::ClaudeStreamJson | Self::QwenStreamJson => 4,
+            // 4: the content of plans. 5: MCP servers that did not start.
+            Self::CodexNdjson | Self::AcpJsonrpc => 5,
         }
     }
 

@@ -381,6 +381,7 @@ impl RecordKind {
             | Self::Question(_)
             | Self::Withdrawn { .. }
             | Self::EngineError(_)
+            | Self::ServerFailed(_)
             | Self::Unknown { .. }
             | Self::Raw(_)
             | Self::Flood(_)

@@ -9,7 +9,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::verdict::EngineLimit;
 use skillrun_model::{Code, ProfileId, Stream, word_enum};
 
-use crate::buffer::Text;
+use crate::buffer::{Text, cut};
 use crate::last_lines::LastLines;
 use crate::reset::Reset;
 use crate::types::TypeCounts;
@@ -94,6 +94,8 @@ pub enum RecordKind {
     },
     /// The engine reports an error, a retry or a warning. Never an answer.
     EngineError(EngineError),
+    /// An MCP server of the run did not start.
+    ServerFailed(ServerFailure),
     Usage(TurnUsage),
     End(End),
     /// Of the profile's format, but of an unknown type.
@@ -193,6 +195,29 @@ pub enum Voided {
     Message(String),
     /// All messages since the last tool result or the beginning.
     Response,
+}
+
+/// What the engine reports about an MCP server that did not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerFailure {
+    /// None: the engine does not name it.
+    pub server: Option<String>,
+    pub message: String,
+}
+
+impl ServerFailure {
+    /// Longest name that is kept.
+    const NAME_MAX: usize = 100;
+
+    pub fn of(server: &str, detail: &str) -> Self {
+        let server = cut(server, Self::NAME_MAX);
+        let message = format!("the MCP server \"{server}\" did not start ({detail})");
+        Self { server: Some(server), message }
+    }
+
+    pub fn unnamed() -> Self {
+        Self { server: None, message: "an MCP server did not start; the engine does not name it".to_owned() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

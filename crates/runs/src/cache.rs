@@ -119,6 +119,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         snapshot,
         env,
         secrets,
+        mcp_servers,
         priority: _,
         // Only a run that succeeded is used again.
         retry: _,
@@ -152,6 +153,9 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     // that results of earlier versions are still found.
     if *require_marker {
         part["require_marker"] = json!(true);
+    }
+    if !mcp_servers.is_empty() {
+        part["mcp_servers"] = json!(mcp_servers);
     }
     if let Some(prompt) = prompt {
         part["prompt"] = json!(prompt);

@@ -91,6 +91,7 @@ pub fn judge(
         ended_by,
         exit: ProcessExit::of(meta),
         host_words: meta.host_words.as_deref(),
+        mcp_servers: Some(&record.request.mcp_servers),
         schema: rules.schema.as_ref().map(|schema| schema as &dyn OutputValidator),
         next_interaction: InteractionId(state.interactions + 1),
         request_policy: record.request.default_decision_policy,

@@ -15,6 +15,7 @@ use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::continues::Continues;
 use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
@@ -29,7 +30,7 @@ pub const PROMPT_FORMAT: u32 = 2;
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
 /// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers. 3: the reason that
-/// an engine gave on stderr. 4: the limit that an engine named.
+/// an engine gave on stderr. 4: the limit that an engine named, and required MCP servers.
 pub const GATE: u32 = 4;
 
 /// Largest `run.json`: inputs are checked when they are accepted, so that it stays below.
@@ -162,6 +163,9 @@ pub struct RunRequest {
     pub env: Vec<String>,
     /// The same, but their values are masked.
     pub secrets: Vec<String>,
+    /// MCP servers for the engine: those of the request, and those of the skill that have another name.
+    #[serde(default, skip_serializing_if = "McpServers::is_empty")]
+    pub mcp_servers: McpServers,
     /// Higher runs first.
     pub priority: i32,
     #[serde(default)]

@@ -2,6 +2,7 @@
 //! stored on disk with every default filled in.
 
 mod error;
+mod mcp_servers;
 mod options;
 mod version;
 
@@ -192,6 +193,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
         return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
     }
+    let mcp_servers = mcp_servers::of(config, descriptor, &new, &options)?;
     // Text that could not be hidden later must not be written now.
     Patterns::new(&config.redact_patterns)?;
     let files = named_files(&new.files)?;
@@ -251,6 +253,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             snapshot: options.snapshot,
             env: new.options.env.clone(),
             secrets: new.options.secrets.clone(),
+            mcp_servers,
             priority: new.options.priority.unwrap_or(0),
             retry: options.retry,
             delegation,

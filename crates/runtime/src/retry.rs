@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::data_folder::RunFolder;
@@ -30,7 +31,7 @@ pub struct Overrides {
     pub script: Option<PathBuf>,
     pub profile: Option<ProfileId>,
     pub continuation: Option<Continuation>,
-    /// Empty lists, and a priority of 0, count as not given.
+    /// Empty lists and servers, and a priority of 0, count as not given.
     pub options: Options,
 }
 
@@ -90,6 +91,10 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
         Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
         Workspace::Own => None,
     });
+    // What the skill brings is not part of the request: it is checked again, in the skill's current state.
+    let none = McpServers::default();
+    let of_skill = task.skill().map_or(&none, |skill| &skill.runner.mcp_servers);
+    let mcp_servers = before.mcp_servers.clone().without(of_skill);
     NewRun {
         task,
         engine: now.engine.unwrap_or_else(|| record.engine.name.clone()),
@@ -101,14 +106,14 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
         script: now.script.or_else(|| before.script.as_ref().filter(|_| is_same_engine).map(kept)),
         profile: now.profile.or(Some(record.engine.profile).filter(|_| is_same_engine)),
         continuation: now.continuation.or(Some(record.engine.continuation).filter(|_| is_same_engine)),
-        options: options(before, now.options, is_same_engine),
+        options: options(before, now.options, is_same_engine, mcp_servers),
         retry_of: Some(record.run_id),
         continues: record.continues.clone(),
         request_id: None,
     }
 }
 
-fn options(before: &RunRequest, now: Options, is_same_engine: bool) -> Options {
+fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers: McpServers) -> Options {
     Options {
         permission: now.permission.or(Some(before.permission)),
         home: now.home.or(Some(before.home)),
@@ -131,6 +136,7 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool) -> Options {
         retry_quota_max: now.retry_quota_max.or(Some(before.retry.quota_max)),
         env: if now.env.is_empty() { before.env.clone() } else { now.env },
         secrets: if now.secrets.is_empty() { before.secrets.clone() } else { now.secrets },
+        mcp_servers: if now.mcp_servers.is_empty() { mcp_servers } else { now.mcp_servers },
         priority: now.priority.or(Some(before.priority)),
         delegation: now.delegation.or_else(|| before.delegation.clone()),
     }

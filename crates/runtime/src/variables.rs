@@ -123,7 +123,8 @@ pub(crate) fn names(descriptor: &Descriptor, request: &RunRequest) -> BTreeSet<S
     let gateway = descriptor.gateway.iter().map(|gateway| &gateway.variable);
     let has_files = !login.files.is_empty() || !login.folders.is_empty();
     let home = (has_files || request.home == HomeChoice::User).then(|| HOME.to_owned());
-    lists.into_iter().flatten().chain(gateway).cloned().chain(home).collect()
+    let servers = request.mcp_servers.variables().into_iter().map(str::to_owned);
+    lists.into_iter().flatten().chain(gateway).cloned().chain(servers).chain(home).collect()
 }
 
 impl SealedVariables {

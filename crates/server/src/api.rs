@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use skillrun_catalog::Row;
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
@@ -114,6 +115,9 @@ pub(crate) struct RunOptions {
     /// they occur; needs the scope `admin`.
     #[schemars(length(max = 100))]
     pub(crate) secrets: Vec<String>,
+    /// MCP servers for the engine, by name; they replace those of the skill that have the same name. Needs the scope
+    /// `admin`.
+    pub(crate) mcp_servers: McpServers,
     /// Runs with a higher priority start sooner. Null: 0, or on a retry that of the old run.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) priority: Option<i32>,
@@ -159,6 +163,7 @@ impl RunOptions {
             retry_quota_max: self.retry.quota_max,
             env: self.env.clone(),
             secrets: self.secrets.clone(),
+            mcp_servers: self.mcp_servers.clone(),
             priority: self.priority,
             delegation: self.delegation.clone(),
         }

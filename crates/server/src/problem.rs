@@ -395,6 +395,11 @@ impl From<AcceptError> for Problem {
             AcceptError::WorkspaceInUse { run, .. } => {
                 about("workspace").with_code(ProblemCode::WorkspaceInUse).of_run(*run)
             }
+            AcceptError::McpServers(_)
+            | AcceptError::McpRefusal(_)
+            | AcceptError::SkillServer { .. }
+            | AcceptError::SkillServerVariable { .. }
+            | AcceptError::ServerVariable { .. } => about("options.mcp_servers"),
             AcceptError::Option { name, .. } => about(&format!("options.{name}")),
             // The patterns are in the settings of the server and not in the request.
             AcceptError::Pattern(_) => coded(ProblemCode::Internal),
@@ -564,6 +569,11 @@ mod tests {
             ("CANNOT_RUN", unknown.into()),
             ("CANNOT_RUN", missing.into()),
             ("OWNER_SILENT", AcceptError::Runtime(RuntimeError::OwnerSilent { run: run(), pid: 1 })),
+            ("CANNOT_RUN", AcceptError::McpServers(skillrun_model::mcp::McpServersError::OwnName)),
+            ("CANNOT_RUN", AcceptError::McpRefusal(skillrun_engine::mcp::McpRefusal::NoServers { engine: engine() })),
+            ("CANNOT_RUN", AcceptError::SkillServer { skill: name(), server: name(), engine: engine(), permission }),
+            ("CANNOT_RUN", AcceptError::SkillServerVariable { skill: name(), server: name(), name: name() }),
+            ("CANNOT_RUN", AcceptError::ServerVariable { server: name(), name: name() }),
             ("CANNOT_RUN", AcceptError::EngineNotSupported { skill: name(), engine: engine(), engines: Vec::new() }),
             ("CANNOT_RUN", AcceptError::ModeNotAllowed { skill: name(), mode }),
             ("CANNOT_RUN", AcceptError::NotInteractive { engine: engine(), mode }),

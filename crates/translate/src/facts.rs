@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
@@ -83,6 +83,8 @@ pub struct Facts {
     pub has_text: bool,
     /// The last error the engine reported.
     pub error: Option<EngineError>,
+    /// MCP servers that the engine reported as not started; none for one that it did not name.
+    pub failed_servers: BTreeSet<Option<String>>,
     /// What the last lines of stderr say, of those that no rule understood.
     pub last_words: Option<LastWords>,
     /// When the quota is available again, as the engine last reported it.
@@ -105,6 +107,8 @@ const KEPT_BYTES: usize = 8 * 1024 * 1024;
 const OPEN_CALLS: usize = 1_000;
 /// Longer ids are not remembered: each mention of one is a call.
 const CALL_ID_BYTES: usize = 256;
+/// Failed servers that are kept; a run has fewer.
+const KEPT_SERVERS: usize = 100;
 /// Acts of the host that are kept; a host has a handful of ways to end a process.
 const KEPT_ACTS: usize = 64;
 
@@ -151,6 +155,7 @@ struct SeenAct {
 pub struct FactsFold {
     streams: [StreamFold; 3],
     session_refused: bool,
+    failed_servers: BTreeSet<Option<String>>,
     acts: Vec<SeenAct>,
     counts: ParseCounts,
     /// Per stream: when there are too many types, which of them are named depends on their order.
@@ -220,6 +225,11 @@ impl FactsFold {
                 }
                 if error.level == Level::Error {
                     stream.error = Some(error);
+                }
+            }
+            RecordKind::ServerFailed(failure) => {
+                if self.failed_servers.len() < KEPT_SERVERS {
+                    self.failed_servers.insert(failure.server);
                 }
             }
             RecordKind::Usage(usage) => stream.usage = Some(usage),
@@ -359,6 +369,7 @@ impl FactsFold {
             end,
             has_text,
             error,
+            failed_servers: self.failed_servers,
             last_words: self.last_lines.words(),
             reset_at,
             profile,

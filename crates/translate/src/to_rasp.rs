@@ -217,6 +217,12 @@ impl ToRasp {
                 data.sanitized = text.sanitized;
                 emit(error.level, EvidenceData::EngineError(data), correlation);
             }
+            RecordKind::ServerFailed(failure) => {
+                let text = clean(&failure.message, TOOL_TEXT_BUDGET);
+                let mut data = Diagnostic::new(Code::McpServerFailed, &text.text);
+                data.sanitized = text.sanitized;
+                emit(Level::Warning, EvidenceData::EngineError(data), correlation);
+            }
             RecordKind::Notice { code, message } => {
                 let mut data = Diagnostic::new(*code, message);
                 if stream == Stream::Pty {

@@ -81,6 +81,7 @@ export const codeWords = defineWords({
   ENGINE_ERROR: { en: "The engine itself reported an error.", zh: "引擎自己报告了一个错误。" },
   ENGINE_RETRY: { en: "The engine reported that a request failed and that it is retrying.", zh: "引擎报告一个请求出错，正在重试。" },
   ENGINE_WARNING: { en: "The engine itself reported a warning.", zh: "引擎自己报告了一个警告。" },
+  MCP_SERVER_FAILED: { en: "The engine reported that an MCP server of the run did not start.", zh: "引擎报告该运行的一个 MCP 服务器没有启动。" },
   ATTEMPT_MISSING: { en: "The folder has later attempts of the run, but the files of this one are missing.", zh: "文件夹里有该运行更晚的尝试，但缺少这一次的文件。" },
   AFTER_TERMINAL: { en: "This attempt comes after one that already ended the run; it was read but not settled.", zh: "这次尝试排在已结束运行的那次之后；已读取，但未裁定。" },
   META_MISSING: { en: "The file meta.N.json of this attempt is missing or cannot be read.", zh: "这次尝试的 meta.N.json 文件缺失或无法读取。" },

@@ -30,7 +30,7 @@ that fails is a failed run. Exit codes are those of `run`.
 #[command(after_help = CHAT_HELP, mut_args(prompt_help))]
 pub(crate) struct Chat {
     /// Conversation to continue: its id, a unique prefix of it, or "last" [default: a new one]
-    #[arg(conflicts_with_all = ["engine", "file", "workspace", "model", "effort", "permission", "timeout", "stall", "script"])]
+    #[arg(conflicts_with_all = ["engine", "file", "workspace", "model", "effort", "permission", "timeout", "stall", "mcp", "mcp_servers", "script"])]
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) request: PromptArgs,

@@ -80,6 +80,13 @@ pub(crate) struct CommonArgs {
     /// Pass an environment variable to the engine and mask its value in all output (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) secret: Vec<String>,
+    /// MCP server for the engine: a name, and an address or a command line whose words are separated by spaces
+    /// (repeatable)
+    #[arg(long, value_name = "NAME=URL|COMMAND")]
+    pub(crate) mcp: Vec<String>,
+    /// File with MCP servers for the engine, such as an .mcp.json (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mcp_servers: Vec<PathBuf>,
     /// Allow the engine to start other runs; LIMITS is JSON such as {"engines":["codex"],"max_children":4} [default:
     /// off; without LIMITS every engine and skill, 8 runs at once, 50 in all, 2 levels]
     #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "{}", value_parser = delegation)]
@@ -308,6 +315,14 @@ fn retry_help(arg: Arg) -> Arg {
                 "secret" => {
                     "Pass an environment variable to the engine and mask its value in all output, instead of those \
                      named for the old run (repeatable)"
+                }
+                "mcp" => {
+                    "MCP server for the engine, instead of those of the old run: a name, and an address or a command \
+                     line whose words are separated by spaces (repeatable)"
+                }
+                "mcp_servers" => {
+                    "File with MCP servers for the engine, such as an .mcp.json, instead of those of the old run \
+                     (repeatable)"
                 }
                 _ => return arg,
             };

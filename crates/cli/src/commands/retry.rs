@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use skillrun_runtime::Options;
 use skillrun_runtime::retry::{Again, Overrides, SkillFrom, again};
 
 use super::run::follow::Style;
@@ -38,6 +39,9 @@ fn overrides(settings: &Settings, now: &RequestArgs) -> Result<Overrides, Failur
         script: request::script(&now.common, settings),
         profile: now.profile,
         continuation: now.continuation,
-        options: request::options(now),
+        options: Options {
+            mcp_servers: request::mcp_servers(&now.common, settings)?,
+            ..request::options(now)
+        },
     })
 }

@@ -22,7 +22,7 @@ use crate::tree::assert_sentence;
 use crate::words::{self, list, texts};
 
 const KEYS: &str = "id version description execution_modes engines unsupported_engines max_attempt require_marker \
-    schemas entrypoint prompts common codex runtime_options default_decision_policy artifacts pattern role type \
+    mcp_servers schemas entrypoint prompts common codex runtime_options default_decision_policy artifacts pattern role type \
     required input parameter output x";
 
 const TEXTS: &str = r##"

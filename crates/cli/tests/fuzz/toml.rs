@@ -5,8 +5,10 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use skillrun_engine::{Descriptor, Engines, Home, LoginFound, Permission, StartRequest, resume, start};
+use skillrun_model::mcp::McpServers;
 use skillrun_model::{AttemptNumber, ExecutionMode};
 
 use crate::drive::fuzz;
@@ -41,6 +43,11 @@ body_mb = 4
 webhooks = ["https://example.org/hook"]
 "#;
 
+fn no_servers() -> &'static McpServers {
+    static NONE: LazyLock<McpServers> = LazyLock::new(McpServers::default);
+    &NONE
+}
+
 fn request<'a>(environment: &'a [(OsString, OsString)], permission: Permission, home: Home<'a>) -> StartRequest<'a> {
     StartRequest {
         program: Path::new("/bin/engine"),
@@ -62,6 +69,7 @@ fn request<'a>(environment: &'a [(OsString, OsString)], permission: Permission, 
         run_record: None,
         profile: None,
         continuation: None,
+        servers: no_servers(),
         environment,
         variables: &[],
     }

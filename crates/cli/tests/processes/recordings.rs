@@ -127,6 +127,8 @@ const OF_RUNS: &[Code] = &[
     Code::LoginOtherAccount,
     Code::InputChanged,
     Code::LogLost,
+    // No recording has MCP servers; `traps/servers.rs` shows what the engines report about them.
+    Code::McpServerFailed,
 ];
 
 /// Codes of a workspace; a recording has none.

@@ -1,11 +1,13 @@
-//! How an engine is installed, how the user is logged in to it, and where its model is.
+//! How an engine is installed, how the user is logged in to it, where its model is, and how it takes MCP servers.
 
+use super::argv::templates;
 use super::argv::{Place, template};
 use super::is_engine_name;
 use super::surroundings::{inside, variable_name};
 use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule, TakeLogin};
 use crate::install::{is_package, is_version};
 use crate::keys::{KeyResult, Value};
+use crate::mcp::{McpForm, McpRule};
 
 pub(super) fn install(value: &Value<'_>) -> KeyResult<Install> {
     let section = value.section(&["package", "version", "node", "program", "shares"])?;
@@ -92,4 +94,24 @@ pub(super) fn probe(value: &Value<'_>, environment: &Environment) -> KeyResult<P
         set.push((known(name, &value, environment)?, template(&value.string()?, &value, Place::Probe)?));
     }
     Ok(ProbeRule { model: section.get("model").map(|value| value.text()).transpose()?, set })
+}
+
+pub(super) fn mcp(value: &Value<'_>) -> KeyResult<McpRule> {
+    let section = value.section(&["form", "flags", "each", "text", "item", "rule", "set"])?;
+    let words = |key: &str, place: Place| section.get(key).map_or_else(|| Ok(Vec::new()), |it| templates(&it, place));
+    let text =
+        |key: &str, place: Place| section.get(key).map(|value| template(&value.string()?, &value, place)).transpose();
+    let mut set = Vec::new();
+    for (name, value) in section.get("set").map_or_else(|| Ok(Vec::new()), |set| set.entries())? {
+        set.push((variable_name(name, &value)?, value.string()?));
+    }
+    Ok(McpRule {
+        form: section.required("form")?.one_of(McpForm::ALL, McpForm::as_str)?,
+        flags: words("flags", Place::Mcp)?,
+        each: words("each", Place::McpEach)?,
+        text: text("text", Place::Mcp)?,
+        item: text("item", Place::McpEach)?,
+        rule: text("rule", Place::McpEach)?,
+        set,
+    })
 }

@@ -20,6 +20,7 @@ pub(super) struct HasFlags {
     pub(super) words: bool,
     pub(super) permission: bool,
     pub(super) network: bool,
+    pub(super) mcp: bool,
 }
 
 /// Where a template stands.
@@ -37,6 +38,10 @@ pub(super) enum Place {
     Gateway,
     /// A variable of `[probe]`.
     Probe,
+    /// What `[mcp]` writes once.
+    Mcp,
+    /// What `[mcp]` writes for each server.
+    McpEach,
 }
 
 /// Why a placeholder is not allowed in a place.
@@ -44,6 +49,10 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
     const ONLY_IN_PROMPT: &str = "is allowed only in the words of [prompt]";
     match (placeholder, place) {
         (Placeholder::Server, Place::Probe) | (Placeholder::Gateway, Place::Gateway) => None,
+        (Placeholder::McpServers, Place::Mcp) | (Placeholder::McpName | Placeholder::McpEntry, Place::McpEach) => None,
+        (_, Place::Mcp) => Some("is not allowed here; {{mcp_servers}} is"),
+        (_, Place::McpEach) => Some("is not allowed here; {{mcp_name}} and {{mcp_entry}} are"),
+        (Placeholder::McpName | Placeholder::McpEntry, _) => Some("is allowed only in mcp.each, mcp.item and mcp.rule"),
         (_, Place::Probe) => Some("is not allowed in [probe]; {{server}} is"),
         (_, Place::Gateway) => Some("is not allowed in the text of [gateway]; {{gateway}} is"),
         (Placeholder::Server, _) => Some("is allowed only in [probe]"),
@@ -58,8 +67,16 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
         (Placeholder::Prompt | Placeholder::PromptFile, Place::Argv(_) | Place::Value) => Some(ONLY_IN_PROMPT),
         (Placeholder::SessionId, Place::Argv(Turn::Resume)) => None,
         (Placeholder::SessionId, _) => Some("is allowed only in [resume]"),
-        (Placeholder::PromptFlags | Placeholder::PermissionFlags | Placeholder::NetworkFlags, _) => {
-            Some("must be a word of its own in argv, outside of groups")
+        (
+            Placeholder::PromptFlags | Placeholder::PermissionFlags | Placeholder::NetworkFlags | Placeholder::McpFlags,
+            _,
+        ) => Some("must be a word of its own in argv, outside of groups"),
+        (
+            Placeholder::McpServers | Placeholder::McpText | Placeholder::McpList | Placeholder::McpRules,
+            Place::Value,
+        ) => None,
+        (Placeholder::McpServers | Placeholder::McpText | Placeholder::McpList | Placeholder::McpRules, _) => {
+            Some("is allowed only in variables and files")
         }
         (
             Placeholder::Permission
@@ -109,7 +126,7 @@ pub(super) fn template(text: &str, value: &Value<'_>, place: Place) -> KeyResult
     }
 }
 
-fn templates(value: &Value<'_>, place: Place) -> KeyResult<Vec<Template>> {
+pub(super) fn templates(value: &Value<'_>, place: Place) -> KeyResult<Vec<Template>> {
     value.strings()?.iter().map(|(text, word)| template(text, word, place)).collect()
 }
 
@@ -126,6 +143,7 @@ fn part(value: &Value<'_>, turn: Turn) -> KeyResult<ArgvPart> {
         Some(Placeholder::PromptFlags) => Ok(ArgvPart::PromptFlags),
         Some(Placeholder::PermissionFlags) => Ok(ArgvPart::PermissionFlags),
         Some(Placeholder::NetworkFlags) => Ok(ArgvPart::NetworkFlags),
+        Some(Placeholder::McpFlags) => Ok(ArgvPart::McpFlags),
         Some(_) | None => Ok(ArgvPart::Word(template(&text, value, Place::Argv(turn))?)),
     }
 }
@@ -138,6 +156,7 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> KeyResult<Vec<ArgvPar
         (ArgvPart::PromptFlags, Placeholder::PromptFlags, flags.words),
         (ArgvPart::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
         (ArgvPart::NetworkFlags, Placeholder::NetworkFlags, flags.network),
+        (ArgvPart::McpFlags, Placeholder::McpFlags, flags.mcp),
     ];
     for (part, placeholder, is_needed) in needed {
         match (count(&part), is_needed) {
@@ -150,7 +169,7 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> KeyResult<Vec<ArgvPar
         ArgvPart::Group(words) => {
             words.iter().flat_map(Template::placeholders).any(|one| one == Placeholder::SessionId)
         }
-        ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags => false,
+        ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags | ArgvPart::McpFlags => false,
     });
     match turn {
         Turn::Resume if !has_session && flags.words => {

@@ -2,11 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use skillrun_engine::launch::Launch;
 use skillrun_engine::{Home, LoginFound, Permission, StartRequest};
+use skillrun_model::mcp::McpServers;
 use skillrun_model::{AttemptNumber, ExecutionMode};
 use skillrun_plan::VariableKind;
+
+/// A run without MCP servers.
+pub(crate) fn no_servers() -> &'static McpServers {
+    static NONE: LazyLock<McpServers> = LazyLock::new(McpServers::default);
+    &NONE
+}
 
 pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> {
     StartRequest {
@@ -29,6 +37,7 @@ pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> 
         run_record: Some(Path::new("/run/run.json")),
         profile: None,
         continuation: None,
+        servers: no_servers(),
         environment,
         variables: &[],
     }

@@ -1,9 +1,12 @@
 //! Short builders for facts and circumstances.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use skillrun_lifecycle::{CompletionLayer, Control, OutputValidator, ProcessExit};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
 use skillrun_model::verdict::EngineLimit;
@@ -211,6 +214,12 @@ impl Turn {
         self
     }
 
+    /// The engine reports that an MCP server did not start; none: one that it does not name.
+    pub(crate) fn failed_server(mut self, server: Option<&str>) -> Self {
+        self.facts.failed_servers.insert(server.map(str::to_owned));
+        self
+    }
+
     pub(crate) fn no_session(mut self) -> Self {
         self.facts.session_id = None;
         self
@@ -278,6 +287,16 @@ impl How {
 
     pub(crate) fn require_marker(self) -> Self {
         Self(Control { require_marker: true, ..self.0 })
+    }
+
+    /// A run with these MCP servers: a name, and whether it is required.
+    pub(crate) fn servers(self, servers: &[(&str, bool)]) -> Self {
+        let entry =
+            |required: bool| McpServerEntry { command: Some("x".to_owned()), required, ..McpServerEntry::default() };
+        let entries: BTreeMap<_, _> =
+            servers.iter().map(|(name, required)| ((*name).to_owned(), entry(*required))).collect();
+        let servers = McpServers::try_from(entries).expect("servers");
+        Self(Control { mcp_servers: Some(Box::leak(Box::new(servers))), ..self.0 })
     }
 
     pub(crate) fn continuation(self, continuation: Continuation) -> Self {

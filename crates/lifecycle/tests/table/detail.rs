@@ -10,7 +10,7 @@ use skillrun_lifecycle::{Settled, settle};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource};
 use skillrun_model::rasp::ControlData;
-use skillrun_model::verdict::{EngineLimit, RunError, Verdict};
+use skillrun_model::verdict::{EngineLimit, Rule, RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId, RunId};
 use skillrun_parse::record::EndKind;
 use skillrun_parse::text::marker::MarkerForm;
@@ -66,6 +66,45 @@ fn errors_have_a_category() {
     for (turn, how, category) in cases {
         assert_eq!(error(&turn, &how).category, category, "{turn:?} {how:?}");
     }
+}
+
+/// Rule 2b without a failure end: the engine reports success without the tools of the server.
+#[test]
+fn required_server_that_did_not_start_fails_the_turn() {
+    let lab = |turn: Turn| turn.failed_server(Some("lab"));
+    let unnamed = |turn: Turn| turn.failed_server(None);
+    let required = |how: How| how.servers(&[("lab", true)]);
+    let optional = |how: How| how.servers(&[("lab", false)]);
+    let mixed = |how: How| how.servers(&[("lab", true), ("web", false)]);
+    let of = |turn: Turn, how: How| {
+        let verdict = verdict(&turn, &how);
+        (verdict.rule, verdict.error.map(|error| error.code))
+    };
+    let failed = |rule| (rule, Some(Code::McpServerFailed));
+    assert_eq!(of(lab(said(GOOD_DONE)), required(auto())), failed(Rule::Failure));
+    assert_eq!(of(lab(said(DONE)), required(interactive())), failed(Rule::Failure));
+    assert_eq!(of(lab(chat()), required(auto())), failed(Rule::Failure));
+    assert_eq!(of(lab(chat()), mixed(auto())), failed(Rule::Failure));
+    assert_eq!(of(lab(silent().endless()), required(auto().exit(1))), failed(Rule::BadExit), "as codex does");
+    assert_eq!(of(unnamed(chat()), required(auto())), failed(Rule::Failure), "there is no other server");
+    let settled = error(&lab(chat()), &required(auto()));
+    assert_eq!(settled.message, "the required MCP server \"lab\" did not start");
+    assert_eq!(settled.category, ErrorCategory::Engine);
+
+    let fine = |how: How| of(said(GOOD_DONE), how);
+    for how in [optional(auto()), auto()] {
+        assert_eq!(of(lab(said(GOOD_DONE)), how), fine(auto()));
+    }
+    assert_eq!(of(unnamed(said(GOOD_DONE)), mixed(auto())), fine(auto()), "it may be the other server");
+    assert_eq!(of(said(GOOD_DONE).failed_server(Some("other")), required(auto())), fine(auto()));
+    let told = lab(chat().ends(EndKind::Failure));
+    assert_eq!(
+        of(told, required(auto())),
+        (Rule::Failure, Some(Code::EngineFailed)),
+        "the engine's own words come first"
+    );
+    let ended = required(auto().ended_by(EndedBy::HardTimeout).signal());
+    assert_eq!(of(lab(chat().endless()), ended), (Rule::TimedOut, Some(Code::Timeout)));
 }
 
 /// A reset time without a lack of quota concerns something else.

@@ -76,6 +76,7 @@ fn facts() -> impl Strategy<Value = Facts> {
             end,
             has_text: flags[0],
             error,
+            failed_servers: Default::default(),
             last_words: None,
             reset_at: None,
             profile: None,

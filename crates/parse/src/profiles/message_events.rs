@@ -30,7 +30,7 @@ use crate::parser::{RAW_CONFIDENCE, mentions_marker};
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
 use crate::profiles::{stderr, text_errors};
-use crate::record::{End, MessageKey, RecordKind, Voided};
+use crate::record::{End, MessageKey, RecordKind, ServerFailure, Voided};
 use crate::reset::Reset;
 use crate::text::json::repair_surrogates;
 use wire::{Block, Head};
@@ -98,6 +98,10 @@ impl<D: Dialect> Profile for MessageEvents<D> {
         let turn = &mut self.streams[line.span.stream.index()];
         // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with(['{', '[']) {
+            // The first event reports the same servers.
+            if !stderr::failed_servers(line.text).is_empty() {
+                return LineOutcome::Noise;
+            }
             return stderr::line(line, emit);
         }
         let repaired = repair_surrogates(line.text);
@@ -142,6 +146,25 @@ impl<D: Dialect> Profile for MessageEvents<D> {
     fn eof(&mut self, stream: Stream, emit: &mut Emit<'_>) {
         self.streams[stream.index()].close_open(emit);
     }
+}
+
+/// Most servers of a list that are looked at.
+const SERVERS_MAX: usize = 100;
+
+/// The states of a server that has not started and will not: claude writes `failed` and `needs-auth`, qwen
+/// `disconnected`.
+const FAILED_STATES: [&str; 3] = ["failed", "needs-auth", "disconnected"];
+
+/// Reports the MCP servers of a list that did not start.
+fn failed_servers(servers: &RawValue, emit: &mut Emit<'_>) {
+    let mut seen = 0;
+    wire::each_element(servers.get(), |element| {
+        seen += 1;
+        let state = json::decode::<wire::ServerState>(element).filter(|_| seen <= SERVERS_MAX);
+        if let Some(state) = state.filter(|state| FAILED_STATES.contains(&state.status.as_str())) {
+            emit.push(RecordKind::ServerFailed(ServerFailure::of(&state.name, &state.status)));
+        }
+    });
 }
 
 impl Turn {
@@ -222,6 +245,9 @@ impl Turn {
                     emit.push(RecordKind::End(End::retracted()));
                 }
                 status(Phase::SessionStarted, None, emit);
+                if let Some(servers) = line.mcp_servers {
+                    failed_servers(servers, emit);
+                }
             }
             "api_retry" | "retry" => {
                 let retry = D::retry(text)?;

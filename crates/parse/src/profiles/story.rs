@@ -163,6 +163,7 @@ pub(crate) fn line(kind: &RecordKind) -> String {
         RecordKind::EngineError(EngineError { level, code, message, category, .. }) => {
             format!("{level:?} {} {category}: {message}", code.as_str())
         }
+        RecordKind::ServerFailed(failure) => format!("server failed: {}", failure.message),
         RecordKind::Usage(usage) => {
             let count = |tokens: Option<u64>| tokens.map_or("-".to_owned(), |tokens| tokens.to_string());
             let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));

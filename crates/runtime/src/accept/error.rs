@@ -3,8 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_engine::mcp::McpRefusal;
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
+use skillrun_model::mcp::McpServersError;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
 use skillrun_runs::prompt::PromptFault;
 use skillrun_runs::request_entries::EntryFileError;
@@ -92,6 +94,18 @@ pub enum AcceptError {
     },
     #[error("{place}: {name} is {value}, and must be {wanted}")]
     Option { place: &'static str, name: &'static str, value: String, wanted: &'static str },
+    #[error(transparent)]
+    McpServers(#[from] McpServersError),
+    #[error(transparent)]
+    McpRefusal(#[from] McpRefusal),
+    #[error(
+        "the skill {skill} brings the MCP server {server}, which would run outside of the permission {permission} of {engine}; pass the server with the request, or use --permission full"
+    )]
+    SkillServer { skill: String, server: String, engine: String, permission: Permission },
+    #[error("the MCP server {server} of the skill {skill} needs the variable {name}; pass it with --secret {name}")]
+    SkillServerVariable { skill: String, server: String, name: String },
+    #[error("mcp_servers.{server}: the variable {name} is not set")]
+    ServerVariable { server: String, name: String },
     #[error("redact: {0}")]
     Pattern(#[from] PatternError),
     #[error("{queued} runs wait for their turn, and no more are allowed; try again later, or raise slots.queued")]
@@ -129,6 +143,11 @@ impl Classified for AcceptError {
             | Self::FileTooLarge { .. }
             | Self::NoScript { .. }
             | Self::Option { .. }
+            | Self::McpServers(_)
+            | Self::McpRefusal(_)
+            | Self::SkillServer { .. }
+            | Self::SkillServerVariable { .. }
+            | Self::ServerVariable { .. }
             | Self::Pattern(_) => ErrorClass::Usage,
         }
     }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use skillrun_engine::Permission;
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, Snapshot};
 
@@ -32,6 +33,8 @@ pub struct Options {
     pub retry_quota_max: Option<u32>,
     pub env: Vec<String>,
     pub secrets: Vec<String>,
+    /// Instead of those of the skill that have the same name.
+    pub mcp_servers: McpServers,
     pub priority: Option<i32>,
     /// What the run may ask other runs to do. None: nothing.
     pub delegation: Option<Delegation>,

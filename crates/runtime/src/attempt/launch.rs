@@ -93,6 +93,7 @@ pub(crate) fn plan(
         run_record: Some(&run_record),
         profile: Some(record.engine.profile),
         continuation: Some(record.engine.continuation),
+        servers: &record.request.mcp_servers,
         environment: &config.environment,
         variables: &variables,
     };
@@ -195,7 +196,10 @@ fn variables(config: &RuntimeConfig, run: &Run) -> Vec<Variable> {
         };
         names.iter().filter_map(found).collect::<Vec<_>>()
     };
-    [named(&request.env, VariableKind::Plain), named(&request.secrets, VariableKind::Secret)].concat()
+    // Of two variables of one name the engine gets the later one: a variable that a server names is masked.
+    let servers: Vec<String> = request.mcp_servers.variables().into_iter().map(str::to_owned).collect();
+    let secrets = [&request.secrets[..], &servers[..]].concat();
+    [named(&request.env, VariableKind::Plain), named(&secrets, VariableKind::Secret)].concat()
 }
 
 /// How the process reaches the socket of its run, if it may delegate.

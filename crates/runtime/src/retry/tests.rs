@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runs::record::{EngineRecord, FORMAT, HomeChoice, RetryPolicy, SkillRecord, Snapshot, Timeouts};
@@ -72,6 +73,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             snapshot: Snapshot::Off,
             env: vec!["LANG".to_owned()],
             secrets: vec!["KEY".to_owned()],
+            mcp_servers: Default::default(),
             priority: 2,
             retry: RetryPolicy { quota: OnQuota::Wait, quota_max: 3 },
             delegation: None,
@@ -138,6 +140,7 @@ fn without_a_word_it_is_what_it_was() {
         retry_quota_max: Some(3),
         env: vec!["LANG".to_owned()],
         secrets: vec!["KEY".to_owned()],
+        mcp_servers: Default::default(),
         priority: Some(2),
         delegation: None,
     };
@@ -187,6 +190,24 @@ fn what_is_given_now_goes_before_what_was() {
     assert_eq!((new.options.home, new.options.max_bytes), (Some(HomeChoice::Run), Some(1)));
     assert_eq!((new.options.priority, new.options.env), (Some(0), vec!["TERM".to_owned()]));
     assert_eq!(new.options.secrets, ["KEY"]);
+}
+
+/// A skill's servers are checked each time; as a part of the request they would be the user's own.
+#[test]
+fn servers_of_the_skill_do_not_become_servers_of_the_request() {
+    let servers = |value: Value| serde_json::from_value::<McpServers>(value).expect("servers");
+    let root = tempfile::tempdir().expect("a folder");
+    let (mut record, folder) = run(root.path());
+    let of_skill = json!({"lab": {"command": "lab"}});
+    let runner = json!({"mcp_servers": of_skill}).to_string();
+    fs::create_dir_all(root.path().join("source/assets")).expect("a folder");
+    fs::write(root.path().join("source/assets/runner.json"), runner).expect("written");
+    record.request.mcp_servers = servers(json!({"lab": {"command": "lab"}, "web": {"url": "http://h"}}));
+    let again = |overrides| again(&record, &folder, overrides).expect("a request").new.options.mcp_servers;
+    assert_eq!(again(Overrides::default()), servers(json!({"web": {"url": "http://h"}})));
+    let other = servers(json!({"db": {"command": "db"}}));
+    let options = Options { mcp_servers: other.clone(), ..Options::default() };
+    assert_eq!(again(Overrides { options, ..Overrides::default() }), other);
 }
 
 #[test]

@@ -100,6 +100,11 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::FileTooLarge { .. }
         | AcceptError::NoScript { .. }
         | AcceptError::Option { .. }
+        | AcceptError::McpServers(_)
+        | AcceptError::McpRefusal(_)
+        | AcceptError::SkillServer { .. }
+        | AcceptError::SkillServerVariable { .. }
+        | AcceptError::ServerVariable { .. }
         | AcceptError::Pattern(_) => false,
     }
 }

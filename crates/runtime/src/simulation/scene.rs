@@ -8,6 +8,7 @@ use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::OsText;
 use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 use skillrun_runs::record::{
@@ -149,6 +150,7 @@ impl Scene {
                 env: Vec::new(),
                 secrets: Vec::new(),
                 delegation: None,
+                mcp_servers: McpServers::default(),
                 priority: 0,
                 retry: RetryPolicy { quota: self.on_quota, quota_max: 2 },
                 request_id: None,

@@ -15,6 +15,7 @@ use skillrun_lifecycle::advice;
 use skillrun_model::codes::NextActionKind;
 use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 use skillrun_runs::RunRecord;
@@ -151,6 +152,9 @@ pub(crate) struct AcceptedOptions {
     env: Vec<String>,
     /// Names of environment variables passed to the engine, whose values are masked wherever they occur.
     secrets: Vec<String>,
+    /// MCP servers for the engine, by name: those of the request and of the skill.
+    #[schemars(with = "McpServers")]
+    mcp_servers: Map<String, Value>,
     /// Runs with a higher priority start sooner.
     priority: i32,
     /// How the engine's output is read.
@@ -235,11 +239,21 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             retry: AcceptedRetry { quota: request.retry.quota, quota_max: request.retry.quota_max },
             env: request.env.clone(),
             secrets: request.secrets.clone(),
+            mcp_servers: hidden.object(&as_object(&request.mcp_servers)),
             priority: request.priority,
             profile: record.engine.profile,
             continuation: record.engine.continuation,
         },
         command: advice::command(NextActionKind::Retry, record.run_id),
+    }
+}
+
+/// The servers as they were written.
+fn as_object(servers: &McpServers) -> Map<String, Value> {
+    match serde_json::to_value(servers) {
+        Ok(Value::Object(servers)) => servers,
+        // They are always an object.
+        Ok(_) | Err(_) => Map::new(),
     }
 }
 

@@ -291,6 +291,7 @@ pub(super) fn may(who: &Granted, options: &RunOptions) -> HttpResult<()> {
         ("options.home", options.home == Some(HomeChoice::User)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
+        ("options.mcp_servers", !options.mcp_servers.is_empty()),
     ];
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
 }
@@ -314,6 +315,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
         ("options.home", options.home == Some(HomeChoice::User) && options.home != defaults.home),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
+        ("options.mcp_servers", !options.mcp_servers.is_empty()),
         ("workspace", again.new.workspace.is_some()),
         ("skill", again.skill_from == SkillFrom::Source && !is_listed()),
     ];

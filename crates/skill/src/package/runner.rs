@@ -11,6 +11,7 @@
 //! entrypoint.prompts           {common, <engine>}: templates, see `template`
 //! runtime_options              object, for the runtime
 //! default_decision_policy      engine_judgement, safe_default or abort
+//! mcp_servers                  {name: {command, args, env} or {url, headers}, with required and timeout_sec}
 //! artifacts                    [{pattern, role, type, required}], or just the patterns
 //! ```
 //!
@@ -26,6 +27,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::mcp::McpServers;
 use skillrun_model::profile::EngineName;
 use skillrun_model::{ExecutionMode, word_enum};
 
@@ -55,6 +57,8 @@ pub struct Runner {
     pub prompts: Prompts,
     pub runtime_options: Map<String, Value>,
     pub default_decision_policy: Option<DecisionPolicy>,
+    /// MCP servers that the skill brings.
+    pub mcp_servers: McpServers,
     pub artifacts: Vec<ArtifactRule>,
 }
 
@@ -105,6 +109,7 @@ impl Default for Runner {
             prompts: Prompts::default(),
             runtime_options: Map::new(),
             default_decision_policy: None,
+            mcp_servers: McpServers::default(),
             artifacts: Vec::new(),
         }
     }
@@ -171,6 +176,7 @@ pub(super) fn read(text: &str, root: &Path, findings: &mut Findings<'_>) -> Resu
             "entrypoint" => read_entrypoint(value, &mut runner, findings),
             "runtime_options" => runner.runtime_options = object_of(&key, value, findings),
             "default_decision_policy" => runner.default_decision_policy = read_policy(&value, findings),
+            "mcp_servers" => read_mcp_servers(value, &mut runner, findings),
             "artifacts" => read_artifacts(value, &mut runner, findings),
             // Editors look it up; it says nothing to us.
             "$schema" => {}
@@ -339,6 +345,19 @@ fn read_prompts(prompts: Map<String, Value>, runner: &mut Runner, findings: &mut
             other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
                 wrong_part(&key(&shorten(&name)), "text", &other, findings);
             }
+        }
+    }
+}
+
+/// A server that is left out because of a mistake could be one that the skill cannot do without.
+fn read_mcp_servers(value: Value, runner: &mut Runner, findings: &mut Findings<'_>) {
+    match serde_json::from_value(value) {
+        Ok(servers) => runner.mcp_servers = servers,
+        Err(error) => {
+            let message = shorten(&error.to_string());
+            // A mistake in one server names it.
+            let place = if message.starts_with("mcp_servers") { "" } else { "mcp_servers: " };
+            findings.add(FindingKind::RunnerPart, format!("{place}{message}"));
         }
     }
 }

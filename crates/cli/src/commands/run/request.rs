@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use skillrun_model::error_class::file_error_reason as reason;
+use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::profile::EngineName;
 use skillrun_runs::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
@@ -31,7 +32,7 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Resul
         script: script(&args.common, settings),
         profile: args.profile,
         continuation: args.continuation,
-        options: options(args),
+        options: Options { mcp_servers: mcp_servers(&args.common, settings)?, ..options(args) },
         ..NewRun::new(skill, engine)
     })
 }
@@ -60,7 +61,10 @@ pub(crate) fn of_prompt(settings: &Settings, prompt: String, args: &PromptArgs) 
         files: files.collect(),
         workspace: workspace(common, settings),
         script: script(common, settings),
-        options: options(&RequestArgs { common: common.clone(), ..RequestArgs::default() }),
+        options: Options {
+            mcp_servers: mcp_servers(common, settings)?,
+            ..options(&RequestArgs { common: common.clone(), ..RequestArgs::default() })
+        },
         ..NewRun::ask(prompt, engine)
     })
 }
@@ -75,6 +79,7 @@ pub(crate) fn script(args: &CommonArgs, settings: &Settings) -> Option<PathBuf> 
     args.script.as_deref().map(|path| settings.surroundings.absolute_path(path))
 }
 
+/// All options but the MCP servers, which may be in files.
 pub(crate) fn options(args: &RequestArgs) -> Options {
     let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
     Options {
@@ -98,6 +103,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         retry_quota_max: args.retry_quota_max,
         env: args.common.env.clone(),
         secrets: args.common.secret.clone(),
+        mcp_servers: McpServers::default(),
         priority: args.priority,
         delegation: args.common.delegate.clone(),
     }
@@ -140,6 +146,54 @@ fn document(from: &mut dyn Read, name: &str) -> Result<Map<String, Value>, Failu
         Ok(_) => Err(wrong("is JSON, but not an object".to_owned())),
         Err(error) => Err(wrong(format!("is not JSON: {error}"))),
     }
+}
+
+/// The key of the servers in the files of other programs.
+const MCP_SERVERS_KEY: &str = "mcpServers";
+
+/// The MCP servers in files, then those given as a name and a command.
+pub(crate) fn mcp_servers(args: &CommonArgs, settings: &Settings) -> Result<McpServers, Failure> {
+    let mut entries: BTreeMap<String, McpServerEntry> = BTreeMap::new();
+    let mut add = |name: String, entry: McpServerEntry, option: &dyn Fn() -> String| {
+        let twice = format!("{}: the server {name} was given twice", option());
+        if entries.insert(name, entry).is_some() { Err(Failure::Input(twice)) } else { Ok(()) }
+    };
+    for path in &args.mcp_servers {
+        let option = || format!("--mcp-servers {}", path.display());
+        let failed = |why: String| Failure::Input(format!("{}: {why}", option()));
+        let opened = fs::File::open(settings.surroundings.absolute_path(path));
+        let mut file = opened.map_err(|error| failed(reason(&error).to_string()))?;
+        let mut servers = document(&mut file, &path.display().to_string())?;
+        if let Some(Value::Object(inner)) = servers.shift_remove(MCP_SERVERS_KEY) {
+            servers = inner;
+        }
+        for (name, server) in servers {
+            let wrong = |error: serde_json::Error| failed(format!("the server {name}: {error}"));
+            let entry = serde_json::from_value(server).map_err(wrong)?;
+            add(name, entry, &option)?;
+        }
+    }
+    for word in &args.mcp {
+        let option = || format!("--mcp {word}");
+        let Some((name, server)) = word.split_once('=').filter(|(_, server)| !server.trim().is_empty()) else {
+            return Err(Failure::Input(format!("{}: is not of the form NAME=URL or NAME=COMMAND", option())));
+        };
+        let is_url = server.starts_with("http://") || server.starts_with("https://");
+        let entry = if is_url {
+            McpServerEntry { url: Some(server.to_owned()), ..McpServerEntry::default() }
+        } else {
+            // Splitting as a shell does would surprise where it differs from one.
+            if server.contains(['"', '\'', '\\']) {
+                let why =
+                    "quotes and backslashes are not understood here; give the server in a file with --mcp-servers";
+                return Err(Failure::Input(format!("{}: {why}", option())));
+            }
+            let mut words = server.split_whitespace().map(str::to_owned);
+            McpServerEntry { command: words.next(), args: words.collect(), ..McpServerEntry::default() }
+        };
+        add(name.to_owned(), entry, &option)?;
+    }
+    McpServers::try_from(entries).map_err(|error| Failure::Input(error.to_string()))
 }
 
 pub(crate) fn files(words: &[String], settings: &Settings) -> Result<BTreeMap<String, PathBuf>, Failure> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, on, speaking, sticky, with};
 use serde_json::{Value, json};
+use skillrun_model::mcp::McpServers;
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunStatus};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::record::Sharing;
@@ -35,6 +36,10 @@ fn installed(lab: &RuntimeLab, name: &str, how: &str) {
     fs::write(&file, text.replace("kind = \"self\"", &format!("kind = \"installed\"\n{how}"))).expect("written");
 }
 
+fn servers(value: Value) -> McpServers {
+    serde_json::from_value(value).expect("servers")
+}
+
 fn object(value: Value) -> serde_json::Map<String, Value> {
     let Value::Object(object) = value else { panic!("an object") };
     object
@@ -58,6 +63,8 @@ fn a_bad_request_is_refused_and_leaves_nothing() {
     let of = |skill: &Skill| NewRun { task: skill.clone().into(), ..good.clone() };
     let file = |path: PathBuf| NewRun { files: BTreeMap::from([("photo".to_owned(), path)]), ..good.clone() };
     let in_folder = |path: PathBuf| NewRun { workspace: Some((path, Sharing::Alone)), ..good.clone() };
+    lab.add_engine("served", "[mcp]\nform = \"claude\"\n");
+    let brings = lab.skill("brings", json!({"mcp_servers": {"lab": {"command": "x", "env": {"A": "${PATH}"}}}}));
     let wants = picky(&lab);
     let requests: Vec<(&str, NewRun)> = vec![
         ("colour", of(&wants)),
@@ -80,6 +87,21 @@ fn a_bad_request_is_refused_and_leaves_nothing() {
         (
             "cannot continue a session",
             NewRun { mode: Some(interactive), ..speaking(good.clone(), ProfileId::PlainText) },
+        ),
+        (
+            "scripted cannot take MCP servers; use another engine, or leave out mcp_servers",
+            with(good.clone(), |options| options.mcp_servers = servers(json!({"lab": {"command": "x"}}))),
+        ),
+        (
+            "mcp_servers.lab: the variable SKILLRUN_TEST_NOT_SET is not set",
+            with(on(good.clone(), "served"), |options| {
+                options.mcp_servers =
+                    servers(json!({"lab": {"command": "x", "env": {"A": "${SKILLRUN_TEST_NOT_SET}"}}}));
+            }),
+        ),
+        (
+            "the MCP server lab of the skill brings needs the variable PATH; pass it with --secret PATH",
+            on(of(&brings), "served"),
         ),
         ("hard_timeout_sec", with(good.clone(), |options| options.hard_timeout_sec = Some(0.0))),
     ];

@@ -28,7 +28,7 @@ impl Lab {
             fs::create_dir(place.path(folder)).expect("a folder");
         }
         // Those that nothing holds back must be agreed to.
-        place.settings(r#"consent = ["claude", "gemini", "iflow", "opencode", "qwen"]"#);
+        place.settings(r#"consent = ["claude", "codex", "gemini", "iflow", "opencode", "qwen"]"#);
         let skill = "---\nname: probe\ndescription: A skill for tests.\n---\n\nAnswer.\n";
         place.write("skill/SKILL.md", skill);
         Self { place }

@@ -7,6 +7,7 @@
 //! - Which stream, which exit code: `terminal`, `plain`, `ends`, `refusals`, `server_errors`, `cut_streams`,
 //!   `no_server`, `sessions`, `texts`, `silence`.
 //! - What is found on stdin: `stdin`.
+//! - MCP servers: `servers`.
 //! - Signals and children that survive: `signals`, `survivors`, `wrappers`.
 
 mod cut_streams;
@@ -17,6 +18,7 @@ mod plain;
 mod refusals;
 mod run;
 mod server_errors;
+mod servers;
 mod sessions;
 mod signals;
 mod silence;

@@ -24,6 +24,7 @@ fn what_reaches_beyond_a_run_is_for_administrators() {
         ("workspace", json!({"workspace": {"path": elsewhere}})),
         ("options.env", json!({"options": {"env": ["HOME"]}})),
         ("options.secrets", json!({"options": {"secrets": ["HOME"]}})),
+        ("options.mcp_servers", json!({"options": {"mcp_servers": {"lab": {"command": "x"}}}})),
         ("options.home", json!({"options": {"home": "user"}})),
         ("options.permission", json!({"options": {"permission": "full"}})),
         ("skill", json!({"skill": lab.data().join("skills/plain")})),

@@ -77,6 +77,11 @@ fn request_has_exactly_one_of_skill_and_prompt() {
             "require_marker needs a skill: an agent without one is not asked for a done marker",
         ),
         (
+            json!({"prompt": "Why?", "options": {"mcp_servers": {"lab": {"command": "x"}}}}),
+            "options.mcp_servers",
+            "scripted cannot take MCP servers; use another engine, or leave out mcp_servers",
+        ),
+        (
             json!({"prompt": "Why?", "input": {"a": 1}}),
             "input",
             "input needs a skill: write it into the prompt, or attach it as a file",

@@ -13,7 +13,7 @@ use super::wire::{self, Content, Meta, Update};
 use super::{DETAIL_MAX, cut};
 use crate::json;
 use crate::profiles::text_errors;
-use crate::record::{RecordKind, Span};
+use crate::record::{RecordKind, ServerFailure, Span};
 
 /// Calls that are remembered; beyond that the oldest is forgotten, and would be started again.
 const CALLS_MAX: usize = 10_000;
@@ -194,6 +194,14 @@ impl Call {
             Self::Announced { .. } | Self::Ended => "",
         }
     }
+}
+
+/// The codex adapter reports an MCP server that did not start as a failed call, `mcp_startup.NAME.UUID`.
+pub(super) fn failed_server(update: &Update<'_>) -> Option<ServerFailure> {
+    let id = call_id(update)?;
+    let (server, _) = id.strip_prefix("mcp_startup.")?.rsplit_once('.')?;
+    let has_failed = update.status.and_then(json::decode::<ToolCallStatus>) == Some(ToolCallStatus::Failed);
+    has_failed.then(|| ServerFailure::of(server, "reported at its start"))
 }
 
 fn call_id(update: &Update<'_>) -> Option<String> {

@@ -9,7 +9,7 @@ use super::codex::Turned;
 use super::draft::{Draft, Ending};
 use super::usage::Usage;
 use super::wire::{self, Content, Id, Meta, NamedPlan, Update, UpdateParams};
-use super::{SessionName, Stage, Turn, answers, questions, status, unknown};
+use super::{SessionName, Stage, Turn, answers, calls, questions, status, unknown};
 use crate::buffer::cut;
 use crate::profile::{Emit, LineOutcome};
 use crate::profiles::open_message::OpenMessage;
@@ -205,6 +205,10 @@ impl Turn {
     }
 
     fn call(&mut self, kind: &str, update: &Update<'_>, emit: &mut Emit<'_>) -> Option<()> {
+        if let Some(failure) = calls::failed_server(update) {
+            emit.push(RecordKind::ServerFailed(failure));
+            return Some(());
+        }
         let step = self.calls.update(kind == "tool_call", update, emit.span())?;
         if step.is_news() {
             self.close(Ending::Whole, emit);

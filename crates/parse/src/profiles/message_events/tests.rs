@@ -49,6 +49,28 @@ fn init_starts_the_session_and_reports_its_id_once() {
 }
 
 #[test]
+fn servers_that_did_not_start_are_reported() {
+    let claude = concat!(
+        r#"{"type":"system","subtype":"init","session_id":"s1","mcp_servers":[{"name":"lab","status":"connected"},"#,
+        r#"{"name":"web","status":"failed","source":"dynamic"},{"name":"db","status":"pending"},5,"#,
+        r#"{"name":"key","status":"needs-auth"},{"name":"bad","status":"disconnected"}]}"#,
+        "\n"
+    );
+    let expected = [
+        "session s1",
+        "status session_started",
+        "server failed: the MCP server \"web\" did not start (failed)",
+        "server failed: the MCP server \"key\" did not start (needs-auth)",
+        "server failed: the MCP server \"bad\" did not start (disconnected)",
+    ];
+    assert_eq!(read_both(claude), expected);
+    for odd in [r#"{"a":"failed"}"#, r#""failed""#, "null", "[]"] {
+        let init = format!(r#"{{"type":"system","subtype":"init","mcp_servers":{odd}}}"#) + "\n";
+        assert_eq!(read_both(&init), ["status session_started"], "{odd}");
+    }
+}
+
+#[test]
 fn other_system_events_are_status() {
     let lines = concat!(
         r#"{"type":"system","subtype":"thinking_tokens","estimated_tokens":3}"#,

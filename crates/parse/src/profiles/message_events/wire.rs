@@ -40,6 +40,14 @@ pub(super) struct System<'a> {
     pub(super) subtype: Str<'a>,
     pub(super) status: Option<&'a RawValue>,
     pub(super) content: Option<&'a RawValue>,
+    pub(super) mcp_servers: Option<&'a RawValue>,
+}
+
+/// An entry of `mcp_servers`.
+#[derive(serde::Deserialize)]
+pub(super) struct ServerState {
+    pub(super) name: String,
+    pub(super) status: String,
 }
 
 #[derive(serde::Deserialize)]
