@@ -19,7 +19,7 @@ fn write_servers(lab: &Lab, is_required: bool) {
 
 /// The messages of the events that report servers.
 fn reported(lab: &Lab) -> Vec<String> {
-    let output = lab.command(&["logs", "last", "--events", "--json"]).output().expect("started");
+    let output = lab.command(&["logs", "last", "--rasp"]).output().expect("started");
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();
     let events = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let failed = events.filter(|event| event["data"]["code"] == "MCP_SERVER_FAILED");
