@@ -33,6 +33,19 @@ fn an_announced_call_begins_with_its_input() {
     assert_eq!(begun.map(|record| record.span.from), Some(0));
 }
 
+/// As the codex adapter reports it.
+#[test]
+fn server_that_did_not_start_is_not_a_call() {
+    let failed = concat!(
+        r#""tool_call","toolCallId":"mcp_startup.bad-1.c2b2daf1","kind":"other","title":"mcp__bad__startup","#,
+        r#""status":"failed","content":[{"type":"content","content":{"type":"text","text":"no such file"}}]"#
+    );
+    let expected = "server failed: the MCP server \"bad-1\" did not start (reported at its start)";
+    assert_eq!(lines(&[failed]), [expected]);
+    let other = r#""tool_call","toolCallId":"mcp_startup.c1","kind":"read","status":"failed","rawInput":1"#;
+    assert_eq!(lines(&[other]), ["tool mcp_startup.c1 read 1", "failed mcp_startup.c1 (the tool failed): -"]);
+}
+
 #[test]
 fn parallel_calls_keep_apart() {
     let call = |id: &str| format!(r#""tool_call","toolCallId":"{id}","kind":"read","status":"pending""#);
