@@ -19,6 +19,7 @@
 //!   attempt.
 //! - `views`: the files that are made from the Log. `retry`: a new request made from an old run.
 //! - `variables`: the variables that a run was made with, which its attempts must have.
+//! - `top_level`: runs of a user, as the tools for agents ask for them.
 //! - `engines`: the known engines, and their state on this machine. `programs`: private installs of engines.
 //! - `simulation`: workers in virtual time, with everything else in memory; for tests.
 
@@ -53,6 +54,7 @@ pub mod runtime;
 #[cfg(test)]
 mod simulation;
 mod store;
+pub mod top_level;
 pub mod variables;
 pub mod views;
 mod worker;
