@@ -179,6 +179,11 @@ e2e-quick: ## Test the main scenarios with the installed engines
 	cargo build --quiet --locked --workspace --all-targets
 	target/debug/e2e --quick --skillrun $(CURDIR)/target/debug/skillrun
 
+.PHONY: mcp-check
+mcp-check: ## Test the MCP server with the official clients and the conformance suite
+	cargo build --locked -p skillrun
+	$(call timed,mcp,testkit/mcp/check.sh target/debug/skillrun)
+
 .PHONY: bench
 bench: dist ## Measure everything; writes docs/numbers.md
 	cargo build --profile dist --locked -p bench

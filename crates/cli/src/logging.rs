@@ -26,7 +26,8 @@ impl DefaultLevel {
     fn filter(self) -> &'static str {
         match self {
             Self::Off => "off",
-            Self::Info => "info",
+            // The SDK of the MCP server logs each request.
+            Self::Info => "info,rmcp=warn",
         }
     }
 }

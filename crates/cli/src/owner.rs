@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use skillrun_auth::{Server, ServerNote};
@@ -156,7 +156,14 @@ pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failu
     if let Some(stdout) = child.stdout.take() {
         BufReader::new(stdout).read_line(&mut word).map_err(failed)?;
     }
+    reap_later(child);
     if word.trim() == READY { Ok(()) } else { Err(Failure::Failed(words(word.trim()))) }
+}
+
+/// Reaps an owner process that ends before this one, which may run for days.
+fn reap_later(mut child: Child) {
+    // Without the thread, the ended process stays in the process table until this one exits.
+    std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait().ignored()).ignored();
 }
 
 /// The server that has this data folder, if there is one and it answers.
@@ -204,6 +211,6 @@ pub(crate) fn take_over_orphans(settings: &Settings) {
     // A server takes them over by itself.
     if !crashed(&settings.data).is_empty() && server(settings).is_none() {
         // If this fails, the next command tries again: no command waits for the runs of others.
-        background(settings, Take::All).spawn().ignored();
+        background(settings, Take::All).spawn().map(reap_later).ignored();
     }
 }

@@ -171,13 +171,14 @@ fn one_result(result: &DelegatedResult, page: ResultPage) -> CallToolResult {
     let run = &result.run;
     let mut data = json!({ "run": run_data(run), "note": NOTE });
     let state = run_text(&DelegatedRun { summary: None, ..run.clone() });
-    let whole = match page.part {
-        ResultPart::Answer => result.text.clone(),
-        ResultPart::Output => result.output.as_ref().map(ToString::to_string),
-    };
-    let name = match page.part {
-        ResultPart::Answer => "answer",
-        ResultPart::Output => "output",
+    let has_text = result.text.as_deref().is_some_and(|text| !text.trim().is_empty());
+    let part = page.part.unwrap_or(match has_text || result.output.is_none() {
+        true => ResultPart::Answer,
+        false => ResultPart::Output,
+    });
+    let (name, whole) = match part {
+        ResultPart::Answer => ("answer", result.text.clone()),
+        ResultPart::Output => ("output", result.output.as_ref().map(ToString::to_string)),
     };
     // Only what a completed run returned is an answer.
     let Some(whole) = whole.filter(|_| run.state == DelegatedState::Completed) else {
@@ -210,7 +211,7 @@ fn one_result(result: &DelegatedResult, page: ResultPage) -> CallToolResult {
         data["next_offset"] = json!(end);
         writeln!(told, "\nCall read_result with offset {end} for the next page.").ok();
     }
-    if page.part == ResultPart::Answer && result.output.is_some() {
+    if part == ResultPart::Answer && result.output.is_some() {
         data["has_output"] = json!(true);
         told += "\nIt has a structured output too: call read_result with part output.\n";
     }
@@ -355,7 +356,7 @@ mod tests {
         };
         let (mut read, mut offset, mut pages) = (String::new(), Some(0), 0);
         while let Some(begin) = offset {
-            let page = ResultPage { part: ResultPart::Answer, offset: begin };
+            let page = ResultPage { part: None, offset: begin };
             let response = DelegationResponse::Result { result: Box::new(result.clone()) };
             let (text, data, _) = parts(&answer(ToolName::ReadResult, page, response));
             assert!(text.len() < 4 * PAGE_MAX);
@@ -364,14 +365,30 @@ mod tests {
             pages += 1;
         }
         assert_eq!((read == whole, pages > 1), (true, true));
-        let page = ResultPage { part: ResultPart::Output, offset: 0 };
+        let page = ResultPage { part: Some(ResultPart::Output), offset: 0 };
         let (_, data, _) =
             parts(&answer(ToolName::ReadResult, page, DelegationResponse::Result { result: Box::new(result.clone()) }));
         assert_eq!(data["output"], "{\"count\":3}");
-        let page = ResultPage { part: ResultPart::Answer, offset: usize::MAX };
+        let page = ResultPage { part: Some(ResultPart::Answer), offset: usize::MAX };
         let (_, data, _) =
             parts(&answer(ToolName::ReadResult, page, DelegationResponse::Result { result: Box::new(result) }));
         assert_eq!(data["answer"], "", "a page after the end is empty");
+    }
+
+    /// Regression: the answer of a skill that returned only its output was read as empty.
+    #[test]
+    fn an_output_without_a_text_is_what_is_read() {
+        for text in [None, Some(" ".to_owned())] {
+            let result = DelegatedResult {
+                run: run(1, DelegatedState::Completed),
+                text,
+                output: Some(json!({ "answer": "blue" })),
+            };
+            let response = DelegationResponse::Result { result: Box::new(result) };
+            let (text, data, _) = parts(&answer(ToolName::ReadResult, ResultPage::default(), response));
+            assert_eq!(data["output"], "{\"answer\":\"blue\"}");
+            assert!(text.contains("> {\"answer\":\"blue\"}"), "{text}");
+        }
     }
 
     #[test]

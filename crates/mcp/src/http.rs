@@ -9,7 +9,6 @@ use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::watch;
 
 use crate::desk::{Caller, DeskKind};
 use crate::server::ToolServer;
@@ -20,7 +19,6 @@ const BODY_MAX: usize = 16 << 20;
 /// Answers requests of any client of a server.
 pub struct HttpServer {
     service: StreamableHttpService<ToolServer, NeverSessionManager>,
-    over: watch::Sender<bool>,
 }
 
 impl fmt::Debug for HttpServer {
@@ -32,8 +30,7 @@ impl fmt::Debug for HttpServer {
 impl HttpServer {
     /// The program that calls this checks the names in `Host` and `Origin`, and tokens.
     pub fn new(desk: DeskKind) -> Self {
-        let (over, is_over) = watch::channel(false);
-        let server = ToolServer::new(desk, None, is_over);
+        let server = ToolServer::new(desk, None, None);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -42,7 +39,7 @@ impl HttpServer {
             .disable_allowed_origins();
         let service =
             StreamableHttpService::new(move || Ok(server.clone()), NeverSessionManager::default().into(), config);
-        Self { service, over }
+        Self { service }
     }
 
     pub async fn answer<B>(&self, mut request: Request<B>, caller: Caller) -> Response<BoxBody<Bytes, Infallible>>
@@ -52,10 +49,5 @@ impl HttpServer {
     {
         request.extensions_mut().insert(caller);
         self.service.handle(request).await
-    }
-
-    /// Waits return, and new ones are refused.
-    pub fn stop(&self) {
-        self.over.send_replace(true);
     }
 }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, RequestMetaObject, ServerCapabilities, ServerConfig,
+    Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -31,12 +34,12 @@ pub(crate) struct ToolServer {
     /// None: each request has its own, which the transport adds.
     caller: Option<Caller>,
     waits: Arc<Semaphore>,
-    /// True once the client is gone.
-    is_over: watch::Receiver<bool>,
+    /// True once the client is gone. None where the transport drops the calls of a client that is gone.
+    is_over: Option<watch::Receiver<bool>>,
 }
 
 impl ToolServer {
-    pub(crate) fn new(desk: DeskKind, caller: Option<Caller>, is_over: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(desk: DeskKind, caller: Option<Caller>, is_over: Option<watch::Receiver<bool>>) -> Self {
         Self { desk, caller, waits: Arc::new(Semaphore::new(WAITS_MAX)), is_over }
     }
 
@@ -115,16 +118,12 @@ impl ServerHandler for ToolServer {
             let _place = place;
             caller.desk.ask(call.request)
         });
-        let mut is_over = self.is_over.clone();
+        // A wait has no effect, so it is left where it is.
+        let mut is_over = self.is_over.clone().filter(|_| tool == ToolName::WaitRuns);
         let client_left = async {
-            match tool {
-                // A wait has no effect, so it is left where it is.
-                ToolName::WaitRuns => drop(is_over.wait_for(|is_over| *is_over).await),
-                ToolName::SpawnRun
-                | ToolName::SendToRun
-                | ToolName::CancelRun
-                | ToolName::ListRuns
-                | ToolName::ReadResult => std::future::pending().await,
+            match &mut is_over {
+                Some(is_over) => drop(is_over.wait_for(|is_over| *is_over).await),
+                None => std::future::pending().await,
             }
         };
         tokio::select! {
@@ -134,6 +133,39 @@ impl ServerHandler for ToolServer {
             },
             () = client_left => Err(ErrorData::internal_error("the client has closed the connection", None)),
         }
+    }
+
+    /// A server declares what it answers, and this one has tools alone.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn on_custom_request(

@@ -30,7 +30,7 @@ async fn serve(desk: DeskKind, runs: Arc<dyn RunDesk>) -> io::Result<()> {
     let lines = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
     let transport = ClientLines { lines, state: Lifecycle::Before, over };
     let caller = Caller { desk: runs, access: Access::Run };
-    let server = ToolServer::new(desk, Some(caller), is_over.clone());
+    let server = ToolServer::new(desk, Some(caller), Some(is_over.clone()));
     let running = match serve_server(server, transport).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -116,21 +116,17 @@ struct ReadResult {
     run_id: String,
     /// Where the page begins, in characters; `next_offset` of the page before. Default: 0.
     offset: Option<u64>,
-    /// `answer` is the text; `output` is the structured output of a skill, as JSON. Default: answer.
+    /// `answer` is the text; `output` is the structured output of a skill, as JSON. Default: the answer, or the output
+    /// where the answer has no text.
     part: Option<ResultPart>,
 }
 
 /// Which page of a result is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ResultPage {
-    pub(crate) part: ResultPart,
+    /// None: the one that has text.
+    pub(crate) part: Option<ResultPart>,
     pub(crate) offset: usize,
-}
-
-impl Default for ResultPage {
-    fn default() -> Self {
-        Self { part: ResultPart::Answer, offset: 0 }
-    }
 }
 
 /// What a call asks for.
@@ -243,10 +239,7 @@ impl ToolName {
             }
             Self::ReadResult => {
                 let ReadResult { run_id, offset, part } = self.parse(arguments)?;
-                let page = ResultPage {
-                    part: part.unwrap_or(ResultPart::Answer),
-                    offset: usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX),
-                };
+                let page = ResultPage { part, offset: usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX) };
                 (DelegationRequest::Result { run: run(&run_id)? }, page)
             }
         };
@@ -254,9 +247,14 @@ impl ToolName {
     }
 
     fn parse<T: DeserializeOwned>(self, arguments: Map<String, Value>) -> Result<T, DelegationRefusal> {
-        serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+            let place = match error.path().to_string().as_str() {
+                "." | "?" => String::new(),
+                field => format!("{field}: "),
+            };
+            let error = error.inner();
             let message =
-                format!("the arguments of {self} do not fit: {error}; call it again with corrected arguments");
+                format!("the arguments of {self} do not fit: {place}{error}; call it again with corrected arguments");
             refusal(RefusalReason::Invalid, message)
         })
     }
@@ -266,6 +264,9 @@ fn spawn(arguments: SpawnRun, call_id: Option<String>) -> Result<DelegationReque
     if arguments.prompt.is_some() == arguments.skill.is_some() {
         let message = "a run has either a prompt or a skill; call spawn_run again with exactly one of them";
         return Err(refusal(RefusalReason::Invalid, message));
+    }
+    if arguments.timeout_sec.is_some_and(|seconds| seconds <= 0.0) {
+        return Err(refusal(RefusalReason::Invalid, "timeout_sec is not above 0; give a number of seconds"));
     }
     let mode = arguments.mode.map(|mode| match mode {
         SpawnMode::Auto => ExecutionMode::Auto,
@@ -427,7 +428,7 @@ mod tests {
         for (tool, arguments, reason, words) in [
             (ToolName::SpawnRun, json!({}), RefusalReason::Invalid, "exactly one of them"),
             (ToolName::SpawnRun, json!({"prompt": "a", "skill": "b"}), RefusalReason::Invalid, "exactly one of them"),
-            (ToolName::SpawnRun, json!({"prompt": 7}), RefusalReason::Invalid, "expected a string"),
+            (ToolName::SpawnRun, json!({"prompt": 7}), RefusalReason::Invalid, "prompt: invalid type"),
             (ToolName::SpawnRun, json!({"prompt": "a", "promt": "b"}), RefusalReason::Invalid, "unknown field `promt`"),
             (ToolName::SpawnRun, json!({"prompt": "a", "mode": "conversation"}), RefusalReason::Invalid, "auto"),
             (ToolName::SpawnRun, json!({"prompt": long}), RefusalReason::LimitReached, "put long text into a file"),

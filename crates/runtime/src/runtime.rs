@@ -116,18 +116,37 @@ impl Runtime {
         fingerprint: blake3::Hash,
         make: impl FnOnce() -> Result<NewRun, E>,
     ) -> Result<Submitted, E> {
+        let (submitted, made) = self.make_once(key, fingerprint, make)?;
+        made.into_iter().for_each(|run| self.inner.enqueue(run));
+        Ok(submitted)
+    }
+
+    /// The same, and leaves the run to another owner.
+    pub fn accept_once<E: From<SubmitError>>(
+        &self,
+        key: &RequestKey,
+        fingerprint: blake3::Hash,
+        make: impl FnOnce() -> Result<NewRun, E>,
+    ) -> Result<Submitted, E> {
+        self.make_once(key, fingerprint, make).map(|(submitted, _)| submitted)
+    }
+
+    fn make_once<E: From<SubmitError>>(
+        &self,
+        key: &RequestKey,
+        fingerprint: blake3::Hash,
+        make: impl FnOnce() -> Result<NewRun, E>,
+    ) -> Result<(Submitted, Option<Run>), E> {
         let mut entry =
             match request_entries::find(self.data(), self.log(), key, fingerprint).map_err(SubmitError::from)? {
-                RequestEntry::Before(run) => return Ok(Submitted { run, was_new: WasNew::Before }),
+                RequestEntry::Before(run) => return Ok((Submitted { run, was_new: WasNew::Before }, None)),
                 RequestEntry::Free(entry) => entry,
             };
         self.room().map_err(SubmitError::from)?;
         let new = NewRun { request_id: Some(key.as_str().to_owned()), ..make()? };
         let run = self.make_named(new, &mut entry, fingerprint).map_err(SubmitError::from)?;
         drop(entry);
-        let id = run.id;
-        self.inner.enqueue(run);
-        Ok(Submitted { run: id, was_new: WasNew::New })
+        Ok((Submitted { run: run.id, was_new: WasNew::New }, Some(run)))
     }
 
     /// Accepts a request and leaves it to another owner.

@@ -45,6 +45,15 @@ pub enum SkillFolders {
     Refused,
 }
 
+/// Which process works on new runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewRuns {
+    /// This one.
+    Here,
+    /// Another one, to which the keeper hands them before anything is started.
+    Elsewhere,
+}
+
 /// Where a desk finds what requests name.
 #[derive(Debug)]
 pub struct TopLevelConfig {
@@ -56,12 +65,16 @@ pub struct TopLevelConfig {
     pub engine: Option<String>,
     /// The folder of the agent that asks, if it has one here.
     pub workspace: Option<PathBuf>,
+    pub new_runs: NewRuns,
     pub clock: Arc<dyn Clock>,
 }
 
 /// Who works on runs that were accepted or answered here.
 pub trait RunKeeper: Send + Sync {
-    /// This process owns a run from now on.
+    /// A new run has no owner yet. Called for [`NewRuns::Elsewhere`] alone.
+    fn hand_over(&self, run: RunId);
+
+    /// This process owns a run from now on, because it has written an answer or a cancel into its Log.
     fn keep(&self, run: RunId);
 
     /// Another process may have the variables of a run, which this one lacks. True if it has accepted the answer.
@@ -130,8 +143,15 @@ impl TopLevelDesk {
 
     fn spawn(&self, request: ChildRequest, scope: &str) -> Asked<DelegationResponse> {
         let new = self.new_run(&request)?;
+        let starts = self.config.new_runs;
         let (run_id, was_new) = match &request.key {
-            None => (self.runtime.submit(new).map_err(|error| refused(&error))?, WasNew::New),
+            None => {
+                let made = match starts {
+                    NewRuns::Here => self.runtime.submit(new),
+                    NewRuns::Elsewhere => self.runtime.accept(new),
+                };
+                (made.map_err(|error| refused(&error))?, WasNew::New)
+            }
             Some(key) => {
                 let name = blake3::hash(format!("{scope}\n{key}").as_bytes()).to_hex();
                 let name = RequestKey::new(&format!("mcp-{name}"))
@@ -139,14 +159,18 @@ impl TopLevelDesk {
                 // A repeated call has another id.
                 let same = ChildRequest { call_id: None, ..request.clone() };
                 let fingerprint = blake3::hash(&serde_json::to_vec(&same).unwrap_or_default());
-                let submitted = self.runtime.submit_once(&name, fingerprint, || Ok::<_, SubmitError>(new));
-                let submitted = submitted.map_err(|error| refused(&error))?;
-                (submitted.run, submitted.was_new)
+                let make = || Ok::<_, SubmitError>(new);
+                let made = match starts {
+                    NewRuns::Here => self.runtime.submit_once(&name, fingerprint, make),
+                    NewRuns::Elsewhere => self.runtime.accept_once(&name, fingerprint, make),
+                };
+                let made = made.map_err(|error| refused(&error))?;
+                (made.run, made.was_new)
             }
         };
-        match was_new {
-            WasNew::New => self.keeper.keep(run_id),
-            WasNew::Before => {}
+        match (starts, was_new) {
+            (NewRuns::Elsewhere, WasNew::New) => self.keeper.hand_over(run_id),
+            (NewRuns::Elsewhere, WasNew::Before) | (NewRuns::Here, _) => {}
         }
         Ok(DelegationResponse::Spawned { run_id, was_new: was_new == WasNew::New })
     }
@@ -208,11 +232,11 @@ impl TopLevelDesk {
     fn send(&self, run: RunId, text: &str, interaction_id: Option<InteractionId>) -> Asked<DelegationResponse> {
         let state = self.state(run)?;
         let open = state.question.as_ref().map(|question| question.interaction_id);
-        // The answer may be on disk although the caller saw no response.
-        let is_repeated = |id: InteractionId| state.requests.get(&reply_key(run, id, text)) == Some(&id);
-        let last = state.reply.as_ref().map(|reply| reply.interaction_id);
-        if let Some(given) = interaction_id.or(last.filter(|_| open.is_none()))
-            && is_repeated(given)
+        // The answer may be on disk although the caller saw no response. Without a number, it is the last one that was
+        // given, unless another question is open: that may have the same answer.
+        let last = state.requests.values().max().copied().filter(|_| open.is_none());
+        if let Some(given) = interaction_id.or(last)
+            && state.requests.get(&reply_key(run, given, text)) == Some(&given)
         {
             return Ok(DelegationResponse::Done);
         }
@@ -259,7 +283,15 @@ impl TopLevelDesk {
             }
             DelegatedState::Queued | DelegatedState::Running | DelegatedState::NeedsOrchestrator => {}
         }
-        let delivery = self.runtime.cancel_anywhere(run, by).map_err(|error| refused(&error))?;
+        let delivery = match self.runtime.cancel_anywhere(run, by) {
+            Ok(delivery) => delivery,
+            // An earlier cancel may have ended it in the meantime.
+            Err(error) => {
+                let ended = self.runs(&[run])?.pop().map(|found| found.state);
+                let is_canceled = ended == Some(DelegatedState::Cancelled);
+                return if is_canceled { Ok(DelegationResponse::Done) } else { Err(refused(&error)) };
+            }
+        };
         self.delivered(run, delivery);
         Ok(DelegationResponse::Done)
     }

@@ -10,6 +10,7 @@ use skillrun_catalog::CatalogError;
 use skillrun_model::{Classified, ErrorClass, IgnoredError};
 use skillrun_runs::DataFolder;
 use skillrun_runs::retention::Retention;
+use skillrun_runtime::top_level::{NewRuns, SkillFolders, TopLevelConfig, TopLevelDesk};
 use skillrun_runtime::{Clock, Runtime, RuntimeError};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -241,6 +242,16 @@ async fn serving(
     let sender = webhooks.clone();
     let _bell = log.subscribe_all(Arc::new(move |run| sender.check_log(run)));
     let _watch = has_configured.then(|| watch_all(&summaries, &webhooks));
+    let config = TopLevelConfig {
+        skills: around.skills.clone(),
+        skill_folders: SkillFolders::Refused,
+        cwd: around.cwd.clone(),
+        engine: around.engine.clone(),
+        workspace: None,
+        new_runs: NewRuns::Here,
+        clock: clock.clone(),
+    };
+    let desk = Arc::new(TopLevelDesk::new(runtime.clone(), config, Box::new(routes::ServerKeeper)));
     let service = Arc::new(Service {
         runtime: runtime.clone(),
         data: data.clone(),
@@ -248,6 +259,7 @@ async fn serving(
         feeds: feeds.clone(),
         summaries,
         pages: routes::Pages::default(),
+        desk: desk.clone(),
         webhooks: webhooks.clone(),
         guard,
         metrics,
@@ -269,6 +281,8 @@ async fn serving(
     stopped(&mut stop.0.subscribe()).await;
     // Streams end; their clients reconnect with a cursor.
     feeds.stop();
+    // So do waits of agents, which would keep their threads.
+    desk.stop();
     accepting.await.ignored();
     // The server does not wait for a scan of all runs that is under way.
     tokio::time::timeout(BACKGROUND_STOP_TIMEOUT, keeping).await.ignored();

@@ -9,6 +9,7 @@ use skillrun_engine::Engines;
 use skillrun_log::FileLog;
 use skillrun_model::Timestamp;
 use skillrun_runs::DataFolder;
+use skillrun_runtime::top_level::TopLevelDesk;
 use skillrun_runtime::{Clock, Runtime};
 use skillrun_skill::SearchPath;
 use tokio::sync::Semaphore;
@@ -36,6 +37,8 @@ pub(crate) struct Service {
     pub(crate) summaries: Arc<Summaries>,
     /// For clients that follow all runs.
     pub(crate) pages: Pages,
+    /// For the tools of agents.
+    pub(crate) desk: Arc<TopLevelDesk>,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) metrics: Arc<Metrics>,

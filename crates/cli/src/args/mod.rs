@@ -179,6 +179,9 @@ pub(crate) enum Command {
     Config(Config),
     /// Start the HTTP server for programs and browsers
     Serve(Serve),
+    /// Offer tools for runs to an agent, over MCP
+    #[command(after_help = MCP_HELP)]
+    Mcp,
     /// Create, list and revoke tokens for programs that use the server
     Token(Token),
     /// Print a one-time link that opens the running server in a browser
@@ -243,6 +246,12 @@ const OPEN_HELP: &str = "\
 The link is valid for ten minutes and for one browser. The browser stays logged
 in for 30 days.";
 
+const MCP_HELP: &str = "\
+An agent starts it; docs/delegation.md has the configuration of Claude Code and
+codex. The tools start runs, wait for them, answer their questions and read their
+results. With SKILLRUN_DELEGATION_SOCKET and SKILLRUN_DELEGATION_TOKEN, which an
+attempt sets, they are about the children of its run.";
+
 const COMPLETIONS_HELP: &str = "\
 Write the script to a place where the shell looks for it:
   bash  ~/.local/share/bash-completion/completions/skillrun
@@ -305,7 +314,8 @@ mod tests {
     }
 
     /// Commands without `--json`; README.md names them with the reason.
-    const WITHOUT_JSON: [&str; 6] = ["capture", "chat", "completions", "engines reference", "normalize", "schema"];
+    const WITHOUT_JSON: [&str; 7] =
+        ["capture", "chat", "completions", "engines reference", "mcp", "normalize", "schema"];
 
     fn leaves(command: &clap::Command, above: &str, found: &mut Vec<(String, bool)>) {
         for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {

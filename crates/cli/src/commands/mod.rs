@@ -20,6 +20,7 @@ mod interactions;
 mod interrupt;
 mod logs;
 mod ls;
+mod mcp;
 mod normalize;
 mod open;
 mod own;
@@ -86,6 +87,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Consent(args) => consent::run(&global, &args).map(done),
         Command::Config(args) => config::run(&global, args).map(done),
         Command::Serve(args) => serve::run(&global, &args),
+        Command::Mcp => mcp::run(&global).map(done),
         Command::Token(args) => token::run(&global, args).map(done),
         Command::Open(json) => open::run(&global, json.form()).map(done),
         Command::Normalize(args) => normalize::run(&global, &args).map(done),

@@ -13,7 +13,7 @@ const EDGES: &str = "
 auth: base evidence model
 base: model
 catalog: base lifecycle log model
-cli: auth base catalog collect engine evidence inspect lifecycle log model replay runs runtime server settings simulate skill translate trial webhooks
+cli: auth base catalog collect engine evidence inspect lifecycle log mcp model replay runs runtime server settings simulate skill translate trial webhooks
 collect: base evidence model plan
 engine: base evidence model parse plan
 evidence: base model
@@ -27,7 +27,7 @@ plan: base evidence model
 replay: model
 runs: base collect engine evidence lifecycle log model skill translate
 runtime: base catalog collect engine evidence inspect lifecycle log model parse replay runs skill translate
-server: auth base catalog engine evidence inspect lifecycle log model replay runs runtime skill webhooks
+server: auth base catalog engine evidence inspect lifecycle log mcp model replay runs runtime skill webhooks
 settings: base engine evidence lifecycle model runs runtime skill webhooks
 simulate: base model plan
 skill: base model

@@ -71,7 +71,7 @@ fn every_page_has_a_code() {
 
 /// Words in capitals with a `_` that are no codes.
 const OTHER_CAPITALS: &str = "__SKILL_DONE__ ASK_USER_YAML CHAOS_MINUTES CHAOS_SEED FUZZ_SECONDS MY_AGENT_KEY \
-    RUST_LOG SKILLRUN_CONFIG SKILLRUN_DATA SKILLRUN_PROGRAMS SKILLRUN_TOKEN SKILLRUN_URL SOAK_MINUTES \
+    RUST_LOG SKILLRUN_CONFIG SKILLRUN_DATA SKILLRUN_DELEGATION_SOCKET SKILLRUN_DELEGATION_TOKEN SKILLRUN_PROGRAMS SKILLRUN_TOKEN SKILLRUN_URL SOAK_MINUTES \
     XDG_CONFIG_HOME XDG_DATA_HOME";
 
 #[test]
@@ -177,8 +177,8 @@ fn links_are_found() {
 }
 
 /// Hosts that may stand in tracked files: public, and no package registry. The last are in what engines really wrote.
-const HOSTS: &str = "github.com json-schema.org www.w3.org www.apache.org www.anthropic.com chatgpt.com \
-    developers.openai.com";
+const HOSTS: &str = "github.com json-schema.org modelcontextprotocol.io www.w3.org www.apache.org www.anthropic.com \
+    chatgpt.com developers.openai.com";
 
 /// Names that belong to nobody.
 const NOBODYS: &str = "example.org example.com example.net localhost local internal test invalid example arpa";

@@ -9,6 +9,7 @@ mod evidence;
 mod family;
 mod handover;
 mod interactions;
+mod mcp;
 mod outline;
 mod replay;
 mod request;
@@ -28,6 +29,7 @@ use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub(crate) use events::PageFoot;
+pub(crate) use mcp::ServerKeeper;
 pub(crate) use stream::Pages;
 
 use crate::openapi::Operation;
@@ -72,6 +74,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
     let router = by_path.into_iter().fold(Router::new(), |router, (path, handlers)| router.route(path, handlers));
     router
         .merge(page::router())
+        .merge(mcp::router())
         .layer(DefaultBodyLimit::disable())
         .method_not_allowed_fallback(|| async {
             Problem::new(ProblemCode::MethodNotAllowed, "this method is not allowed here")
