@@ -151,6 +151,9 @@ const EXPECTED = {
   "sep-2575-missing-capability-http-400": "calls the tool test_missing_capability of the suite's own server",
   "sep-2575-http-server-no-independent-requests-on-stream": "calls a tool of the suite's own server",
   "sep-2575-server-no-log-without-loglevel": "calls a tool of the suite's own server",
+  "sep-2549-prompts-list-caching-hints": "this server declares no prompts",
+  "sep-2549-resources-list-caching-hints": "this server declares no resources",
+  "sep-2549-resources-templates-list-caching-hints": "this server declares no resources",
   "sep-2575-http-server-method-not-found-404-initialize": "rmcp answers initialize in every version",
 };
 

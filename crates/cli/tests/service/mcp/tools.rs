@@ -136,6 +136,7 @@ fn a_run_survives_the_server_process_that_started_it() {
     let run = run["run_id"].as_str().expect("an id").to_owned();
     lab::kill(&mut client.connection.child);
     assert_eq!(lab::kind(&lab.wait_end(&run)), "run.completed");
+    lab.wait_quiet();
 }
 
 /// The agent works in the folder of the agent that asks, if that is wanted.
@@ -148,6 +149,8 @@ fn a_shared_workspace_is_the_folder_of_the_agent() {
     let run = run["run_id"].as_str().expect("an id").to_owned();
     wait(&mut client, &[&run]);
     let workspace = lab.run_json(&run, "run.json")["request"]["workspace"].to_string();
+    client.connection.stdin.take();
+    lab.wait_quiet();
     assert!(workspace.contains(&lab.root().canonicalize().expect("a folder").display().to_string()), "{workspace}");
     let (lab, server) = Lab::serving(&SKILLS);
     let mut client = McpClient::open(Http { server: &server, token: server.token().to_owned() }, VERSIONS[1]);
@@ -200,6 +203,7 @@ fn a_server_that_stops_ends_the_waits() {
     lab::wait_until("the end of the server", || lab::is_gone(pid));
     assert!(begin.elapsed().as_secs() < 30, "it took {:?}", begin.elapsed());
     lab.json(&["cancel", run.as_str().expect("an id"), "--json"]);
+    lab.wait_quiet();
 }
 
 /// Sockets of a process besides the one that it listens on; unix sockets do not count.
