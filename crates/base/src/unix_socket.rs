@@ -38,5 +38,5 @@ pub fn exchange_line(socket: &Path, mut line: Vec<u8>, time: Duration, longest: 
     (&stream).write_all(&line)?;
     let mut answer = Vec::new();
     BufReader::new((&stream).take(longest)).read_until(b'\n', &mut answer)?;
-    if answer.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(answer) }
+    if answer.ends_with(b"\n") { Ok(answer) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }

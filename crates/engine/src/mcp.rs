@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use skillrun_evidence::OsText;
 use skillrun_model::mcp::{McpServer, McpServers, McpTransport, OWN_NAME, ServerValue, ValuePiece};
 use skillrun_model::word_enum;
+use skillrun_plan::delegation::{SOCKET_VARIABLE, TOKEN_VARIABLE};
 use skillrun_plan::environment::TAG;
 use skillrun_plan::{Variable, VariableKind};
 
@@ -313,11 +314,6 @@ fn texts(server: &McpServer) -> Vec<(String, &str)> {
         }
     }
 }
-
-/// The variable with the socket of the run's owner.
-pub const SOCKET_VARIABLE: &str = "SKILLRUN_DELEGATION_SOCKET";
-/// The variable with the token of the attempt.
-pub const TOKEN_VARIABLE: &str = "SKILLRUN_DELEGATION_TOKEN";
 
 /// The server that skillrun itself offers to the engine of an attempt: `skillrun mcp`.
 #[derive(Debug, Clone, PartialEq)]

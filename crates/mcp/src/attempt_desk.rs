@@ -11,25 +11,16 @@
 //! be repeated without another effect.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use skillrun_model::delegation::{DelegationRequest, DelegationResponse, RefusalReason};
+use skillrun_plan::delegation::DelegationAddress;
+pub use skillrun_plan::delegation::{SOCKET_VARIABLE, TOKEN_VARIABLE};
 
 use crate::desk::{RunDesk, refusal};
-
-/// The socket of the owner.
-pub const SOCKET_VARIABLE: &str = "SKILLRUN_DELEGATION_SOCKET";
-
-/// The token of the attempt.
-pub const TOKEN_VARIABLE: &str = "SKILLRUN_DELEGATION_TOKEN";
-
-/// Version of the messages.
-const FORMAT: u32 = 1;
 
 /// How long another owner may take to listen.
 const OWNER_CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,49 +30,22 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// How long an owner may take for a response, in addition to the time of a wait.
 const OWNER_RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longest response.
-const RESPONSE_MAX: u64 = 16 << 20;
-
 /// The desk of an attempt.
 pub struct AttemptDesk {
-    socket: PathBuf,
-    token: String,
+    address: DelegationAddress,
     owner_change_timeout: Duration,
 }
 
 impl fmt::Debug for AttemptDesk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AttemptDesk").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("AttemptDesk").field("socket", &self.address.socket).finish_non_exhaustive()
     }
-}
-
-/// A request as it is sent.
-#[derive(Serialize)]
-struct DelegationLine<'a> {
-    skillrun_delegation: u32,
-    token: &'a str,
-    ask: &'a DelegationRequest,
 }
 
 impl AttemptDesk {
     pub fn new(socket: impl Into<PathBuf>, token: impl Into<String>) -> Self {
-        Self { socket: socket.into(), token: token.into(), owner_change_timeout: OWNER_CHANGE_TIMEOUT }
-    }
-
-    fn ask_once(&self, request: &DelegationRequest, timeout: Duration) -> io::Result<DelegationResponse> {
-        let line = DelegationLine { skillrun_delegation: FORMAT, token: &self.token, ask: request };
-        let mut line = serde_json::to_vec(&line)?;
-        line.push(b'\n');
-        let mut stream = UnixStream::connect(&self.socket)?;
-        stream.set_read_timeout(Some(timeout))?;
-        stream.set_write_timeout(Some(OWNER_RESPONSE_TIMEOUT))?;
-        stream.write_all(&line)?;
-        let mut response = Vec::new();
-        BufReader::new(stream).take(RESPONSE_MAX).read_until(b'\n', &mut response)?;
-        if !response.ends_with(b"\n") {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        serde_json::from_slice(&response).map_err(io::Error::from)
+        let address = DelegationAddress { socket: socket.into(), token: token.into() };
+        Self { address, owner_change_timeout: OWNER_CHANGE_TIMEOUT }
     }
 }
 
@@ -124,7 +88,7 @@ impl RunDesk for AttemptDesk {
             // A wait that is repeated takes only the rest of its time.
             let left = wait.saturating_sub(begin.elapsed());
             let asked_at = Instant::now();
-            match self.ask_once(&within(&request, left), left + OWNER_RESPONSE_TIMEOUT) {
+            match self.address.ask_within(within(&request, left), left + OWNER_RESPONSE_TIMEOUT) {
                 Ok(response) => return response,
                 Err(error) if may_pass(&error) => {
                     let since = *lost_at.get_or_insert_with(Instant::now);
@@ -157,6 +121,7 @@ fn within(request: &DelegationRequest, left: Duration) -> DelegationRequest {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixListener;
     use std::path::Path;
     use std::sync::mpsc;

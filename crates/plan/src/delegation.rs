@@ -52,8 +52,13 @@ impl DelegationAddress {
 
     /// Sends one request, and waits for the response.
     pub fn ask(&self, ask: DelegationRequest) -> io::Result<DelegationResponse> {
+        self.ask_within(ask, ANSWER_TIMEOUT)
+    }
+
+    /// The same, for at most this long.
+    pub fn ask_within(&self, ask: DelegationRequest, time: Duration) -> io::Result<DelegationResponse> {
         let envelope = DelegationEnvelope { skillrun_delegation: VERSION, token: self.token.clone(), ask };
-        let answer = exchange_line(&self.socket, serde_json::to_vec(&envelope)?, ANSWER_TIMEOUT, ANSWER_MAX)?;
+        let answer = exchange_line(&self.socket, serde_json::to_vec(&envelope)?, time, ANSWER_MAX)?;
         Ok(serde_json::from_slice(&answer)?)
     }
 }

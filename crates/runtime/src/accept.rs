@@ -188,6 +188,9 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let skill_options = skill.map_or(&none, |skill| &skill.runner.runtime_options);
     let options = Filled::of(&new.options, skill_options, &config.defaults)?;
     let delegation = delegation(new.options.delegation.as_ref())?;
+    if delegation.is_some() && !can_delegate(descriptor) {
+        return Err(AcceptError::CannotDelegate { engine: engine.clone() });
+    }
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
@@ -273,6 +276,11 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let names = variables::names(descriptor, &record.request);
     let variables = Some(SealedVariables::of(names, &config.tools.variables, salt));
     Ok(Checked { record, variables, files, skill: new.task.skill().map(|skill| skill.root.clone()) })
+}
+
+/// Whether the process of an engine can ask for other runs: through the MCP server that it is given, or by itself.
+pub(crate) fn can_delegate(descriptor: &Descriptor) -> bool {
+    descriptor.mcp.is_some() || matches!(descriptor.executable, Executable::Own)
 }
 
 /// The mode of a run of a skill on an engine that the skill supports.

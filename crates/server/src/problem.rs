@@ -389,6 +389,7 @@ impl From<AcceptError> for Problem {
             | AcceptError::EngineNotSupported { .. }
             | AcceptError::NoConsent { .. } => about("engine"),
             AcceptError::ModeNotAllowed { .. } | AcceptError::NotInteractive { .. } => about("mode"),
+            AcceptError::CannotDelegate { .. } => about("options.delegation"),
             AcceptError::NoScript { .. } => about("script"),
             AcceptError::File { .. } | AcceptError::NoFile { .. } | AcceptError::FileTooLarge { .. } => about("files"),
             AcceptError::NoFolder { .. } => about("workspace"),
@@ -577,6 +578,7 @@ mod tests {
             ("CANNOT_RUN", AcceptError::EngineNotSupported { skill: name(), engine: engine(), engines: Vec::new() }),
             ("CANNOT_RUN", AcceptError::ModeNotAllowed { skill: name(), mode }),
             ("CANNOT_RUN", AcceptError::NotInteractive { engine: engine(), mode }),
+            ("CANNOT_RUN", AcceptError::CannotDelegate { engine: engine() }),
             ("CANNOT_RUN", AcceptError::NoConsent { engine: engine(), permission }),
             ("CANNOT_RUN", AcceptError::File { path: path(), error: denied() }),
             ("CANNOT_RUN", AcceptError::NoFile { path: path() }),

@@ -39,9 +39,6 @@ fn overrides(settings: &Settings, now: &RequestArgs) -> Result<Overrides, Failur
         script: request::script(&now.common, settings),
         profile: now.profile,
         continuation: now.continuation,
-        options: Options {
-            mcp_servers: request::mcp_servers(&now.common, settings)?,
-            ..request::options(now)
-        },
+        options: Options { mcp_servers: request::mcp_servers(&now.common, settings)?, ..request::options(now) },
     })
 }

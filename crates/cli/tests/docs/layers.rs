@@ -20,7 +20,7 @@ evidence: base model
 inspect: base engine evidence lifecycle log model parse replay runs skill translate
 lifecycle: base evidence model parse translate
 log: base model
-mcp: model
+mcp: model plan
 model:
 parse: model
 plan: base evidence model

@@ -66,6 +66,10 @@ pub enum AcceptError {
     ModeNotAllowed { skill: String, mode: ExecutionMode },
     #[error("{engine} cannot continue a session, so it cannot run interactively; use --mode auto or another engine")]
     NotInteractive { engine: String, mode: ExecutionMode },
+    #[error(
+        "{engine} cannot be given MCP servers, so a run on it cannot delegate; use another engine, or leave delegation out"
+    )]
+    CannotDelegate { engine: String },
     #[error("{}", consent::sentence(engine, *permission))]
     NoConsent { engine: String, permission: Permission },
     #[error("{}: cannot be read ({error})", path.display())]
@@ -136,6 +140,7 @@ impl Classified for AcceptError {
             | Self::EngineNotSupported { .. }
             | Self::ModeNotAllowed { .. }
             | Self::NotInteractive { .. }
+            | Self::CannotDelegate { .. }
             | Self::NoConsent { .. }
             | Self::File { .. }
             | Self::NoFile { .. }

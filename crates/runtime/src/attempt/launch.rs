@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use skillrun_collect::plan::delegation::{SOCKET_VARIABLE, TOKEN_VARIABLE};
 use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
 use skillrun_collect::{HostPlan, start};
 use skillrun_engine::acp::{Opening, Session};
 use skillrun_engine::descriptor::Executable;
+use skillrun_engine::mcp::{self, OwnServer};
 use skillrun_engine::{Descriptor, Home, LaunchError, LoginFound, StartRequest, files};
 use skillrun_evidence::OsText;
 use skillrun_log::{Epoch, EventLog};
@@ -68,7 +68,14 @@ pub(crate) fn plan(
         Some(skill.root.join(path.as_path()))
     });
     let mut variables = variables(config, run);
-    variables.extend(delegation_variables(config, run).map_err(|failed| engine(failed.to_string()))?);
+    let own = own_server(config, run).map_err(|failed| engine(failed.to_string()))?;
+    variables.extend(own.iter().flat_map(|own| own.variables.clone()));
+    let servers = record.request.mcp_servers.clone();
+    let servers = match own.filter(|_| descriptor.mcp.is_some()) {
+        Some(own) => servers.with_own(own.server),
+        // The engine scripted speaks to the socket itself; others cannot delegate.
+        None => servers,
+    };
     let login = taken_login(config, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
     let request = StartRequest {
         program: record.engine.program.as_path(),
@@ -93,7 +100,7 @@ pub(crate) fn plan(
         run_record: Some(&run_record),
         profile: Some(record.engine.profile),
         continuation: Some(record.engine.continuation),
-        servers: &record.request.mcp_servers,
+        servers: &servers,
         environment: &config.environment,
         variables: &variables,
     };
@@ -202,18 +209,16 @@ fn variables(config: &RuntimeConfig, run: &Run) -> Vec<Variable> {
     [named(&request.env, VariableKind::Plain), named(&secrets, VariableKind::Secret)].concat()
 }
 
-/// How the process reaches the socket of its run, if it may delegate.
-fn delegation_variables(config: &RuntimeConfig, run: &Run) -> std::io::Result<Vec<Variable>> {
+/// The MCP server with which the process reaches the socket of its run, if it may delegate.
+fn own_server(config: &RuntimeConfig, run: &Run) -> std::io::Result<Option<OwnServer>> {
     if run.record.request.delegation.is_none() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let socket = token::socket(&config.tools.data, run.id);
-    let variable = |name: &str, value: OsText, kind| Variable { name: OsText::from(name), value, kind };
-    let token = token::issue(&run.folder)?;
-    Ok(vec![
-        variable(SOCKET_VARIABLE, OsText::from(socket), VariableKind::Plain),
-        variable(TOKEN_VARIABLE, OsText::from(token.as_str()), VariableKind::Secret),
-    ])
+    let unusable =
+        || std::io::Error::other("the path of skillrun is not UTF-8, so that no engine can start its MCP server");
+    let server = mcp::own_server(&config.own_program, &socket, &token::issue(&run.folder)?);
+    server.map(Some).ok_or_else(unusable)
 }
 
 fn place_error(failed: PlaceError) -> RunError {

@@ -133,6 +133,7 @@ pub(crate) fn check(
     };
     let task = task(config, delegation, request)?;
     let is_same_engine = engine == record.engine.name;
+    let is_able = config.engines.get(&engine).is_ok_and(accept::can_delegate);
     let options = Options {
         permission: Some(record.request.permission),
         home: Some(record.request.home),
@@ -140,7 +141,7 @@ pub(crate) fn check(
         hard_timeout_sec,
         priority: Some(record.request.priority),
         // Limits of children are those of their parent, one level further down.
-        delegation: (depth < delegation.max_depth).then(|| delegation.clone()),
+        delegation: (depth < delegation.max_depth && is_able).then(|| delegation.clone()),
         ..Options::default()
     };
     let workspace = match request.workspace {

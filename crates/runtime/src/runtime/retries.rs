@@ -94,6 +94,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::EngineNotSupported { .. }
         | AcceptError::ModeNotAllowed { .. }
         | AcceptError::NotInteractive { .. }
+        | AcceptError::CannotDelegate { .. }
         | AcceptError::NoConsent { .. }
         | AcceptError::NoFile { .. }
         | AcceptError::NoFolder { .. }

@@ -210,3 +210,34 @@ fn refusals_are_sentences_and_nothing_is_made() {
         assert!(state.children.is_empty(), "{request}");
     }
 }
+
+/// What engines are given: `skillrun mcp`, with the variables of the attempt.
+const ASKS_BY_MCP: &str = r#"
+{
+  echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}'
+  echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+  echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"spawn_run","arguments":{"prompt":"By the tool.","key":"k"}}}'
+  n=0
+  while [ $n -lt 1200 ] && ! grep -q '"id":2' answers; do sleep 0.05; n=$((n+1)); done
+  echo '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait_runs","arguments":{}}}'
+  while [ $n -lt 1200 ] && ! grep -q '"id":3' answers; do sleep 0.05; n=$((n+1)); done
+} | PROGRAM mcp > answers
+"#;
+
+#[test]
+fn the_tools_of_an_attempt_make_children_of_its_run() {
+    let mut lab = RuntimeLab::new();
+    // Only the parent has the variables; its child plays its turn at once.
+    let asks = ASKS_BY_MCP.replace("PROGRAM", crate::SKILLRUN);
+    lab.wrap_engine(&format!("[ -z \"$SKILLRUN_DELEGATION_SOCKET\" ] || {{ {asks} }}"));
+    let runtime = lab.runtime();
+    let delegation = Delegation { max_depth: 1, ..Delegation::default() };
+    let script = "- - output: {answer: done}\n    done: true\n";
+    let run = runtime.submit(parent(&lab, script, delegation)).expect("accepted");
+    let state = lab.finish(&runtime, run);
+    let answers = std::fs::read_to_string(lab.data().run(run).workspace().join("answers")).unwrap_or_default();
+    assert_eq!(state.status, Some(RunStatus::Succeeded), "{answers}");
+    assert_eq!(statuses(&lab, run), [SubagentStatus::Completed], "{answers}");
+    assert!(answers.contains(r#""outcome":"completed""#) && answers.contains("By the tool."), "{answers}");
+    check_family(&lab, run);
+}
