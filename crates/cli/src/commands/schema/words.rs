@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use skillrun_inspect::diagnose::{MomentKind, PassageKind, words};
+use skillrun_model::delegation::DelegatedState;
 use skillrun_model::interaction::OnDeadline;
 use skillrun_model::presenters::{self, Presentation, Presenter, RunState, TurnEnding};
 use skillrun_model::rasp::data::ResolutionMode;
@@ -19,6 +20,7 @@ pub(super) fn table() -> Value {
         // As each presenter shows them.
         "runs": by_presenter(RunState::ALL, presenters::of_run),
         "turns_shown": by_presenter(TurnEnding::ALL, presenters::of_turn),
+        "children": by_presenter(DelegatedState::ALL, presenters::of_child),
         "turns": each(TurnState::ALL, words::turn),
         "completions": each(CompletionState::ALL, words::completion),
         "ended_by": each(EndedBy::ALL, words::ended_by),
