@@ -6,7 +6,7 @@ import type {
   EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
-  RunRequest, RunResult, RunSummary, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun,
+  RunRequest, RunResult, RunSummary, RunTree, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun,
 } from "./types.js";
 
 export interface ClientOptions {
@@ -98,6 +98,11 @@ export class SkillrunClient {
 
   getRun(run: string, { wait, signal }: WaitOptions = {}): Promise<Run> {
     return this.json(of(run), { query: { wait }, signal });
+  }
+
+  /** A run and all runs below it, each after its parent. */
+  tree(run: string, options: RequestOptions = {}): Promise<RunTree> {
+    return this.json(`${of(run)}/tree`, options);
   }
 
   /** What was asked for, as it was accepted; secrets are masked. */

@@ -26,6 +26,7 @@ export type RunStatus = Schemas["RunStatus"];
 export type RunResult = Schemas["RunResult"];
 export type RunError = Schemas["RunError"];
 export type RunList = Schemas["RunList"];
+export type RunTree = Schemas["RunTree"];
 export type CreateRun = Schemas["CreateRun"];
 export type ContinueRun = Schemas["ContinueRun"];
 export type Continues = Schemas["Continues"];

@@ -170,6 +170,23 @@ test("a conversation continues in a new run, which names the one before it", asy
   for (const one of [first, run.run_id]) await server.client.closeRun(one);
 });
 
+test("a run has a tree with the runs that it has asked for", async () => {
+  await server.skill("parent");
+  const turn = [{ delegate: { do: "spawn", request: { key: "one", prompt: "The first task." } } }, { delegate: { do: "wait", timeout_sec: 45 } }, { say: "It is done." }];
+  const request = { skill: "parent", engine: "scripted", mode: "auto", options: { delegation: {} } } as const;
+  const run = await server.client.createRun(request, { script: new Blob([JSON.stringify([turn])]), wait: 60 });
+  assert.equal(run.status, "succeeded");
+  const { runs } = await server.client.tree(run.run_id);
+  assert.deepEqual(runs.map(({ parent }) => [parent?.run_id, parent?.depth]), [[undefined, undefined], [run.run_id, 1]]);
+  const child = runs[1]?.run_id ?? "";
+  assert.deepEqual((await server.client.listRuns({ parent: run.run_id })).runs.map(({ run_id }) => run_id), [child]);
+  assert.deepEqual((await server.client.listRuns({ parent: child })).runs, []);
+  const ends: FcmpEvent[] = [];
+  for await (const item of server.client.followChat(run.run_id)) if (item.type === "event" && item.event.type === "subagent.ended") ends.push(item.event);
+  assert.deepEqual(ends.map(({ data }) => data), [{ ...ends[0]?.data, child_run_id: child, status: "completed" }]);
+  await assert.rejects(server.client.tree("run_01ARZ3NDEKTSV4RRFFQ69G5FAV"), (error) => error instanceof ProblemError);
+});
+
 test("problems have a type", async () => {
   const run = await asking();
   await assert.rejects(server.client.reply(run, { interaction_id: 99, text: "late" }), (error) => {
