@@ -1,6 +1,6 @@
 // States in words, one table for the whole page. Only `succeeded` and `completed` sound like success. The English texts
 // are those of the table of presenters, docs/presenters.md; a test compares them.
-import type { RaspEvent, Run, RunStatus } from "@skillrun/client";
+import type { FcmpEventOf, RaspEvent, Run, RunStatus } from "@skillrun/client";
 import { type Word, defineWords } from "./words.ts";
 
 export const statusWords = defineWords({
@@ -38,6 +38,25 @@ export const statusTone = {
   failed: { tone: "bad", sign: "✕" },
   canceled: { tone: "calm", sign: "⊘" },
 } as const satisfies Record<RunStatus, { tone: Tone; sign: string }>;
+
+/** How a child ended, as its parent knows. */
+export type ChildStatus = FcmpEventOf<"subagent.ended">["data"]["status"];
+
+export const childWords = defineWords({
+  completed: { en: "completed", zh: "已完成" },
+  failed: { en: "failed", zh: "失败" },
+  timed_out: { en: "ran out of time", zh: "超时" },
+  cancelled: { en: "was canceled", zh: "已被取消" },
+  detached: { en: "is detached: how it ends is not known here", zh: "已脱离：这里不知道它如何结束" },
+} satisfies Record<ChildStatus, Word>);
+
+export const childTone = {
+  completed: { tone: "good", sign: "✓" },
+  failed: { tone: "bad", sign: "✕" },
+  timed_out: { tone: "bad", sign: "✕" },
+  cancelled: { tone: "calm", sign: "⊘" },
+  detached: { tone: "warn", sign: "?" },
+} as const satisfies Record<ChildStatus, { tone: Tone; sign: string }>;
 
 export const levelWords = defineWords({
   info: { en: "note", zh: "提示" },

@@ -190,6 +190,29 @@ test("where the beginning of a message may be missing, it says so", () => {
   expect(rowsOf(next).rows.at(-1)).toMatchObject({ kind: "message", isCut: false });
 });
 
+const child = (run: string): FcmpEvent => event("subagent.started", { child_run_id: run, engine: "scripted", title: `Task of ${run}.` });
+const childEnd = (run: string, status: string, summary?: string): FcmpEvent => event("subagent.ended", { child_run_id: run, status, reason_code: status === "completed" ? "CLEAN_FINAL" : "PARENT_ENDED", summary, elapsed_ms: 1_500 });
+
+test("a child is one row where it was asked for, and its end belongs to it", () => {
+  const events = told(() => [child("a"), child("b"), final("m1", "I wait."), childEnd("b", "completed", "Done."), childEnd("a", "failed")]);
+  const { rows, byRasp } = rowsOf(events);
+  expect(rows.map(({ key }) => key)).toEqual(["a1", "ca", "cb", "m1.m1"]);
+  expect(rows[1]).toMatchObject({ kind: "child", run: "a", asked: { title: "Task of a.", engine: "scripted" }, end: { status: "failed", summary: undefined } });
+  expect(rows[2]).toMatchObject({ kind: "child", run: "b", end: { status: "completed", summary: "Done.", tookMs: 1_500 } });
+  expect(events.map(({ meta }) => byRasp.get(meta.rasp_seq))).toEqual([1, 2, 3, 2, 1]);
+  // Of a stretch that has only its end: the same row, at the beginning.
+  const late = rowsOf(events.slice(2)).rows;
+  expect(late.map(({ key }) => key)).toEqual(["cb", "ca", "m1.m1"]);
+  expect(late[0]).toMatchObject({ kind: "child", asked: undefined, end: { status: "completed" } });
+});
+
+test("only the end of a child that was detached is replaced", () => {
+  const ends = (...statuses: string[]) => rowsOf(told(() => [child("a"), ...statuses.map((status) => childEnd("a", status))])).rows.find(({ kind }) => kind === "child");
+  expect(ends()).toMatchObject({ end: undefined });
+  expect(ends("detached", "completed")).toMatchObject({ end: { status: "completed" } });
+  expect(ends("failed", "detached")).toMatchObject({ end: { status: "failed" } });
+});
+
 test("an unknown event is small print", () => {
   const rows = rowsOf(told(() => [event("conversation.sang" as FcmpType, {})])).rows;
   expect(rows.at(-1)).toMatchObject({ kind: "strip", lines: [{ kind: "unknown", text: "conversation.sang" }] });

@@ -3,6 +3,7 @@
 // before had for it. Only `user.input.required` makes a question; what a message says or
 // looks like never does. Only the end of a turn makes an answer of a message.
 import { ConversationTurns, type FcmpEvent, type FcmpEventOf, type Interaction, type MessageStanding, type NextAction, type RunError, type RunStatus, type Turn, type TurnState } from "@skillrun/client";
+import type { ChildStatus } from "../../words/states.ts";
 
 /** Below this something was guessed. */
 export const CONFIDENT = 0.7;
@@ -49,6 +50,15 @@ export interface ByteRange {
   readonly to: number;
 }
 
+/** How a child ended; with `detached` that is not known. */
+export interface ChildEnd {
+  readonly status: ChildStatus;
+  readonly reasonCode: string;
+  /** An answer only if the child completed. */
+  readonly summary: string | undefined;
+  readonly tookMs: number;
+}
+
 export type Row = Common &
   (
     | { readonly kind: "started"; readonly title: string; readonly engine: string; readonly mode: Mode }
@@ -61,6 +71,7 @@ export type Row = Common &
     | { readonly kind: "question"; readonly question: Interaction }
     | { readonly kind: "answer"; readonly interaction: number; readonly to: WaitsFor; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
     | { readonly kind: "artifact"; readonly path: string; readonly size: number; readonly type: string }
+    | { readonly kind: "child"; readonly run: string; /** None where only its end is held. */ readonly asked: { readonly title: string; readonly engine: string } | undefined; readonly end: ChildEnd | undefined }
     | { readonly kind: "strip"; readonly lines: readonly Line[] }
     | { readonly kind: "turn"; readonly state: TurnState; readonly reasonCode: string; readonly tookMs: number | undefined; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
     | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly warnings: readonly string[]; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
@@ -170,6 +181,14 @@ class Fold {
         return;
       case "assistant.tool_call":
         this.call(event);
+        return;
+      case "subagent.started": {
+        const { child_run_id: run, title, engine } = event.data;
+        this.push(event, `c${run}`, { kind: "child", run, asked: { title, engine }, end: undefined });
+        return;
+      }
+      case "subagent.ended":
+        this.childEnded(event);
         return;
       case "user.input.required":
         this.lastAsked = event.data.scope === "prompt" ? "prompt" : "question";
@@ -285,6 +304,18 @@ class Fold {
     const begin = this.row(`a${attempt}`);
     if (begin?.kind === "attempt") Object.assign(begin, { hasEnd: true });
     this.push(event, `z${attempt}`, { kind: "turn", state, reasonCode, tookMs, error: error ?? undefined, nextActions: nextActions ?? [] });
+  }
+
+  /** The end stands where the child was asked for. Only the end of a child that was detached can come again. */
+  private childEnded(event: FcmpEventOf<"subagent.ended">): void {
+    const { child_run_id: run, status, reason_code: reasonCode, summary, elapsed_ms: tookMs } = event.data;
+    const key = `c${run}`;
+    const end: ChildEnd = { status, reasonCode, summary: summary ?? undefined, tookMs };
+    const row = this.row(key);
+    if (row?.kind !== "child") return this.push(event, key, { kind: "child", run, asked: undefined, end }, this.first > 1 ? this.carried : this.all);
+    this.belongs(event, key);
+    if (row.end && row.end.status !== "detached") return;
+    Object.assign(row, { end, raspSeq: event.meta.rasp_seq });
   }
 
   private grow(event: FcmpEventOf<"assistant.message.delta">): void {

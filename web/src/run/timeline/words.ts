@@ -99,6 +99,9 @@ export const typeWords = defineWords({
   "attempt.started": { en: "Attempt began", zh: "尝试开始" },
   "attempt.ended": { en: "Attempt judged", zh: "尝试已判定" },
   "turn.usage": { en: "Usage", zh: "用量" },
+  "subagent.requested": { en: "Child run requested", zh: "请求子运行" },
+  "subagent.started": { en: "Child run created", zh: "子运行已建立" },
+  "subagent.ended": { en: "Child run ended", zh: "子运行结束" },
 } satisfies Record<RaspType, Word>);
 
 export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;
