@@ -28,5 +28,7 @@ export function detailOf(event: RaspEvent): string | undefined {
   if (isRasp(event, "tool.call.failed")) return event.data.output ?? event.data.reason;
   if (isRasp(event, "parser.warning") || isRasp(event, "parser.error") || isRasp(event, "engine.error")) return event.data.message;
   if (isRasp(event, "raw.stdout") || isRasp(event, "raw.stderr")) return event.data.text ?? undefined;
+  if (isRasp(event, "subagent.requested")) return event.data.title;
+  if (isRasp(event, "subagent.ended")) return event.data.status;
   return pathOf(event);
 }

@@ -37,6 +37,7 @@ export function graphOf(known: Known): Graph {
     case "runtime":
       if (selected.type === "attempt.started" || selected.type === "attempt.ended") addWholeAttempt(graph, known, selected);
       else addAlone(graph, known, selected);
+      addChild(graph, known, selected);
       break;
   }
   return graph.made();
@@ -133,6 +134,15 @@ function addWholeAttempt(graph: Builder, known: Known, selected: Entry): void {
 
 function addAlone(graph: Builder, known: Known, selected: Entry): void {
   graph.tie(addAttempt(graph, known, selected.attempt), graph.event(selected.seq), "then");
+}
+
+/** The run that was asked for, where the event is about one. */
+function addChild(graph: Builder, { events }: Known, { seq }: Entry): void {
+  const event = events.get(seq);
+  const isOfChild = event && (isRasp(event, "subagent.requested") || isRasp(event, "subagent.started") || isRasp(event, "subagent.ended"));
+  if (!isOfChild) return;
+  const { child_run_id: run } = event.data;
+  graph.tie(graph.event(seq), graph.add(`run ${run}`, { kind: "run", run }), "child");
 }
 
 // What the event is part of

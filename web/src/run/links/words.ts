@@ -10,6 +10,7 @@ export const words = defineWords({
   loading: { en: "Loading the links…", zh: "正在加载关联…" },
   failed: { en: "Failed to load the links. Retrying.", zh: "未能加载关联，正在重试。" },
   unknown: { en: "There is no event {seq} in this run.", zh: "此运行中没有事件 {seq}。" },
+  family: { en: "Parent and child runs", zh: "父运行与子运行" },
   run: { en: "Another run", zh: "另一个运行" },
   request: { en: "Request", zh: "请求" },
   file: { en: "File", zh: "文件" },

@@ -75,6 +75,7 @@ export const words = defineWords({
   continueDefault: { en: "Continue where the conversation ended.", zh: "留空则请引擎从对话结束处继续。" },
   continueGo: { en: "Continue", zh: "继续" },
   continueNone: { en: "No installed engine can continue a session.", zh: "没有已安装的引擎能够继续会话。" },
+  parent: { en: "This run is a child of", zh: "此运行是以下运行的子运行：" },
   continues: { en: "This run continues the conversation of", zh: "此运行接续以下运行的对话：" },
   continuesWithout: { en: "left out of it:", zh: "其中略去：" },
   checks: { en: "Checks", zh: "检查" },
