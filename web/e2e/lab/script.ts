@@ -6,6 +6,7 @@ export type Act =
   | { ask: Record<string, unknown> }
   | { tool: { name: string; input?: Record<string, unknown>; output?: string; status?: "completed" | "failed" | "open" } }
   | { permission: { tool: string; input?: Record<string, unknown> } }
+  | { delegate: { do: "spawn"; request: Record<string, unknown> } | { do: "wait"; timeout_sec: number } }
   | { write: { path: string; content: string } }
   | { output: Record<string, unknown>; done: boolean }
   | { sleep_ms: number }
