@@ -208,6 +208,7 @@ test("a child is one row where it was asked for, and its end belongs to it", () 
 
 test("only the end of a child that was detached is replaced", () => {
   const ends = (...statuses: string[]) => rowsOf(told(() => [child("a"), ...statuses.map((status) => childEnd("a", status))])).rows.find(({ kind }) => kind === "child");
+  expect(rowsOf(told(() => [child("a"), childEnd("a", "completed", "\n")])).rows.at(-1)).toMatchObject({ end: { summary: undefined } });
   expect(ends()).toMatchObject({ end: undefined });
   expect(ends("detached", "completed")).toMatchObject({ end: { status: "completed" } });
   expect(ends("failed", "detached")).toMatchObject({ end: { status: "failed" } });

@@ -54,7 +54,7 @@ export interface ByteRange {
 export interface ChildEnd {
   readonly status: ChildStatus;
   readonly reasonCode: string;
-  /** An answer only if the child completed. */
+  /** An answer only if the child completed; none where its answer was an output without text. */
   readonly summary: string | undefined;
   readonly tookMs: number;
 }
@@ -310,7 +310,7 @@ class Fold {
   private childEnded(event: FcmpEventOf<"subagent.ended">): void {
     const { child_run_id: run, status, reason_code: reasonCode, summary, elapsed_ms: tookMs } = event.data;
     const key = `c${run}`;
-    const end: ChildEnd = { status, reasonCode, summary: summary ?? undefined, tookMs };
+    const end: ChildEnd = { status, reasonCode, summary: summary?.trim() ? summary : undefined, tookMs };
     const row = this.row(key);
     if (row?.kind !== "child") return this.push(event, key, { kind: "child", run, asked: undefined, end }, this.first > 1 ? this.carried : this.all);
     this.belongs(event, key);

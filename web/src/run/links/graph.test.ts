@@ -164,3 +164,10 @@ test("what is not loaded is wanted, within bounds, and what is loaded is not", (
   const part = known(4, { events: new Map([[4, event(4, "agent.message.delta", { message_id: "m1", text: "" })]]) });
   expect(wanted(part, graphOf(part), 99)).toContain(6);
 });
+
+test("an event about a child leads to the child, or comes from it", () => {
+  const outline = fold([{ at: 0, type: "run.started" }, { at: 1, type: "attempt.started", attempt: 1 }, { at: 2, type: "subagent.requested", attempt: 1 }, { at: 3, type: "subagent.ended", attempt: 1 }]);
+  const events = new Map([[3, event(3, "subagent.requested", { child_run_id: "c" })], [4, event(4, "subagent.ended", { child_run_id: "c" })]]);
+  expect(edges(known(3, { outline, events }))).toEqual(["1 began 2", "2 then 3", "3 child run c"]);
+  expect(edges(known(4, { outline, events }))).toEqual(["1 began 2", "2 then 4", "run c ended 4"]);
+});

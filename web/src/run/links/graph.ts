@@ -139,10 +139,12 @@ function addAlone(graph: Builder, known: Known, selected: Entry): void {
 /** The run that was asked for, where the event is about one. */
 function addChild(graph: Builder, { events }: Known, { seq }: Entry): void {
   const event = events.get(seq);
-  const isOfChild = event && (isRasp(event, "subagent.requested") || isRasp(event, "subagent.started") || isRasp(event, "subagent.ended"));
-  if (!isOfChild) return;
+  const isEnd = event && isRasp(event, "subagent.ended");
+  if (!isEnd && !(event && (isRasp(event, "subagent.requested") || isRasp(event, "subagent.started")))) return;
   const { child_run_id: run } = event.data;
-  graph.tie(graph.event(seq), graph.add(`run ${run}`, { kind: "run", run }), "child");
+  const [node, child] = [graph.event(seq), graph.add(`run ${run}`, { kind: "run", run })];
+  if (isEnd) graph.tie(child, node, "ended");
+  else graph.tie(node, child, "child");
 }
 
 // What the event is part of
