@@ -930,6 +930,8 @@ export interface components {
              * @description An attempt that writes more is terminated.
              */
             max_bytes: number;
+            /** @description MCP servers for the engine, by name: those of the request and of the skill. */
+            mcp_servers: components["schemas"]["McpServers"];
             permission: components["schemas"]["Permission"];
             /**
              * Format: int32
@@ -1249,7 +1251,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1925,6 +1927,47 @@ export interface components {
         };
         /** @description Where a login was found. */
         LoginKind: ("variable" | "nothing") | "file" | "not_needed";
+        /** @description A server as it is written: a program with `command`, or an address with `url`. */
+        McpServer: {
+            /** @description The arguments of the program. */
+            args?: string[];
+            /** @description The program of a server that the engine starts. */
+            command?: string | null;
+            /**
+             * @description Variables of the program. `${NAME}` in a value stands for a variable of the user, which is passed to the engine
+             *     and masked.
+             */
+            env?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Headers of each request. `${NAME}` in a value stands for a variable of the user, which is passed to the engine and
+             *     masked.
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Whether the run fails when the engine reports that this server did not start. */
+            required?: boolean;
+            /**
+             * Format: double
+             * @description The engine ends a call that takes longer; null: the engine's own limit.
+             */
+            timeout_sec?: number | null;
+            /** @description May be left out. */
+            type?: components["schemas"]["McpServerType"] | null;
+            /** @description The address of a server that is running. */
+            url?: string | null;
+        };
+        /** @description MCP servers by name: lower-case letters, digits and dashes. */
+        McpServers: {
+            [key: string]: components["schemas"]["McpServer"];
+        };
+        /**
+         * @description How a server is reached, where the entry says so.
+         * @enum {string}
+         */
+        McpServerType: "stdio" | "http";
         /** @description A further piece of a message that is not complete yet. */
         MessageDelta: {
             message_id: string;
@@ -2946,6 +2989,11 @@ export interface components {
              * @description Maximum number of turns.
              */
             max_attempt?: number | null;
+            /**
+             * @description MCP servers for the engine, by name; they replace those of the skill that have the same name. Needs the scope
+             *     `admin`.
+             */
+            mcp_servers?: components["schemas"]["McpServers"];
             /** @description `full` needs the scope `admin`. */
             permission?: components["schemas"]["Permission"] | null;
             /**
