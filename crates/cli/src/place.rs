@@ -51,7 +51,13 @@ impl CommandContext {
         let missing = || Failure::NotFound(format!("there is no run \"{}\"; `skillrun ls` lists them", plain(word)));
         if word == "last" {
             let none = || Failure::NotFound("there are no runs yet; `skillrun run SKILL` starts one".to_owned());
-            return ids.last().copied().ok_or_else(none);
+            // Runs that other runs have asked for are not what the user has started last.
+            let is_child = |run: &RunId| {
+                let record = RunRecord::read(&self.settings.data.run(*run).record());
+                record.is_ok_and(|record| record.parent.is_some())
+            };
+            let top = ids.iter().rev().find(|run| !is_child(run));
+            return top.or(ids.last()).copied().ok_or_else(none);
         }
         match with_prefix(ids, word)[..] {
             [] if self.was_removed(word) => Err(Failure::NotFound(format!("run {} was removed", plain(word)))),

@@ -395,7 +395,7 @@ impl Following<'_> {
                 }
                 let words = run_words(run_state(&self.state));
                 print_line(&format!("the run {words}: skillrun reply {} TEXT", self.run));
-                return None;
+                None
             }
             Keyboard::Unused | Keyboard::Turn(_) | Keyboard::Question(_) => {
                 self.stop_reading();
