@@ -6,7 +6,8 @@
 //! - [`environment`]: which variables an engine gets by default, and the names of those that the host sets.
 //! - [`signals`]: signals by name.
 //!
-//! Types alone: the crate `collect` carries a plan out, and exports all of this again.
+//! Types alone, and the client of the socket for delegation: the crate `collect` carries a plan out, and exports all of
+//! this again.
 
 pub mod delegation;
 pub mod environment;

@@ -407,7 +407,12 @@ pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, Acce
         Workspace::Own => None,
         Workspace::Folder { path, sharing } => {
             let is_over = |run: RunId| run_is_over(config, run);
-            match workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over)? {
+            let family = record.family();
+            let is_of_family = |run: RunId| {
+                let other = RunRecord::read(&tools.data.run(run).record());
+                record.parent.is_some() && other.is_ok_and(|other| other.family() == family)
+            };
+            match workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over, is_of_family)? {
                 Claim::Of(run) => {
                     let holder = RunRecord::read(&tools.data.run(run).record()).ok();
                     let not_before = holder.and_then(|holder| holder.not_before());

@@ -307,6 +307,7 @@ pub(crate) fn claim(
     path: &Path,
     sharing: Sharing,
     is_over: impl Fn(RunId) -> bool,
+    is_of_family: impl Fn(RunId) -> bool,
 ) -> Result<Claim, RuntimeError> {
     let notes = data.workspaces();
     let io = RuntimeError::file;
@@ -329,7 +330,8 @@ pub(crate) fn claim(
         let other = note.path.as_path();
         let overlaps = path.starts_with(other) || other.starts_with(path);
         let is_shared = sharing == Sharing::Allowed && note.sharing == Sharing::Allowed;
-        if overlaps && !is_shared {
+        // A run shares its folder with the runs that it asks for.
+        if overlaps && !is_shared && !is_of_family(note.run_id) {
             return Ok(Claim::Of(note.run_id));
         }
     }

@@ -88,7 +88,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp_servers: Vec<PathBuf>,
     /// Allow the engine to start other runs; LIMITS is JSON such as {"engines":["codex"],"max_children":4} [default:
-    /// off; without LIMITS every engine and skill, 8 runs at once, 50 in all, 2 levels]
+    /// off; without LIMITS all engines, 8 runs at once, 50 in all, 2 levels]
     #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "{}", value_parser = delegation)]
     pub(crate) delegate: Option<Delegation>,
     /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]

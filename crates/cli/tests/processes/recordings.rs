@@ -127,6 +127,9 @@ const OF_RUNS: &[Code] = &[
     Code::LoginOtherAccount,
     Code::InputChanged,
     Code::LogLost,
+    // A recording has no children.
+    Code::ChildNotMade,
+    Code::ParentEnded,
     // No recording has MCP servers; `traps/servers.rs` shows what the engines report about them.
     Code::McpServerFailed,
 ];

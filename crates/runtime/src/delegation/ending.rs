@@ -67,12 +67,16 @@ impl ChildLog {
                 result.error.as_ref().map(|error| error.code).or(completion).unwrap_or(Code::Canceled)
             }
         };
-        let text = result.text.as_deref().filter(|_| status == SubagentStatus::Completed);
+        let is_completed = status == SubagentStatus::Completed;
+        let text = result.text.clone().filter(|text| !text.trim().is_empty());
+        // An answer may be an output and nothing else.
+        let output = || result.output.clone().map(|output| serde_json::Value::Object(output).to_string());
+        let answer = text.or_else(output).filter(|_| is_completed);
         Some(SubagentEnded {
             child_session_id: self.state.session_id.as_deref().map(ToOwned::to_owned),
             child_seq: Some(self.state.last_seq),
-            summary: text.map(|text| text[..text.floor_char_boundary(SUMMARY_MAX)].to_owned()),
-            output_ref: (status == SubagentStatus::Completed).then(|| "result.json".to_owned()),
+            summary: answer.map(|text| text[..text.floor_char_boundary(SUMMARY_MAX)].to_owned()),
+            output_ref: is_completed.then(|| "result.json".to_owned()),
             elapsed_ms: self.at.millis_since(child.requested_at).unwrap_or(0),
             deadline_at: self.deadline_at.filter(|_| status == SubagentStatus::TimedOut),
             next_actions: result.next_actions.clone(),

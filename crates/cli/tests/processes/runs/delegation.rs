@@ -7,7 +7,7 @@ use skillrun_lifecycle::run::{ChildProgress, State};
 use skillrun_model::delegation::{Delegation, OnParentEnd, SubagentEnded, SubagentStatus};
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
-use skillrun_runs::record::RunRecord;
+use skillrun_runs::record::{RunRecord, Sharing};
 use skillrun_runtime::{NewRun, Options, SlotLimits};
 
 /// A parent that plays this script, and may delegate.
@@ -96,17 +96,19 @@ fn no_child_that_broke_off_counts_as_completed() {
     let (lab, runtime) = RuntimeLab::running();
     skill(&lab, "broken", "- - say: Nearly.\n  - fail: the model is gone\n");
     skill(&lab, "slow", "- - say: Nearly.\n  - hang\n");
+    skill(&lab, "typed", "- - output: {count: 3}\n    done: true\n");
     let script = r#"
 - - delegate: {do: spawn, request: {key: good, prompt: Good.}}
   - delegate: {do: spawn, request: {skill: broken}}
   - delegate: {do: spawn, request: {skill: slow, timeout_sec: 1}}
+  - delegate: {do: spawn, request: {skill: typed}}
   - delegate: {do: wait, timeout_sec: 45}
-  - output: {answer: "{{delegated.outcome}} {{delegated.runs.0.state}} {{delegated.runs.1.state}} {{delegated.runs.2.state}}"}
+  - output: {answer: "{{delegated.outcome}} {{delegated.runs.0.state}} {{delegated.runs.1.state}} {{delegated.runs.2.state}} {{delegated.runs.3.summary}}"}
     done: true
 "#;
     let run = runtime.submit(parent(&lab, script, Delegation::default())).expect("accepted");
     lab.finish(&runtime, run);
-    assert_eq!(lab.output(run)["answer"], "partial completed failed timed_out");
+    assert_eq!(lab.output(run)["answer"], "partial completed failed timed_out {\"count\":3}");
     for end in ends(&lab, run) {
         let has_answer = end.status == SubagentStatus::Completed;
         assert_eq!(end.summary.is_some(), has_answer, "text of a broken turn is not an answer: {end:?}");
@@ -240,4 +242,27 @@ fn the_tools_of_an_attempt_make_children_of_its_run() {
     assert_eq!(statuses(&lab, run), [SubagentStatus::Completed], "{answers}");
     assert!(answers.contains(r#""outcome":"completed""#) && answers.contains("By the tool."), "{answers}");
     check_family(&lab, run);
+}
+
+#[test]
+fn a_child_works_in_the_folder_that_its_parent_has_for_itself() {
+    let (lab, runtime) = RuntimeLab::running();
+    skill(
+        &lab,
+        "writes",
+        "- - write: {path: of-the-child.txt, content: here}\n  - output: {count: 1}\n    done: true\n",
+    );
+    let script = r#"
+- - delegate: {do: spawn, request: {skill: writes, workspace: shared}}
+  - delegate: {do: wait, timeout_sec: 45}
+  - output: {answer: "{{delegated.outcome}}"}
+    done: true
+"#;
+    let folder = lab.path("work");
+    std::fs::create_dir(&folder).expect("a folder");
+    let new = parent(&lab, script, Delegation::default());
+    let run = runtime.submit(NewRun { workspace: Some((folder.clone(), Sharing::Alone)), ..new }).expect("accepted");
+    lab.finish(&runtime, run);
+    assert_eq!(lab.output(run)["answer"], "completed", "{:?}", ends(&lab, run));
+    assert_eq!(std::fs::read_to_string(folder.join("of-the-child.txt")).expect("a file"), "here");
 }
