@@ -1,17 +1,19 @@
 //! Types of requests and responses. The types of the event protocols are in `model`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_catalog::Row;
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
-use skillrun_model::mcp::McpServers;
+use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;
-use skillrun_runtime::Options;
+use skillrun_runtime::{AcceptError, Options};
 
 use crate::integers::optional_integer;
 
@@ -117,7 +119,8 @@ pub(crate) struct RunOptions {
     pub(crate) secrets: Vec<String>,
     /// MCP servers for the engine, by name; they replace those of the skill that have the same name. Needs the scope
     /// `admin`.
-    pub(crate) mcp_servers: McpServers,
+    #[schemars(with = "McpServers")]
+    pub(crate) mcp_servers: BTreeMap<String, McpServerEntry>,
     /// Runs with a higher priority start sooner. Null: 0, or on a retry that of the old run.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) priority: Option<i32>,
@@ -141,8 +144,8 @@ pub(crate) struct RetryOptions {
 }
 
 impl RunOptions {
-    pub(crate) fn options(&self, model: Option<String>) -> Options {
-        Options {
+    pub(crate) fn options(&self, model: Option<String>) -> Result<Options, AcceptError> {
+        Ok(Options {
             permission: self.permission,
             home: self.home,
             model,
@@ -163,10 +166,10 @@ impl RunOptions {
             retry_quota_max: self.retry.quota_max,
             env: self.env.clone(),
             secrets: self.secrets.clone(),
-            mcp_servers: self.mcp_servers.clone(),
+            mcp_servers: McpServers::try_from(self.mcp_servers.clone())?,
             priority: self.priority,
             delegation: self.delegation.clone(),
-        }
+        })
     }
 }
 

@@ -296,7 +296,9 @@ impl Problem {
                     | Refusal::TooManyChildren { .. },
             } => coded(ProblemCode::WrongState).of_run(*run),
             RuntimeError::OtherVariables { run, .. } => coded(ProblemCode::OtherVariables).of_run(*run),
-            RuntimeError::UnusableText { run, .. } => Self::field("text", error.to_string()).of_run(*run),
+            RuntimeError::UnusableText { run, .. } => {
+                Self::field("text", error.to_string()).with_code(ProblemCode::CannotRun).of_run(*run)
+            }
             RuntimeError::Refused {
                 run,
                 refusal:
@@ -540,7 +542,7 @@ mod tests {
             ("OWNER_SILENT", RuntimeError::OwnerSilent { run: run(), pid: 1 }),
             ("OTHER_VARIABLES", RuntimeError::OtherVariables { run: run(), changed: Vec::new() }),
             (
-                "INVALID_REQUEST",
+                "CANNOT_RUN",
                 RuntimeError::UnusableText { run: run(), kind: TextKind::Answer, fault: PromptFault::TooLong },
             ),
             ("INTERNAL", file(ErrorKind::PermissionDenied)),

@@ -6418,6 +6418,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: CANNOT_RUN */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: TOO_MANY_REQUESTS */
             429: {
                 headers: {
@@ -6649,6 +6658,15 @@ export interface operations {
             };
             /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CANNOT_RUN */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -48,7 +48,9 @@ async fn continue_run(
 ) -> HttpResult<Response> {
     let make = move |service: &Service, who: &Granted, old: &RunRecord, body: &ContinueRun| {
         let checked = body.prompt.as_deref().map_or(Ok(()), prompt::check);
-        checked.map_err(|fault| Problem::field("prompt", fault.to_string()).of_run(run))?;
+        checked.map_err(|fault| {
+            Problem::field("prompt", fault.to_string()).with_code(ProblemCode::CannotRun).of_run(run)
+        })?;
         let missing = || Problem::field("engine", "is missing; use one of GET /v1/engines");
         let engine = body.engine.clone().or_else(|| service.around.engine.clone()).ok_or_else(missing)?;
         let workspace = match &old.request.workspace {
@@ -65,7 +67,7 @@ async fn continue_run(
             workspace,
             profile: body.options.profile,
             continuation: body.options.continuation,
-            options: body.options.options(body.model.clone()),
+            options: body.options.options(body.model.clone())?,
             continues: Some(continues),
             ..NewRun::ask(message, engine)
         })

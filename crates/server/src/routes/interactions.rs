@@ -88,6 +88,7 @@ pub(super) fn routes() -> Vec<Route> {
                 ProblemCode::OtherVariables,
                 ProblemCode::RunOver,
                 ProblemCode::OwnerSilent,
+                ProblemCode::CannotRun,
             ]),
             handler: post(reply),
         },

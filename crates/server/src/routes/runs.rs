@@ -272,7 +272,7 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
         script: form.map(|form| form.one("script")).transpose()?.flatten(),
         profile: create.options.profile,
         continuation: create.options.continuation,
-        options: create.options.options(create.model.clone()),
+        options: create.options.options(create.model.clone())?,
         ..NewRun::of(task, engine)
     })
 }
@@ -376,7 +376,7 @@ async fn retry(
             parameter: body.parameter.clone(),
             profile: body.options.profile,
             continuation: body.options.continuation,
-            options: body.options.options(body.model.clone()),
+            options: body.options.options(body.model.clone())?,
             ..Overrides::default()
         };
         let again = again(old, &service.data.run(run), now).map_err(AcceptError::Skill)?;

@@ -44,6 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
                 ProblemCode::RunRemoved,
                 ProblemCode::WrongState,
                 ProblemCode::OwnerSilent,
+                ProblemCode::CannotRun,
             ]),
             handler: post(interrupt),
         },
@@ -77,7 +78,7 @@ async fn interrupt(
     let wait = params.wait()?;
     let body: InterruptRun = optional_body(request).await?;
     let checked = body.say.as_deref().map_or(Ok(()), prompt::check);
-    checked.map_err(|fault| Problem::field("say", fault.to_string()).of_run(run))?;
+    checked.map_err(|fault| Problem::field("say", fault.to_string()).with_code(ProblemCode::CannotRun).of_run(run))?;
     let interrupting = service.clone();
     let interrupted = blocking(move || {
         let mut reader = StateReader::default();

@@ -221,7 +221,7 @@ fn unusable_prompts_are_refused_and_change_nothing() {
         for (field, path, body) in requests {
             let refused = server.post(&path, &body);
             let problem = refused.json();
-            assert_eq!((refused.status, &problem["code"]), (400, &json!("INVALID_REQUEST")), "{}", refused.text());
+            assert_eq!((refused.status, &problem["code"]), (422, &json!("CANNOT_RUN")), "{}", refused.text());
             assert!(problem["detail"].as_str().is_some_and(|detail| detail.ends_with(sentence)), "{problem}");
             assert!(problem.to_string().contains(&format!("\"{field}\"")), "{problem}");
         }
@@ -234,7 +234,7 @@ fn unusable_prompts_are_refused_and_change_nothing() {
         );
         let request = json!({"interaction_id": 1, "text": text}).to_string();
         let parts = [("request", None, request.as_bytes()), ("files", Some("a.csv"), &b"1,2"[..])];
-        assert_eq!(server.send_form(&path("interaction/reply"), &[], &parts).status, 400);
+        assert_eq!(server.send_form(&path("interaction/reply"), &[], &parts).status, 422);
     }
     for (name, body) in [
         ("interaction/reply", &b"{\"interaction_id\": 1, \"text\": \"caf\xe9\"}"[..]),
