@@ -20,14 +20,14 @@ use super::front::{FrontReader, has_no_session};
 use super::row::{TokenUsage, beginning};
 use skillrun_log::LiveFold;
 use skillrun_log::cursor::{Cursor, Seq};
-use skillrun_log::error::{LogError, LogErrorKind};
+use skillrun_log::error::LogErrorKind;
 use skillrun_log::event_log::EventLog;
 use skillrun_log::file::FileLog;
 use skillrun_log::page::{Limits, LogLine, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 11");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 12");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
@@ -55,6 +55,14 @@ pub(super) struct Fold {
     pub(super) saying: VecDeque<LastMessage>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) cost: Option<RunCost>,
+    /// Events of a newer version, which are skipped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) newer_events: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Messages of a turn that are kept: the same number as the gate keeps, so that the answer is among them.
@@ -166,8 +174,8 @@ fn is_passed_over(event_type: EventType) -> bool {
 impl Fold {
     /// Adds a line, without parsing its data where that cannot change the fold. The result is that of [`Fold::add`] for
     /// every line that this program has written; a line that is JSON and whose data does not match its type is found by
-    /// `skillrun verify`.
-    pub(super) fn add_line(&mut self, line: &LogLine<'_>, fronts: &mut FrontReader) -> Result<(), LogError> {
+    /// `skillrun verify`. An event of a newer version is counted.
+    pub(super) fn add_line(&mut self, line: &LogLine<'_>, fronts: &mut FrontReader) {
         if line.parsed().is_none()
             && let Some(front) = fronts.read(line.json()).filter(|front| is_passed_over(front.event_type))
             && (self.state.session_id.is_some() || has_no_session(line.json()))
@@ -175,10 +183,14 @@ impl Fold {
             self.state.last_seq = line.seq.0;
             self.created_at.get_or_insert(front.ts);
             self.updated_at = Some(front.ts);
-            return Ok(());
+            return;
         }
-        self.add(&*line.event_ref()?);
-        Ok(())
+        if let Some(event) = line.known_event() {
+            self.add(&event);
+        } else {
+            self.state.last_seq = line.seq.0;
+            self.newer_events += 1;
+        }
     }
 
     pub(super) fn add(&mut self, event: &Event) {
@@ -286,11 +298,7 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
             Ok(LogRead::Page(page)) => {
                 folded.mark.epoch = page.epoch();
                 for line in page.lines() {
-                    // JSON, but not an event that this version knows.
-                    if let Err(error) = folded.fold.add_line(&line, &mut fronts) {
-                        folded.damage = Some(error.kind.to_string());
-                        return Ok(folded);
-                    }
+                    folded.fold.add_line(&line, &mut fronts);
                     folded.mark.bytes = line.end();
                 }
             }

@@ -77,6 +77,9 @@ pub struct Row {
     pub log_bytes: u64,
     /// Why the rest of its Log is not in this row.
     pub damage: Option<String>,
+    /// Events that a newer version of skillrun wrote. They are not in this row, and this version cannot continue the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer_events: Option<u64>,
 }
 
 /// Tokens of all turns together, and their cost, as far as engines report them.
@@ -234,6 +237,7 @@ impl Row {
             warnings: verdict.map_or(0, |verdict| verdict.warnings.len() as u64),
             log_bytes: mark.bytes,
             damage: damage.clone(),
+            newer_events: Some(fold.newer_events).filter(|count| *count > 0),
         }
     }
 }

@@ -95,14 +95,22 @@ impl CommandContext {
         Ok(RunRecord::read(&self.folder(run).record())?)
     }
 
-    /// Every event of a run, in order.
-    pub(crate) fn events(&self, run: RunId, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
+    /// Every event of a run that this version knows, in order. Returns the number of those that a newer version wrote.
+    pub(crate) fn events(
+        &self,
+        run: RunId,
+        mut take: impl FnMut(Event) -> Result<(), Failure>,
+    ) -> Result<u64, Failure> {
+        let mut newer = 0;
         let mut each = |line: LogLine<'_>| {
-            take(line.event()?)?;
+            match line.known_event() {
+                Some(event) => take(event.into_owned())?,
+                None => newer += 1,
+            }
             Ok::<_, Failure>(ControlFlow::Continue(()))
         };
         while let ReadEnd::Reset(_) = self.log.for_each(run, Cursor::BEGINNING, Limits::default(), &mut each)? {}
-        Ok(())
+        Ok(newer)
     }
 
     pub(crate) fn state(&self, run: RunId) -> Result<State, Failure> {

@@ -16,6 +16,14 @@ pub(crate) fn now() -> Timestamp {
     SystemClock.now()
 }
 
+/// About events of a Log that this version skips.
+pub(crate) fn newer_events(count: u64) -> String {
+    let (events, are) = if count == 1 { ("event", "is") } else { ("events", "are") };
+    format!(
+        "its Log has {count} {events} of a newer version of skillrun, which {are} not shown; use that version for this run"
+    )
+}
+
 /// About how long, in one unit.
 pub(crate) fn about(ms: u64) -> String {
     let count = |unit: u64, one: &str, many: &str| match ms / unit {

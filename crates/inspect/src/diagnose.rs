@@ -22,10 +22,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_evidence::HostRecord;
-use skillrun_log::{EventLog, FileLog};
+use skillrun_log::{EventLog, FileLog, LogLine};
 use skillrun_model::codes::NextAction;
 use skillrun_model::interaction::{InteractionKind, OnDeadline, Scope};
 use skillrun_model::presenters::RunState;
+use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::{Exit, ResolutionMode, TurnLimit};
 use skillrun_model::verdict::{Rule, RunError};
 use skillrun_model::{AttemptNumber, Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp, TurnState};
@@ -246,6 +247,8 @@ struct Material {
     /// Ends of the Log that were not events and were kept aside.
     torn: Vec<String>,
     damage: Option<String>,
+    /// Events that a newer version of skillrun wrote.
+    newer_events: u64,
     owner: RunOwner,
     now: Timestamp,
 }
@@ -270,7 +273,12 @@ pub fn diagnose(
     let record = RunRecord::read(&folder.record())?;
     let mut story = Story::new(record.created_at);
     let until = log.head(run)?.next_seq;
-    let damage = match crate::verify::read(log, run, until, |_, event| story.event(&event))? {
+    let mut newer_events = 0;
+    let each = |_: LogLine<'_>, event: Option<Event>| match event {
+        Some(event) => story.event(&event),
+        None => newer_events += 1,
+    };
+    let damage = match crate::verify::read(log, run, until, each)? {
         LogEnd::Reached => None,
         LogEnd::Damaged(damage) => Some(damage.to_string()),
         LogEnd::Changed => Some("its owner repaired the Log while it was read".to_owned()),
@@ -290,6 +298,7 @@ pub fn diagnose(
         passages: BTreeMap::new(),
         torn: torn(&folder),
         damage,
+        newer_events,
         owner,
         now,
     };

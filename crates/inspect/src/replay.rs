@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use skillrun_log::{Cursor, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, ReadEnd};
 use skillrun_model::RunId;
 use skillrun_model::rasp::EventType;
@@ -55,10 +54,9 @@ fn read_once(data: &DataFolder, log: &FileLog, run: RunId, upto: Option<u64>) ->
         if line.seq.0 > last {
             return Ok(ControlFlow::Break(()));
         }
-        match line.event() {
-            Ok(event) => fold.push(event, &mut whole_text),
-            Err(_) if is_json(line) => fold.notice(NoticeKind::NewerEvent, line.seq.0),
-            Err(error) => return Err(error),
+        match line.known_event() {
+            Some(event) => fold.push(event.into_owned(), &mut whole_text),
+            None => fold.notice(NoticeKind::NewerEvent, line.seq.0),
         }
         Ok::<_, LogError>(until(line, Some(last)))
     });
@@ -100,10 +98,9 @@ fn read_ends(log: &FileLog, run: RunId, upto: Option<u64>) -> Result<Option<(Tur
             return Ok(ControlFlow::Break(()));
         }
         if records.iter().any(|record| record.find(line.json()).is_some()) {
-            match line.event_ref() {
-                Ok(event) => ends.push(&event),
-                Err(_) if is_json(line) => unread.newer.push(line.seq.0),
-                Err(error) => return Err(error),
+            match line.known_event() {
+                Some(event) => ends.push(&event),
+                None => unread.newer.push(line.seq.0),
             }
         }
         Ok::<_, LogError>(until(line, upto))
@@ -120,9 +117,4 @@ fn read_ends(log: &FileLog, run: RunId, upto: Option<u64>) -> Result<Option<(Tur
 /// Whether to read the line after this one, which may be damaged.
 fn until(line: LogLine<'_>, last: Option<u64>) -> ControlFlow<()> {
     if last == Some(line.seq.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-}
-
-/// A line that is JSON and not an event that this version knows was written by a newer one.
-fn is_json(line: LogLine<'_>) -> bool {
-    std::str::from_utf8(line.json()).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }

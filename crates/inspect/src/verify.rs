@@ -25,6 +25,7 @@ mod order;
 mod pass;
 mod views;
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
@@ -258,11 +259,14 @@ pub fn verify_against(
     let damage = log.check(run)?;
     let mut pass = Pass::new(run, &folder, &record, noted);
     // What is in the file, not what its writer may have in memory.
-    let end = read(&FileLog::new(log.runs()), run, until, |line, event| pass.event(line, event))?;
+    let end = read(&FileLog::new(log.runs()), run, until, |line, event| match event {
+        Some(event) => pass.event(line, event),
+        None => pass.newer_event(line),
+    })?;
     Ok(pass.finish(damage, end))
 }
 
-/// Why a Log was read no further.
+/// Why a Log was read no further. An event of a newer version is passed on as none.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LogEnd {
     Reached,
@@ -275,13 +279,13 @@ pub(crate) fn read(
     log: &FileLog,
     run: RunId,
     until: Seq,
-    mut each: impl FnMut(LogLine<'_>, Event),
+    mut each: impl FnMut(LogLine<'_>, Option<Event>),
 ) -> Result<LogEnd, InspectError> {
     let end = log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
         if line.seq >= until {
             return Ok(ControlFlow::Break(()));
         }
-        each(line, line.event()?);
+        each(line, line.known_event().map(Cow::into_owned));
         Ok::<_, LogError>(ControlFlow::Continue(()))
     });
     match end {

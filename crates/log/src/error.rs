@@ -38,6 +38,8 @@ pub enum LogErrorKind {
     BatchTooLarge { limit: usize },
     #[error("{0}")]
     Damaged(Damage),
+    #[error("{0}")]
+    Newer(NewerEvent),
     #[error("no space left in {place}; nothing of the batch was written; free space and append again")]
     NoSpace { place: String, source: io::Error },
     #[error("failed to write {place} ({source}); give this user access, or choose another data folder")]
@@ -66,11 +68,25 @@ impl Classified for LogError {
             | LogErrorKind::WrongRun { .. }
             | LogErrorKind::BatchTooLarge { .. }
             | LogErrorKind::Damaged(_)
+            | LogErrorKind::Newer(_)
             | LogErrorKind::ReadOnly { .. }
             | LogErrorKind::Failed
             | LogErrorKind::Io { .. } => ErrorClass::Internal,
         }
     }
+}
+
+/// A whole line in its place that this version cannot parse as an event: a newer version wrote it. Views skip it, and
+/// nothing is appended after it, because what it did to the run is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "has an event of a newer version of skillrun, {event_type} at seq {seq}; nothing can be appended by this version; \
+     use the newer one for this run"
+)]
+pub struct NewerEvent {
+    pub seq: Seq,
+    /// The type that the line names, or `an event` where it names none.
+    pub event_type: String,
 }
 
 /// A line that is not the expected event and has valid lines after it. Nothing is appended to such a Log.

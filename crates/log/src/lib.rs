@@ -40,7 +40,7 @@ mod conformance;
 pub use bells::{Subscription, Wake, WakeAll};
 pub use chain::LineHash;
 pub use cursor::{Cursor, Epoch, Head, Seq};
-pub use error::{Damage, DamageKind, LogError, LogErrorKind};
+pub use error::{Damage, DamageKind, LogError, LogErrorKind, NewerEvent};
 pub use event_log::{Durability, EventLog, IndexState, ReadEnd, Recovered, Torn};
 pub use file::FileLog;
 pub use lines::{MAX_BATCH, MAX_LINE};

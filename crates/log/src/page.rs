@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
 
 use crate::chain::{self, LineHash};
 use crate::cursor::{Cursor, Epoch, Head, Seq};
-use crate::error::{Damage, DamageKind, LogError, LogErrorKind};
+use crate::error::{LogError, LogErrorKind, NewerEvent};
 
 /// The limits of a page. One event is always returned if there is one, whatever its size, so that a reader with small
 /// limits makes progress too.
@@ -183,11 +184,34 @@ impl<'a> LogLine<'a> {
         }
     }
 
+    /// The event, unless a newer version wrote it: for views, which skip such an event with a notice.
+    pub fn known_event(&self) -> Option<Cow<'a, Event>> {
+        self.event_ref().ok()
+    }
+
     fn parse(&self) -> Result<Event, LogError> {
         let event = std::str::from_utf8(self.json()).ok().and_then(|json| Event::from_json(json).ok());
         event.ok_or_else(|| {
-            let damage = Damage { seq: self.seq, offset: self.offset, kind: DamageKind::NotAnEvent };
-            LogErrorKind::Damaged(damage).of(self.run)
+            // The line is JSON, with the run and the seq that belong here; that was checked when it was read.
+            let event_type = named_type(self.json()).unwrap_or_else(|| "an event".to_owned());
+            LogErrorKind::Newer(NewerEvent { seq: self.seq, event_type }).of(self.run)
         })
     }
+}
+
+/// Characters of the name of an unknown type that are shown.
+const TYPE_MAX: usize = 60;
+
+/// The type that a line names, without control characters.
+fn named_type(json: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        event: Kind,
+    }
+    #[derive(Deserialize)]
+    struct Kind {
+        r#type: String,
+    }
+    let envelope: Envelope = serde_json::from_slice(json).ok()?;
+    Some(envelope.event.r#type.chars().filter(|letter| !letter.is_control()).take(TYPE_MAX).collect())
 }

@@ -1,6 +1,8 @@
 //! The conversation of a run (FCMP), translated from its Log page by page: the same for its file, its streams and the
 //! terminal.
 
+use std::borrow::Cow;
+
 use skillrun_log::{Cursor, Epoch, EventLog, FileLog, Limits, LogError, LogRead, Page};
 use skillrun_model::RunId;
 use skillrun_model::fcmp::FcmpEvent;
@@ -33,11 +35,12 @@ pub enum ConversationRead {
 pub struct ConversationReader {
     cursor: Cursor,
     translator: FcmpTranslator,
+    newer_events: u64,
 }
 
 impl Default for ConversationReader {
     fn default() -> Self {
-        Self { cursor: Cursor::BEGINNING, translator: FcmpTranslator::default() }
+        Self { cursor: Cursor::BEGINNING, translator: FcmpTranslator::default(), newer_events: 0 }
     }
 }
 
@@ -63,6 +66,11 @@ impl ConversationReader {
         }
     }
 
+    /// Events that a newer version of skillrun wrote, which were skipped.
+    pub fn newer_events(&self) -> u64 {
+        self.newer_events
+    }
+
     /// After the last event that was passed on.
     pub fn cursor(&self) -> Cursor {
         self.cursor
@@ -75,7 +83,10 @@ impl ConversationReader {
         mut each: impl FnMut(ConversationItem<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for line in page.lines() {
-            let event = line.event()?;
+            let Some(event) = line.known_event().map(Cow::into_owned) else {
+                self.newer_events += 1;
+                continue;
+            };
             each(ConversationItem::Event(&event))?;
             let mut passed = Ok(());
             self.translator.push(event, &mut |said| {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, cut, plain, print, print_json};
 use crate::place::{CommandContext, note};
 use crate::short_ids::ShortIds;
-use crate::words::{counted, from_now, lasting, moment, now, status_ink};
+use crate::words::{counted, from_now, lasting, moment, newer_events, now, status_ink};
 
 const NONE: &str = "There are no runs yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n";
 
@@ -162,6 +162,9 @@ fn failure_words(row: &Row) -> Option<String> {
 pub(super) fn detail(row: &Row, now: Timestamp) -> Option<String> {
     if let Some(damage) = &row.damage {
         return Some(format!("its Log is {damage}"));
+    }
+    if let Some(count) = row.newer_events {
+        return Some(newer_events(count));
     }
     match row.status? {
         RunStatus::WaitingUser => {

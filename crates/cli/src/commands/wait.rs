@@ -70,7 +70,7 @@ pub(super) fn until(
     loop {
         match tail.next(Limits::default(), pause)? {
             Tailed::Page(page) => {
-                for event in page.events()? {
+                for event in page.lines().filter_map(|line| line.known_event()) {
                     state.evolve(&event);
                     live.evolve(&event);
                 }

@@ -21,6 +21,7 @@ mod engine_trials;
 mod examples;
 mod follow;
 mod live;
+mod newer_log;
 mod older_data;
 mod on_terminal;
 mod outputs;

@@ -62,6 +62,9 @@ pub enum FindingKind {
         files: Vec<String>,
     },
     LogDamaged,
+    NewerEvents {
+        count: u64,
+    },
     SurvivorsEnded {
         attempt: AttemptNumber,
         count: u64,
@@ -96,7 +99,12 @@ fn of_log(material: &Material) -> Vec<Finding> {
         );
         found(FindingKind::LogTorn { files: material.torn.clone() }, words)
     });
-    damage.chain(torn).collect()
+    let newer = (material.newer_events > 0).then(|| {
+        let words =
+            "a newer version of skillrun wrote part of the Log, which is not shown; use that version for this run";
+        found(FindingKind::NewerEvents { count: material.newer_events }, words)
+    });
+    damage.chain(torn).chain(newer).collect()
 }
 
 fn of_owner(material: &Material) -> Vec<Finding> {

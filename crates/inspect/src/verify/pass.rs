@@ -35,6 +35,8 @@ pub(super) struct Pass<'a> {
     conversation: LineFile,
     diagnostics: LineFile,
     checks: Vec<Check>,
+    /// The first event that a newer version wrote. What follows depends on it, and is not compared.
+    newer_from: Option<u64>,
 }
 
 impl<'a> Pass<'a> {
@@ -54,10 +56,18 @@ impl<'a> Pass<'a> {
             conversation: LineFile::open(&folder.fcmp()),
             diagnostics: LineFile::open(&folder.diagnostics()),
             checks: Vec::new(),
+            newer_from: None,
         }
     }
 
+    pub(super) fn newer_event(&mut self, line: LogLine<'_>) {
+        self.newer_from.get_or_insert(line.seq.0);
+    }
+
     pub(super) fn event(&mut self, line: LogLine<'_>, event: Event) {
+        if self.newer_from.is_some() {
+            return;
+        }
         self.order.event(&self.state, &event);
         self.chain.event(line, &event);
         self.kept.event(&event);
@@ -96,8 +106,14 @@ impl<'a> Pass<'a> {
         self.checks.extend(left.into_iter().flatten());
     }
 
+    fn newer_words(&self) -> String {
+        let from = self.newer_from.unwrap_or_default();
+        format!("a newer version of skillrun wrote the Log from seq {from} on; verify the run with that version")
+    }
+
     pub(super) fn finish(mut self, damage: Option<Damage>, end: LogEnd) -> VerifyReport {
         let (damage, extent) = match end {
+            LogEnd::Reached if self.newer_from.is_some() => (damage, Extent::Unknown(self.newer_words())),
             LogEnd::Reached if self.state.is_over() => (damage, Extent::Over),
             LogEnd::Reached => (damage, Extent::NotOver),
             LogEnd::Damaged(found) => {
@@ -112,13 +128,28 @@ impl<'a> Pass<'a> {
             Extent::Unknown(why) => why,
         };
         self.leave_open(why);
-        let Self { run, context, order, chain, kept, state, result, conversation, diagnostics, mut checks, .. } = self;
+        let newer_words = self.newer_words();
+        let Self {
+            run,
+            context,
+            order,
+            chain,
+            kept,
+            state,
+            result,
+            conversation,
+            diagnostics,
+            mut checks,
+            newer_from,
+            ..
+        } = self;
         let log = match (damage, order.problem()) {
             (Some(damage), _) => VerifyOutcome::different(format!(
                 "byte {}, where seq {} belongs: {}",
                 damage.offset, damage.seq, damage.kind
             )),
             (None, Some(problem)) => VerifyOutcome::different(problem),
+            (None, None) if newer_from.is_some() => VerifyOutcome::not_comparable(newer_words),
             (None, None) => VerifyOutcome::Same,
         };
         let of_run = |what, outcome| Check { what, attempt: None, outcome };

@@ -166,10 +166,10 @@ pub(crate) struct AttemptList {
     attempts: Vec<Attempt>,
 }
 
-/// Every event of a run, in order. Blocking.
+/// Every event of a run that this version knows, in order. Blocking.
 pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Event)) -> HttpResult<()> {
     let end = service.log.for_each(run, Cursor::BEGINNING, Limits::default(), |line| {
-        take(line.event()?);
+        line.known_event().into_iter().for_each(|event| take(event.into_owned()));
         Ok::<_, LogError>(ControlFlow::Continue(()))
     })?;
     match end {

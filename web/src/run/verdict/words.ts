@@ -24,6 +24,7 @@ export const words = defineWords({
   rule: { en: "Rule {rule} of the gate", zh: "完成判定规则 {rule}" },
   error: { en: "Error category: {category}", zh: "出错之处：{category}" },
   findings: { en: "Findings", zh: "可疑之处" },
+  newer: { en: "A newer version of skillrun wrote events of this run ({count}), which are not shown.", zh: "此运行有较新版本 skillrun 写入的事件（{count} 个），未显示。" },
   damage: { en: "The rest of the Log cannot be read: {why}", zh: "其余日志无法读取：{why}" },
   trouble: { en: "The run is stuck: {why}", zh: "无法继续：{why}" },
   next: { en: "What to do next", zh: "下一步" },

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::live::{Erasing, LIVE_INTERVAL, LiveLine, LiveRun};
 use crate::output::{Output, harmless};
 use crate::place::{CommandContext, note};
-use crate::words::plain_lines;
+use crate::words::{newer_events, plain_lines};
 
 /// On a file system without change notifications, the Log is polled at this interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
@@ -54,7 +54,12 @@ pub(super) fn print(
         }
         Follow::Yes => read(place, run, &mut printer, follow)?,
     }
-    printer.finish()
+    let newer = printer.reader.newer_events();
+    printer.finish()?;
+    if newer > 0 {
+        note(&newer_events(newer));
+    }
+    Ok(())
 }
 
 /// Prints the Log. A follower waits for more, also while questions are open, until the last event is printed.
@@ -193,7 +198,7 @@ impl Printer {
     /// The exact bytes of the line; on a terminal, equivalent JSON without characters that hide or reverse text.
     fn rasp(&mut self, line: &LogLine<'_>) -> Result<(), Failure> {
         // A line of a later version is printed too.
-        let event = line.event().ok();
+        let event = line.known_event();
         if let Some(event) = &event {
             self.state.evolve(event);
             self.live.evolve(event);

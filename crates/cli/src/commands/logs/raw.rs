@@ -151,7 +151,9 @@ enum Watched {
 fn read(place: &CommandContext, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<(), Failure> {
     loop {
         let read = place.log.for_each(run, *cursor, Limits::default(), |line| {
-            state.evolve(&line.event()?);
+            if let Some(event) = line.known_event() {
+                state.evolve(&event);
+            }
             Ok::<_, Failure>(ControlFlow::Continue(()))
         })?;
         match read {

@@ -26,6 +26,8 @@ struct Known {
     state: State,
     /// Why the Log could not be read to its end.
     damage: Option<String>,
+    /// Events that a newer version of skillrun wrote.
+    newer_events: u64,
     created_at: Option<Timestamp>,
     updated_at: Option<Timestamp>,
     canceled_by: Option<String>,
@@ -57,6 +59,7 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
             "run_id": known.run,
             "status": known.state.status,
             "damage": known.damage,
+            "newer_events": known.newer_events,
             "created_at": known.created_at,
             "updated_at": known.updated_at,
             "owner": known.owner,
@@ -103,14 +106,30 @@ fn look(place: &CommandContext, run: RunId) -> Result<Known, Failure> {
         Ok(())
     });
     // The events before a damage are worth showing.
-    let damage = read.err().map(|error| error.to_string());
+    let (newer_events, damage) = match read {
+        Ok(newer) => (newer, None),
+        Err(error) => (0, Some(error.to_string())),
+    };
     let folder = place.folder(run);
     attempts.measure(&folder.audit());
     let result = if state.is_over() { super::result::read(place, run)? } else { None };
     let owner = if state.is_over() { None } else { place.owner(run) };
     let files = files(folder.root());
     let canceled_by = canceled_by.or_else(|| state.canceling.clone());
-    Ok(Known { run, record, state, damage, created_at, updated_at, canceled_by, attempts, result, owner, files })
+    Ok(Known {
+        run,
+        record,
+        state,
+        damage,
+        newer_events,
+        created_at,
+        updated_at,
+        canceled_by,
+        attempts,
+        result,
+        owner,
+        files,
+    })
 }
 
 /// The files of a run that exist.

@@ -15,7 +15,7 @@ use crate::commands::result::{LAST_MESSAGE, is_answer, pretty};
 use crate::exit::{run_state, run_words};
 use crate::output::{Ink, LastColumn, Output, plain};
 use crate::place::CommandContext;
-use crate::words::{counted, dollars, from_now, indented, lasting, moment, now, size, status_ink};
+use crate::words::{counted, dollars, from_now, indented, lasting, moment, newer_events, now, size, status_ink};
 
 /// Characters of a hash that are shown, enough to distinguish skills.
 const HASH: usize = 12;
@@ -56,7 +56,11 @@ fn head(known: &Known, output: &Output) -> String {
         | RunState::FailedOutput
         | RunState::Canceled => String::new(),
     };
-    let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}{waits}\n") };
+    let newer = match known.newer_events {
+        0 => String::new(),
+        count => indented(&newer_events(count), "  "),
+    };
+    let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}{waits}\n{newer}") };
     let code = match result.status {
         RunStatus::Succeeded => result.completion.map(|completion| completion.reason_code),
         RunStatus::Failed => result.error.as_ref().map(|error| error.code),
@@ -69,7 +73,7 @@ fn head(known: &Known, output: &Output) -> String {
         let details: String = error.details.iter().map(|detail| indented(detail, "  ")).collect();
         format!("{}{}{details}", indented(error.code.summary(), "  "), indented(&error.message, "  "))
     });
-    format!("{id}\n{status}{code}\n{}", message.unwrap_or_default())
+    format!("{id}\n{status}{code}\n{}{newer}", message.unwrap_or_default())
 }
 
 fn row(label: &str, text: String) -> [(Ink, String); 2] {
