@@ -45,6 +45,7 @@ fn a_row_says_what_its_log_says() {
         retried_as: None,
         parent: None,
         warnings: 1,
+        newer_events: None,
         log_bytes: fs::metadata(world.events(run)).expect("a Log").len(),
         damage: None,
     };
