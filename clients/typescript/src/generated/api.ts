@@ -1542,6 +1542,11 @@ export interface components {
             /** @constant */
             finding: "log_damaged";
         } | {
+            /** Format: uint64 */
+            count: number;
+            /** @constant */
+            finding: "newer_events";
+        } | {
             attempt: components["schemas"]["AttemptNumber"];
             /** Format: uint64 */
             count: number;
@@ -2854,6 +2859,11 @@ export interface components {
              */
             log_bytes: number;
             mode: components["schemas"]["ExecutionMode"] | null;
+            /**
+             * Format: uint64
+             * @description Events that a newer version of skillrun wrote. They are not in this row, and this version cannot continue the run.
+             */
+            newer_events?: number | null;
             /** @description The run does not begin before this time. */
             not_before?: components["schemas"]["Timestamp"] | null;
             /** @description The run that has asked for this one. */
@@ -3197,6 +3207,11 @@ export interface components {
              */
             log_bytes: number;
             mode: components["schemas"]["ExecutionMode"] | null;
+            /**
+             * Format: uint64
+             * @description Events that a newer version of skillrun wrote. They are not in this row, and this version cannot continue the run.
+             */
+            newer_events?: number | null;
             /** @description The run does not begin before this time. */
             not_before?: components["schemas"]["Timestamp"] | null;
             /** @description The run that has asked for this one. */
