@@ -1,5 +1,6 @@
 //! The children of a run: made, recorded when they end, and ended with their parent.
 
+use std::mem;
 use std::time::Duration;
 
 use skillrun_lifecycle::run::{ChildProgress, ChildRun, Input, RunStep};
@@ -46,14 +47,14 @@ impl Worker<'_> {
     /// Records the ends of children, if it is time to look.
     pub(super) fn look_after_children(&mut self) -> Result<(), RuntimeError> {
         self.post_children();
+        let has_news = mem::take(&mut self.has_child_news);
         if self.run.state.children.is_empty() {
             return Ok(());
         }
         let now = self.run.clock().awake();
-        if !self.has_child_news && now < self.child_check_at {
+        if !has_news && now < self.child_check_at {
             return Ok(());
         }
-        self.has_child_news = false;
         self.child_check_at = now + CHILD_CHECK_INTERVAL;
         // How a detached child ended may be known by now.
         let is_wanted = |child: &&ChildRun| match child.progress {
@@ -75,8 +76,11 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// When the children are looked at next, if there is one that has not ended.
+    /// When the children are looked at next, if there is one that has not ended. News is looked at now.
     pub(super) fn next_child_check(&self) -> Option<Duration> {
+        if self.has_child_news {
+            return Some(Duration::ZERO);
+        }
         self.run.state.open_children().next().map(|_| self.child_check_at)
     }
 
