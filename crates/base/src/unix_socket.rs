@@ -29,14 +29,19 @@ pub fn connect(socket: &Path) -> io::Result<UnixStream> {
 }
 
 /// Sends one line, and reads one line of at most `longest` bytes. An error where the other side closes the connection
-/// without an answer, or takes longer than `time`.
+/// without an answer, or takes longer than `time`. A line that the other side does not read to its end may have an
+/// answer too.
 pub fn exchange_line(socket: &Path, mut line: Vec<u8>, time: Duration, longest: u64) -> io::Result<Vec<u8>> {
     let stream = connect(socket)?;
     stream.set_read_timeout(Some(time))?;
     stream.set_write_timeout(Some(time))?;
     line.push(b'\n');
-    (&stream).write_all(&line)?;
+    let written = (&stream).write_all(&line);
     let mut answer = Vec::new();
-    BufReader::new((&stream).take(longest)).read_until(b'\n', &mut answer)?;
-    if answer.ends_with(b"\n") { Ok(answer) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    let read = BufReader::new((&stream).take(longest)).read_until(b'\n', &mut answer);
+    if answer.ends_with(b"\n") {
+        return Ok(answer);
+    }
+    written.and(read)?;
+    Err(io::ErrorKind::UnexpectedEof.into())
 }

@@ -37,6 +37,11 @@ fn refuse(reason: RefusalReason, message: impl Into<String>) -> DelegationRefusa
     DelegationRefusal { reason, message: message.into() }
 }
 
+fn turn_over() -> DelegationRefusal {
+    let sentence = "the turn of this run is over, so that it cannot delegate any more; end your work";
+    refuse(RefusalReason::TurnOver, sentence)
+}
+
 impl From<ChildFault> for DelegationRefusal {
     fn from(fault: ChildFault) -> Self {
         refuse(fault.reason(), fault.to_string())
@@ -51,8 +56,7 @@ impl ChildDesk {
     fn carry_out(&self, request: DelegationRequest) -> Answer {
         let (posted, _) = self.board.read();
         if !posted.turn_is_open {
-            let sentence = "the turn of this run is over, so that it cannot delegate any more; end your work";
-            return Err(refuse(RefusalReason::TurnOver, sentence));
+            return Err(turn_over());
         }
         match request {
             DelegationRequest::Spawn { request } => self.spawn(&posted, *request),
@@ -129,7 +133,11 @@ impl ChildDesk {
             Err(RuntimeError::Refused { refusal: Refusal::RepeatedChild { child }, .. }) => {
                 Ok(DelegationResponse::Spawned { run_id: child, was_new: false })
             }
-            Err(RuntimeError::Refused { refusal, .. }) => Err(refuse(reason_of(&refusal), refusal.to_string())),
+            Err(RuntimeError::Refused { refusal, .. }) => {
+                let reason = reason_of(&refusal);
+                let is_over = reason == RefusalReason::TurnOver;
+                Err(if is_over { turn_over() } else { refuse(reason, refusal.to_string()) })
+            }
             Err(error) => Err(unavailable(error.to_string())),
         }
     }

@@ -1,6 +1,8 @@
 //! Runs that other runs ask for, with scripted parents and real processes: the child is made once, its end is in the
 //! Log of its parent before that of the parent, and a parent never says more of a child than the Log of the child.
 
+mod limits;
+
 use lab::TEST_TIMEOUT;
 use lab::runtime::{RuntimeLab, impatient};
 use skillrun_lifecycle::run::{ChildProgress, State};
