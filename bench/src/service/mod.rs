@@ -5,6 +5,7 @@
 //! - [`history`]: pages from the middle of a long Log.
 //! - [`flood`]: answers while one run writes as much as it can.
 //! - [`beside`]: many runs that do nothing: a follower of all of them, and their questions.
+//! - [`family`]: runs that other runs have asked for.
 //! - [`start`]: from nothing to ready, and whether a request is lost meanwhile.
 //! - [`through`]: what a run costs when it goes through the service.
 //!
@@ -15,6 +16,7 @@ mod beside;
 pub(crate) mod children;
 pub(crate) mod clock;
 pub(crate) mod crowd;
+mod family;
 mod flood;
 mod follow;
 mod history;
@@ -39,7 +41,7 @@ use sizes::Sizes;
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, Sizes, &mut Table) -> Result<(), Problem>);
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     ("start", start::measure),
     ("questions", beside::questions),
     ("memory", hold::measure),
@@ -48,6 +50,7 @@ const FIGURES: [Figure; 8] = [
     ("flood", flood::measure),
     ("flood by another process", flood::by_another),
     ("through", through::measure),
+    ("children", family::measure),
 ];
 
 pub(crate) fn measure(program: &Program, scale: Scale, figures: &Figures, table: &mut Table) -> Result<(), Problem> {

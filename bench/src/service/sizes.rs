@@ -19,6 +19,10 @@ pub(super) struct Sizes {
     pub(super) cached_runs: usize,
     /// Runs after these, to see what each of them leaves in memory.
     pub(super) ended_runs: usize,
+    /// Children of a run and of each of these: 993 runs in all.
+    pub(super) branches: usize,
+    /// Parents that wait for a child.
+    pub(super) families: usize,
 }
 
 impl Sizes {
@@ -36,6 +40,8 @@ impl Sizes {
             small_runs: scale.pick(100, 10),
             cached_runs: scale.pick(1_000, 10),
             ended_runs: scale.pick(2_000, 50),
+            branches: scale.pick(31, 4),
+            families: scale.pick(100, 5),
         }
     }
 }

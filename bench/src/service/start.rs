@@ -90,13 +90,13 @@ fn row(name: &str, times: Spread, bare: &Spread, target: Option<Duration>, table
 
 /// Requests, and how many of them were answered as they should be.
 #[derive(Debug, Default)]
-struct Lost {
+pub(super) struct Lost {
     sent: usize,
     answered: usize,
 }
 
 /// One start and one stop, and how long each took.
-fn cold(place: &Place, lost: &mut Lost) -> Result<(Duration, Duration), Problem> {
+pub(super) fn cold(place: &Place, lost: &mut Lost) -> Result<(Duration, Duration), Problem> {
     let address = free_address()?;
     let client = place.client(address);
     let mut command = place.serve_command(&address.to_string())?;
