@@ -83,7 +83,11 @@ fn completed(server: &Server, run: &str) -> Result<(), Problem> {
     let view = server.wait(run)?;
     succeeded(&view)?;
     let answer = &view["result"]["output"]["answer"];
-    if answer == "completed" { Ok(()) } else { Err(Problem(format!("service: the children of {run} ended as {answer}"))) }
+    if answer == "completed" {
+        Ok(())
+    } else {
+        Err(Problem(format!("service: the children of {run} ended as {answer}")))
+    }
 }
 
 fn events(place: &Place, run: &str) -> Result<Vec<Event>, Problem> {
