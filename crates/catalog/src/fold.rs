@@ -167,7 +167,12 @@ fn is_passed_over(event_type: EventType) -> bool {
         | EventType::TurnUsage
         | EventType::SubagentRequested
         | EventType::SubagentStarted
-        | EventType::SubagentEnded => false,
+        | EventType::SubagentEnded
+        | EventType::WorkflowStarted
+        | EventType::StepScheduled
+        | EventType::StepHeld
+        | EventType::StepEnded
+        | EventType::WorkflowEnded => false,
     }
 }
 

@@ -208,6 +208,10 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Quota => &[NextActionKind::RetryLater, NextActionKind::RetryOtherEngine],
         ErrorCategory::Auth => &[NextActionKind::LoginEngine, NextActionKind::Retry],
         ErrorCategory::Network => &[NextActionKind::Retry, NextActionKind::InspectEvidence],
+        ErrorCategory::Workflow => &[NextActionKind::ShowWorkflow, NextActionKind::RetryFailedSteps],
+        ErrorCategory::Timeout if error.code == Code::WorkflowTimedOut => {
+            &[NextActionKind::ShowWorkflow, NextActionKind::RetryFailedSteps]
+        }
         ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
         // What is missing according to the agent is in its messages, not in the output.
         ErrorCategory::Output if error.code == Code::AgentNotDone => {
@@ -273,5 +277,7 @@ pub fn command(kind: NextActionKind, run: RunId) -> String {
         NextActionKind::InspectEvidence => format!("skillrun logs {run} --rasp"),
         NextActionKind::Diagnose => format!("skillrun diagnose {run}"),
         NextActionKind::FreeDisk => "skillrun gc".to_owned(),
+        NextActionKind::RetryFailedSteps => format!("skillrun workflow retry {run} --from-failed"),
+        NextActionKind::ShowWorkflow => format!("skillrun workflow show {run}"),
     }
 }

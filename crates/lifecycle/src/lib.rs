@@ -9,6 +9,7 @@
 //! - `pending`: the question as it is put to the user.
 //! - `advice`: the texts of errors, and what to do next.
 //! - `run`: the life of a run: `decide`, `evolve`, `recover`.
+//! - `workflow`: the life of a workflow, whose steps are runs: `next`, `judged`, `outcome`.
 
 pub mod advice;
 pub mod ask_user;
@@ -19,6 +20,7 @@ mod pending;
 mod reading;
 pub mod run;
 pub mod settle;
+pub mod workflow;
 
 pub use control::{CompletionLayer, Control, ProcessExit};
 pub use reading::GateNotice;

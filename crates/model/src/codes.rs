@@ -72,6 +72,19 @@ codes! {
     ChildNotMade = "CHILD_NOT_MADE",
     ParentEnded = "PARENT_ENDED",
 
+    // How a workflow and its steps ended.
+    WorkflowCompleted = "WORKFLOW_COMPLETED",
+    WorkflowPartial = "WORKFLOW_PARTIAL",
+    WorkflowFailed = "WORKFLOW_FAILED",
+    WorkflowTimedOut = "WORKFLOW_TIMED_OUT",
+    WorkflowHeld = "WORKFLOW_HELD",
+    StepNotReady = "STEP_NOT_READY",
+    StepNotNeeded = "STEP_NOT_NEEDED",
+    StepInputInvalid = "STEP_INPUT_INVALID",
+    StepOutputInvalid = "STEP_OUTPUT_INVALID",
+    OutputPartial = "OUTPUT_PARTIAL",
+    StepRejected = "STEP_REJECTED",
+
     // Warnings of a verdict.
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
     WrapperEnded = "WRAPPER_ENDED",
@@ -175,6 +188,7 @@ wire_enum! {
         Session = "session",
         Output = "output",
         Interaction = "interaction",
+        Workflow = "workflow",
         Timeout = "timeout",
         Canceled = "canceled",
         Host = "host",
@@ -201,6 +215,8 @@ wire_enum! {
         InspectEvidence = "inspect_evidence",
         Diagnose = "diagnose",
         FreeDisk = "free_disk",
+        RetryFailedSteps = "retry_failed_steps",
+        ShowWorkflow = "show_workflow",
     }
 }
 

@@ -11,6 +11,7 @@ use crate::ids::{AttemptNumber, RunId};
 use crate::rasp::data::TextBlob;
 use crate::status::{ExecutionMode, wire_enum};
 use crate::time::Timestamp;
+use crate::workflow::StepId;
 
 pub use desk::{
     DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationRequest, DelegationResponse,
@@ -26,6 +27,9 @@ pub struct ParentLink {
     /// The tool call of the parent that has asked, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
+    /// The step of the parent, where that is a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<StepId>,
     /// The run at the top, which has no parent.
     pub root: RunId,
     /// 1 for a child of the run at the top.

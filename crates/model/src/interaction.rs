@@ -10,12 +10,14 @@ use crate::time::Timestamp;
 
 wire_enum! {
     /// `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn; `prompt` is not
-    /// a question: the run rests until the user sends the next prompt, which starts the next attempt.
+    /// a question: the run rests until the user sends the next prompt, which starts the next attempt. `step` asks for a
+    /// decision about a step of a workflow.
     #[schemars(rename = "InteractionScope")]
     Scope {
         Turn = "turn",
         Call = "call",
         Prompt = "prompt",
+        Step = "step",
     }
 }
 

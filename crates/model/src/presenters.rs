@@ -1,8 +1,6 @@
 //! One table for everything that shows a turn or a run: state × presenter → the words, whether the text is an answer, the
 //! exit code and the end of a turn in the Agent Client Protocol. No presenter has words of its own for a state; `docs/presenters.md` and the words of
 //! the page are made from this table.
-//!
-//! States of workflows get an enum of their own and one more `of_…` function here.
 
 use std::fmt::Write;
 
@@ -14,6 +12,7 @@ use crate::delegation::DelegatedState;
 use crate::interaction::Scope;
 use crate::status::{RunStatus, TurnState, wire_enum};
 use crate::verdict::{EngineLimit, RunError, Verdict};
+use crate::workflow::{StepStanding, WorkflowOutcome};
 
 crate::word_enum! {
     /// Something that shows states.
@@ -47,6 +46,8 @@ wire_enum! {
         FailedTimeout = "failed_timeout",
         /// Failed, because the output is missing or does not fit its schema.
         FailedOutput = "failed_output",
+        /// Failed: a workflow that has some usable results, but not all that it requires.
+        FailedPartial = "failed_partial",
         Canceled = "canceled",
     }
 }
@@ -182,7 +183,7 @@ impl RunState {
             (RunStatus::Queued, _) => Self::Queued,
             (RunStatus::Running, _) => Self::Running,
             (RunStatus::WaitingUser, Some(Scope::Prompt)) => Self::WaitingPrompt,
-            (RunStatus::WaitingUser, Some(Scope::Turn | Scope::Call) | None) => Self::WaitingAnswer,
+            (RunStatus::WaitingUser, Some(Scope::Turn | Scope::Call | Scope::Step) | None) => Self::WaitingAnswer,
             (RunStatus::Succeeded, _) => Self::Succeeded,
             (RunStatus::Closed, _) => Self::Closed,
             (RunStatus::Failed, _) => Self::Failed,
@@ -194,6 +195,8 @@ impl RunState {
     pub fn of_error(error: &RunError) -> Self {
         if matches!(error.code, Code::OutputSchemaInvalid | Code::OutputMissing) {
             Self::FailedOutput
+        } else if error.code == Code::WorkflowPartial {
+            Self::FailedPartial
         } else if error.category == ErrorCategory::Timeout || error.code == Code::InteractionWaitTimeout {
             Self::FailedTimeout
         } else {
@@ -209,7 +212,7 @@ impl RunState {
             Self::WaitingAnswer | Self::WaitingPrompt => RunStatus::WaitingUser,
             Self::Succeeded => RunStatus::Succeeded,
             Self::Closed => RunStatus::Closed,
-            Self::Failed | Self::FailedTimeout | Self::FailedOutput => RunStatus::Failed,
+            Self::Failed | Self::FailedTimeout | Self::FailedOutput | Self::FailedPartial => RunStatus::Failed,
             Self::Canceled => RunStatus::Canceled,
         }
     }
@@ -220,7 +223,7 @@ impl RunState {
             Self::Succeeded | Self::Closed => 0,
             Self::Failed => 1,
             Self::FailedTimeout => 3,
-            Self::Queued | Self::Running => 5,
+            Self::Queued | Self::Running | Self::FailedPartial => 5,
             Self::WaitingAnswer | Self::WaitingPrompt => 6,
             Self::FailedOutput => 7,
             Self::Canceled => 8,
@@ -237,6 +240,7 @@ impl RunState {
             Self::Succeeded => "succeeded",
             Self::Closed => "was closed",
             Self::Failed | Self::FailedTimeout | Self::FailedOutput => "failed",
+            Self::FailedPartial => "ended with a part of its results",
             Self::Canceled => "was canceled",
         }
     }
@@ -251,6 +255,7 @@ impl RunState {
             Self::Succeeded => "succeeded",
             Self::Closed => "closed",
             Self::Failed | Self::FailedTimeout | Self::FailedOutput => "failed",
+            Self::FailedPartial => "partial",
             Self::Canceled => "canceled",
         }
     }
@@ -267,6 +272,7 @@ impl RunState {
             | Self::Failed
             | Self::FailedTimeout
             | Self::FailedOutput
+            | Self::FailedPartial
             | Self::Canceled => false,
         }
     }
@@ -318,6 +324,72 @@ pub fn of_child(state: DelegatedState, presenter: Presenter) -> Presentation {
         | DelegatedState::TimedOut
         | DelegatedState::Cancelled
         | DelegatedState::Detached => false,
+    };
+    Presentation { words, is_answer, exit_code: None, acp_end: None }
+}
+
+/// A workflow that has ended.
+pub fn of_workflow(outcome: WorkflowOutcome, presenter: Presenter) -> Presentation {
+    let (words, exit_code) = match presenter {
+        Presenter::Cli => {
+            let (words, code) = match outcome {
+                WorkflowOutcome::Completed => ("completed", 0),
+                WorkflowOutcome::Partial => ("ended with a part of its results", 5),
+                WorkflowOutcome::Failed => ("failed", 1),
+                WorkflowOutcome::TimedOut => ("ran out of time", 3),
+                WorkflowOutcome::Held => ("ended without a decision that it needed", 1),
+                WorkflowOutcome::Cancelled => ("was canceled", 8),
+            };
+            (words, Some(code))
+        }
+        Presenter::Page => match outcome {
+            WorkflowOutcome::Completed => ("completed", None),
+            WorkflowOutcome::Partial => ("partial", None),
+            WorkflowOutcome::Failed => ("failed", None),
+            WorkflowOutcome::TimedOut => ("out of time", None),
+            WorkflowOutcome::Held => ("not decided", None),
+            WorkflowOutcome::Cancelled => ("canceled", None),
+        },
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => (outcome.as_str(), None),
+    };
+    Presentation { words, is_answer: outcome.is_ok(), exit_code, acp_end: None }
+}
+
+/// A step of a workflow.
+pub fn of_step(standing: StepStanding, presenter: Presenter) -> Presentation {
+    let sentence = match standing {
+        StepStanding::Pending => "waits for its turn",
+        StepStanding::Queued => "waits for a slot",
+        StepStanding::WaitsForQuota => "waits for quota",
+        StepStanding::Running => "is running",
+        StepStanding::Asks => "asks something",
+        StepStanding::Held => "waits for a decision",
+        StepStanding::Ready => "is ready",
+        StepStanding::Partial => "is partial",
+        StepStanding::Failed => "failed",
+        StepStanding::TimedOut => "ran out of time",
+        StepStanding::Unanswered => "was not decided",
+        StepStanding::Cancelled => "was canceled",
+        StepStanding::Skipped => "did not begin",
+    };
+    let words = match presenter {
+        Presenter::Cli | Presenter::Page => sentence,
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => standing.as_str(),
+    };
+    let is_answer = match standing {
+        StepStanding::Ready => true,
+        StepStanding::Pending
+        | StepStanding::Queued
+        | StepStanding::WaitsForQuota
+        | StepStanding::Running
+        | StepStanding::Asks
+        | StepStanding::Held
+        | StepStanding::Partial
+        | StepStanding::Failed
+        | StepStanding::TimedOut
+        | StepStanding::Unanswered
+        | StepStanding::Cancelled
+        | StepStanding::Skipped => false,
     };
     Presentation { words, is_answer, exit_code: None, acp_end: None }
 }
@@ -376,6 +448,20 @@ pub fn page() -> String {
          an answer only if it completed.",
         children.collect(),
     );
+    let workflows = WorkflowOutcome::ALL
+        .iter()
+        .map(|outcome| (outcome.as_str(), each(&|presenter| of_workflow(*outcome, presenter))));
+    table(
+        "Workflows",
+        "How a workflow ended. Its result counts only if it completed; a partial one is never `ok`.",
+        workflows.collect(),
+    );
+    let steps = StepStanding::ALL.iter().map(|step| (step.as_str(), each(&|presenter| of_step(*step, presenter))));
+    table(
+        "Steps of workflows",
+        "Words of sentences follow \"the step\". Only a step that is ready unlocks others.",
+        steps.collect(),
+    );
     page
 }
 
@@ -393,6 +479,25 @@ mod tests {
             Presenter::ALL.iter().map(move |one| (format!("run {state}"), *one, of_run(*state, *one)))
         });
         turns.chain(runs).collect()
+    }
+
+    /// Issue 22: a partial workflow is a valid outcome, and never a success.
+    #[test]
+    fn only_a_completed_workflow_is_shown_as_a_success() {
+        for outcome in WorkflowOutcome::ALL {
+            for presenter in Presenter::ALL {
+                let shown = of_workflow(*outcome, *presenter);
+                assert_eq!(shown.is_answer, *outcome == WorkflowOutcome::Completed, "{outcome} in {presenter}");
+                assert_eq!(shown.words == "completed", *outcome == WorkflowOutcome::Completed, "{outcome}");
+            }
+        }
+        let codes: Vec<Option<u8>> =
+            WorkflowOutcome::ALL.iter().map(|outcome| of_workflow(*outcome, Presenter::Cli).exit_code).collect();
+        assert_eq!(codes, [0, 5, 1, 3, 1, 8].map(Some), "completed, partial, failed, timed_out, held, cancelled");
+        for standing in StepStanding::ALL {
+            let is_ready = of_step(*standing, Presenter::Cli).is_answer;
+            assert_eq!(is_ready, *standing == StepStanding::Ready, "{standing}");
+        }
     }
 
     /// A whole message of a failed turn was shown as an answer.

@@ -187,6 +187,8 @@ wire_enum! {
         Interrupting = "interrupting",
         Closing = "closing",
         ProcessEnded = "process_ended",
+        /// The time of a workflow is over.
+        TimeUp = "time_up",
     }
 }
 

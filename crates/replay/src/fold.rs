@@ -127,7 +127,12 @@ impl Fold {
                 | ControlData::TurnUsage(_)
                 | ControlData::SubagentRequested(_)
                 | ControlData::SubagentStarted(_)
-                | ControlData::SubagentEnded(_),
+                | ControlData::SubagentEnded(_)
+                | ControlData::WorkflowStarted(_)
+                | ControlData::StepScheduled(_)
+                | ControlData::StepHeld(_)
+                | ControlData::StepEnded(_)
+                | ControlData::WorkflowEnded(_),
             ) => {}
             Data::Evidence(_) if keeps == Keeps::Nothing => {}
             Data::Evidence(data) => turn.evidence(data, call_id, keeps),

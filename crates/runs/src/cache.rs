@@ -49,6 +49,10 @@ impl CacheKey {
                 return Ok(None);
             }
         }
+        if request.workflow.is_some() {
+            // Steps have results of their own, which a later run of the workflow may take over.
+            return Ok(None);
+        }
         let inputs = Files { root: Root::open(inputs) };
         let parts = json!({
             "skillrun": skillrun,
@@ -96,6 +100,9 @@ fn engine_part(engine: &EngineRecord) -> Value {
 fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     let RunRequest {
         prompt,
+        // The result of a workflow is not used again; `CacheKey::of` has none for it.
+        workflow: _,
+        reuses: _,
         mode,
         input,
         parameter,

@@ -44,7 +44,7 @@ impl Rules {
     pub fn of(folder: &RunFolder, record: &RunRecord) -> Self {
         match record.task() {
             RecordedTask::Skill(_) => Self::read(folder),
-            RecordedTask::Prompt(_) => Self { skill: None, schema: None },
+            RecordedTask::Prompt(_) | RecordedTask::Workflow(_) => Self { skill: None, schema: None },
         }
     }
 
@@ -80,7 +80,7 @@ pub fn judge(
         mode: record.request.mode,
         layer: match record.task() {
             RecordedTask::Skill(_) => CompletionLayer::OfSkill,
-            RecordedTask::Prompt(_) => CompletionLayer::Absent,
+            RecordedTask::Prompt(_) | RecordedTask::Workflow(_) => CompletionLayer::Absent,
         },
         attempt,
         max_attempt: record.request.max_attempt,

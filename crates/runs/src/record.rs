@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,15 +18,18 @@ use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
+use skillrun_model::workflow::WorkflowPlan;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
 use crate::prompt;
 
 /// Version of `run.json` for a run of a skill: the first one, so that earlier versions of skillrun read it.
 pub const FORMAT: u32 = 1;
-/// Version of `run.json` for a run without a skill: it has `request.prompt` and no `skill`. A run with a later version
-/// is refused.
+/// Version of `run.json` for a run without a skill: it has `request.prompt` and no `skill`.
 pub const PROMPT_FORMAT: u32 = 2;
+/// Version of `run.json` for a workflow: it has `request.workflow`, and neither a skill nor a prompt. A run with a later
+/// version is refused.
+pub const WORKFLOW_FORMAT: u32 = 3;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -83,11 +87,12 @@ pub struct QuotaRetry {
     pub not_before: Timestamp,
 }
 
-/// What a run carries out: a skill, or the prompt of a user.
+/// What a run carries out: a skill, the prompt of a user, or a workflow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RecordedTask<'a> {
     Skill(&'a SkillRecord),
     Prompt(&'a str),
+    Workflow(&'a WorkflowPlan),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,6 +137,12 @@ pub struct RunRequest {
     /// The first message of a run without a skill, exactly as it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// The workflow, as it was accepted; `input` has its inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Arc<WorkflowPlan>>,
+    /// The earlier run of the workflow whose ready steps count here too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuses: Option<RunId>,
     pub mode: ExecutionMode,
     pub input: Map<String, Value>,
     pub parameter: Map<String, Value>,
@@ -239,7 +250,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {PROMPT_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {WORKFLOW_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -293,23 +304,27 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(PROMPT_FORMAT) {
+        if version.format > u64::from(WORKFLOW_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        match (&record.skill, &record.request.prompt) {
-            (Some(_), None) | (None, Some(_)) => Ok(record),
-            (Some(_), Some(_)) => Err(unreadable("it has both a skill and a prompt".into())),
-            (None, None) => Err(unreadable("it has neither a skill nor a prompt".into())),
+        match (&record.skill, &record.request.prompt, &record.request.workflow) {
+            (Some(_), None, None) | (None, Some(_), None) | (None, None, Some(_)) => Ok(record),
+            (Some(_), Some(_), _) => Err(unreadable("it has both a skill and a prompt".into())),
+            (Some(_), None, Some(_)) | (None, Some(_), Some(_)) => {
+                Err(unreadable("it has a workflow besides a skill or a prompt".into()))
+            }
+            (None, None, None) => Err(unreadable("it has neither a skill nor a prompt".into())),
         }
     }
 
     /// What the run carries out.
     pub fn task(&self) -> RecordedTask<'_> {
-        match &self.skill {
-            Some(skill) => RecordedTask::Skill(skill),
-            // A record has exactly one of them.
-            None => RecordedTask::Prompt(self.request.prompt.as_deref().unwrap_or_default()),
+        // A record has exactly one of them.
+        match (&self.skill, &self.request.workflow) {
+            (Some(skill), _) => RecordedTask::Skill(skill),
+            (None, Some(plan)) => RecordedTask::Workflow(plan),
+            (None, None) => RecordedTask::Prompt(self.request.prompt.as_deref().unwrap_or_default()),
         }
     }
 
@@ -318,11 +333,17 @@ impl RunRecord {
         self.parent.as_ref().map_or(self.run_id, |link| link.root)
     }
 
-    /// A short name of the run: its skill, or the beginning of its prompt.
+    /// The workflow, if the run is one.
+    pub fn workflow(&self) -> Option<&WorkflowPlan> {
+        self.request.workflow.as_deref()
+    }
+
+    /// A short name of the run: its skill or workflow, or the beginning of its prompt.
     pub fn title(&self) -> String {
-        match &self.skill {
-            Some(skill) => skill.name.clone(),
-            None => self.prompt_title().unwrap_or_default(),
+        match self.task() {
+            RecordedTask::Skill(skill) => skill.name.clone(),
+            RecordedTask::Workflow(plan) => plan.name.clone(),
+            RecordedTask::Prompt(_) => self.prompt_title().unwrap_or_default(),
         }
     }
 
@@ -330,7 +351,7 @@ impl RunRecord {
     /// continues is not part of it.
     pub fn prompt_title(&self) -> Option<String> {
         match self.task() {
-            RecordedTask::Skill(_) => None,
+            RecordedTask::Skill(_) | RecordedTask::Workflow(_) => None,
             RecordedTask::Prompt(text) => {
                 let transcript = self.continues.as_ref().and_then(|continues| continues.bytes).unwrap_or(0);
                 let own = usize::try_from(transcript).ok().and_then(|from| text.get(from..));
@@ -457,8 +478,8 @@ mod tests {
         assert_eq!(both, Err("is not a record of a run: it has both a skill and a prompt".to_owned()));
         let neither = read(|record| record["skill"] = Value::Null);
         assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
-        let newer = read(|record| record["format"] = json!(3));
-        let sentence = "written by a later version of skillrun (format 3, this one reads up to 2); use that version";
+        let newer = read(|record| record["format"] = json!(4));
+        let sentence = "written by a later version of skillrun (format 4, this one reads up to 3); use that version";
         assert_eq!(newer, Err(sentence.to_owned()));
     }
 }

@@ -12,6 +12,7 @@
 //! completion   {state, reason_code, confidence} of the last turn
 //! timing       {created_at, started_at, ended_at, elapsed_ms}: elapsed from created to ended
 //! attempts     how many
+//! workflow     {outcome, ok, steps} of a workflow, whose outputs are `output`
 //! next_actions [{action, command}]
 //! log_head     {seq, hash}: how far the Log had come when this was written, without its last event
 //! ```
@@ -37,6 +38,7 @@ use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded,
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, LogHead};
 use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::{RunError, Verdict};
+use skillrun_model::workflow::{StepSummary, WorkflowEnded, WorkflowOutcome};
 use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
 
 use answer::Messages;
@@ -69,6 +71,9 @@ pub struct RunResult {
     /// Of a conversation that was closed: the number of turns that ended in each state.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub turns: BTreeMap<TurnState, u32>,
+    /// Of a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowResult>,
     /// What the user can do now.
     pub next_actions: Vec<NextAction>,
     /// How far the Log had come, with the hash that covers everything up to there: in `result.json` the event before
@@ -82,6 +87,15 @@ impl RunResult {
     pub fn cost_usd(&self) -> Option<f64> {
         self.usage.as_ref()?.session_cost_usd()
     }
+}
+
+/// How a workflow ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkflowResult {
+    pub outcome: WorkflowOutcome,
+    /// True for a completed workflow alone.
+    pub ok: bool,
+    pub steps: Vec<StepSummary>,
 }
 
 /// How the last turn was judged.
@@ -123,6 +137,7 @@ pub struct ResultFold {
     warnings: Vec<Code>,
     artifacts: BTreeMap<String, ArtifactIndexed>,
     usage: Option<RunUsage>,
+    workflow: Option<WorkflowEnded>,
     end: Option<End>,
     /// Of the event before the last one.
     log_head: Option<LogHead>,
@@ -189,6 +204,10 @@ impl ResultFold {
             ControlData::RunCanceled(_) => {
                 self.end(event, RunStatus::Canceled, None, &advice::after_cancel(event.run_id));
             }
+            ControlData::WorkflowEnded(ended) => self.workflow = Some(ended.clone()),
+            ControlData::WorkflowStarted(_) => {
+                self.started_at.get_or_insert_with(|| event.ts.to_micros());
+            }
             ControlData::RunStatus(_)
             | ControlData::RunHeartbeat(_)
             | ControlData::MessageUser(_)
@@ -198,6 +217,9 @@ impl ResultFold {
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
             | ControlData::SubagentEnded(_)
+            | ControlData::StepScheduled(_)
+            | ControlData::StepHeld(_)
+            | ControlData::StepEnded(_)
             | ControlData::ArtifactPreviewReady(_) => {}
         }
     }
@@ -236,6 +258,12 @@ impl ResultFold {
         let end = self.end?;
         let turn = self.turn.filter(|turn| counts(turn.run_status, end.status));
         let (text, output) = turn.map_or((None, None), |turn| (turn.text, turn.output));
+        let (output, workflow) = match self.workflow {
+            Some(WorkflowEnded { outcome, ok, steps, output, .. }) => {
+                (output, Some(WorkflowResult { outcome, ok, steps }))
+            }
+            None => (output, None),
+        };
         let created_at = self.created_at.unwrap_or(end.at);
         let elapsed_ms = end.at.millis_since(created_at).unwrap_or(0);
         Some(RunResult {
@@ -251,6 +279,7 @@ impl ResultFold {
             timing: Timing { created_at, started_at: self.started_at, ended_at: end.at, elapsed_ms },
             attempts: self.attempts,
             turns: if end.status == RunStatus::Closed { self.turns } else { BTreeMap::new() },
+            workflow,
             next_actions: end.next_actions,
             log_head: self.log_head,
         })

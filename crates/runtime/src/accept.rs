@@ -5,10 +5,12 @@ mod error;
 mod mcp_servers;
 mod options;
 mod version;
+mod workflow;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use skillrun_base::files;
@@ -21,6 +23,7 @@ use skillrun_log::EventLog;
 use skillrun_model::continues::Continues;
 use skillrun_model::rasp::data::{RunStarted, Versions};
 use skillrun_model::status::Continuation;
+use skillrun_model::workflow::WorkflowPlan;
 use skillrun_model::{ExecutionMode, IgnoredError, InteractionId, ProfileId, RunId};
 use skillrun_runs::cache::{self, CacheKey};
 use skillrun_runs::data_folder::RunFolder;
@@ -40,7 +43,7 @@ use crate::consent;
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 use crate::variables::{self, SealedVariables};
-use crate::workspace::{self, Claim};
+use crate::workspace::{self as folders, Claim};
 
 /// Largest file that may come with a request.
 const FILE_MAX: u64 = 1 << 30;
@@ -54,6 +57,8 @@ pub enum RunTask {
     Skill(Box<Skill>),
     /// The exact text of the first message.
     Prompt(String),
+    /// Its steps become child runs; `input` has its inputs, complete and checked.
+    Workflow(Arc<WorkflowPlan>),
 }
 
 impl RunTask {
@@ -61,7 +66,7 @@ impl RunTask {
     pub fn skill(&self) -> Option<&Skill> {
         match self {
             Self::Skill(skill) => Some(skill),
-            Self::Prompt(_) => None,
+            Self::Prompt(_) | Self::Workflow(_) => None,
         }
     }
 }
@@ -94,6 +99,8 @@ pub struct NewRun {
     pub retry_of: Option<RunId>,
     /// The run whose conversation this one continues; its replay is the beginning of the prompt.
     pub continues: Option<Continues>,
+    /// Of a workflow: the earlier run whose ready steps count here too.
+    pub reuses: Option<RunId>,
     /// The caller's own id for this request.
     pub request_id: Option<String>,
 }
@@ -125,6 +132,7 @@ impl NewRun {
             options: Options::default(),
             retry_of: None,
             continues: None,
+            reuses: None,
             request_id: None,
         }
     }
@@ -158,6 +166,10 @@ impl Checked {
 
 /// Checks everything, and changes nothing.
 pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, AcceptError> {
+    if let RunTask::Workflow(plan) = &new.task {
+        let plan = plan.clone();
+        return workflow::check(config, new, plan);
+    }
     let NewRun { task, engine, .. } = &new;
     let skill = task.skill();
     skill.map(Skill::check_usable).transpose()?;
@@ -168,6 +180,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             check_prompt(prompt, &new)?;
             new.mode.unwrap_or(ExecutionMode::Auto)
         }
+        RunTask::Workflow(_) => ExecutionMode::Auto,
     };
     let continuation = skillrun_engine::launch::continuation(descriptor, new.profile, new.continuation);
     match (mode, continuation) {
@@ -224,9 +237,11 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
         },
         request: RunRequest {
             prompt: match task {
-                RunTask::Skill(_) => None,
+                RunTask::Skill(_) | RunTask::Workflow(_) => None,
                 RunTask::Prompt(prompt) => Some(prompt.clone()),
             },
+            workflow: None,
+            reuses: None,
             mode,
             files: files.iter().map(|(slot, _, name)| (slot.clone(), name.clone())).collect(),
             workspace: workspace_of(&new)?,
@@ -335,7 +350,7 @@ fn is_agreed_to(config: &RuntimeConfig, engine: &str) -> Result<bool, AcceptErro
     Ok(given.contains_key(engine))
 }
 
-fn find_program(config: &RuntimeConfig, descriptor: &Descriptor) -> Result<EngineProgram, AcceptError> {
+pub(crate) fn find_program(config: &RuntimeConfig, descriptor: &Descriptor) -> Result<EngineProgram, AcceptError> {
     let variable = descriptor.executable.variable().and_then(|name| config.variable(name));
     let around = skillrun_engine::FindContext {
         own: &config.own_program,
@@ -375,7 +390,7 @@ fn script(new: &NewRun, is_ours: &bool) -> Result<Option<(PathBuf, String)>, Acc
         Some(path) => path.clone(),
         None => match &new.task {
             // Without a script the answer repeats the prompt.
-            RunTask::Prompt(_) => return Ok(None),
+            RunTask::Prompt(_) | RunTask::Workflow(_) => return Ok(None),
             // It is copied with the skill.
             RunTask::Skill(skill) if skill.root.join(OWN_SCRIPT).is_file() => return Ok(None),
             RunTask::Skill(skill) => {
@@ -412,7 +427,7 @@ pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, Acce
                 let other = RunRecord::read(&tools.data.run(run).record());
                 record.parent.is_some() && other.is_ok_and(|other| other.family() == family)
             };
-            match workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over, is_of_family)? {
+            match folders::claim(&tools.data, id, path.as_path(), *sharing, is_over, is_of_family)? {
                 Claim::Of(run) => {
                     let holder = RunRecord::read(&tools.data.run(run).record()).ok();
                     let not_before = holder.and_then(|holder| holder.not_before());
@@ -428,7 +443,7 @@ pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, Acce
         // Nothing was accepted, so everything written so far is removed.
         tools.log.release(id);
         fs::remove_dir_all(tools.data.run(id).root()).ignored();
-        workspace::release(&tools.data, id);
+        folders::release(&tools.data, id);
     }
     drop(claim);
     made
@@ -495,6 +510,7 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
         retry_of: record.retry_of,
         continues: record.continues.clone(),
         parent: record.parent.clone(),
+        workflow: record.workflow().map(|plan| plan.name.clone()),
         not_before: record.not_before(),
         record_hash,
         ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)

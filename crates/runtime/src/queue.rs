@@ -23,6 +23,8 @@ pub(crate) enum SlotKind {
     Turn,
     /// Kept between turns, under a limit of its own.
     Sticky,
+    /// Of a workflow, for as long as its conductor has something to do. It starts no process.
+    Conductor,
 }
 
 /// A slot in use.
@@ -49,6 +51,9 @@ pub(crate) struct Used<'a> {
 /// No reported moment is further ahead. One that is was computed with a wrong clock.
 const FARTHEST_NANOS: u64 = 32 * 24 * 60 * 60 * 1_000_000_000;
 
+/// Conductors of workflows that work at the same time. Each is done in a moment.
+const CONDUCTORS_MAX: usize = 8;
+
 /// Maximum number of runs that wait for a moment when another one is to be created.
 const LATER_MAX: usize = 10_000;
 
@@ -69,6 +74,7 @@ pub(crate) struct Queue {
     arrivals: u64,
     turns: usize,
     sticky: usize,
+    conductors: usize,
     by_engine: BTreeMap<String, usize>,
 }
 
@@ -82,6 +88,7 @@ impl Queue {
             arrivals: 0,
             turns: 0,
             sticky: 0,
+            conductors: 0,
             by_engine: BTreeMap::new(),
         }
     }
@@ -168,18 +175,16 @@ impl Queue {
         let place = self.waiting.iter().find(|(_, (_, demand))| self.has_room(demand)).map(|(place, _)| *place)?;
         let (run, demand) = self.waiting.remove(&place)?;
         self.known.remove(&run);
-        match demand.kind {
-            SlotKind::Turn => self.turns += 1,
-            SlotKind::Sticky => self.sticky += 1,
-        }
-        *self.by_engine.entry(demand.engine.clone()).or_default() += 1;
-        Some((run, Slot { engine: demand.engine, kind: demand.kind }))
+        let slot = Slot::of(&demand);
+        self.retake(&slot);
+        Some((run, slot))
     }
 
     fn has_room(&self, demand: &Demand) -> bool {
         let (used, limit) = match demand.kind {
             SlotKind::Turn => (self.turns, self.limits.total),
             SlotKind::Sticky => (self.sticky, self.limits.sticky),
+            SlotKind::Conductor => return self.conductors < CONDUCTORS_MAX,
         };
         let engine = self.by_engine.get(&demand.engine).copied().unwrap_or_default();
         let engine_limit = self.limits.by_engine.get(&demand.engine).copied().unwrap_or(self.limits.per_engine);
@@ -198,6 +203,10 @@ impl Queue {
         match slot.kind {
             SlotKind::Turn => self.turns += 1,
             SlotKind::Sticky => self.sticky += 1,
+            SlotKind::Conductor => {
+                self.conductors += 1;
+                return;
+            }
         }
         *self.by_engine.entry(slot.engine.clone()).or_default() += 1;
     }
@@ -206,6 +215,10 @@ impl Queue {
         match slot.kind {
             SlotKind::Turn => self.turns = self.turns.saturating_sub(1),
             SlotKind::Sticky => self.sticky = self.sticky.saturating_sub(1),
+            SlotKind::Conductor => {
+                self.conductors = self.conductors.saturating_sub(1);
+                return;
+            }
         }
         if let Some(used) = self.by_engine.get_mut(&slot.engine) {
             *used = used.saturating_sub(1);

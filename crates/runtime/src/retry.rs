@@ -5,6 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use skillrun_model::mcp::McpServers;
@@ -48,7 +49,7 @@ pub enum SkillFrom {
     Source,
     /// The copy in the old run, because the source is missing or cannot be read.
     OwnCopy { gone: PathBuf },
-    /// The run has a prompt instead of a skill.
+    /// The run has a prompt instead of a skill, or is a workflow.
     NoSkill,
 }
 
@@ -56,6 +57,7 @@ pub enum SkillFrom {
 pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<Again, SkillError> {
     let (task, skill_from) = match record.task() {
         RecordedTask::Prompt(prompt) => (RunTask::Prompt(prompt.to_owned()), SkillFrom::NoSkill),
+        RecordedTask::Workflow(plan) => (RunTask::Workflow(Arc::new(plan.clone())), SkillFrom::NoSkill),
         RecordedTask::Skill(skill) => {
             let source = skill.source.as_path();
             match Skill::load(source) {
@@ -71,6 +73,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<A
 pub(crate) fn the_same(record: &RunRecord, folder: &RunFolder) -> Result<NewRun, SkillError> {
     let task = match record.task() {
         RecordedTask::Prompt(prompt) => RunTask::Prompt(prompt.to_owned()),
+        RecordedTask::Workflow(plan) => RunTask::Workflow(Arc::new(plan.clone())),
         RecordedTask::Skill(_) => Skill::load(&folder.skill())?.into(),
     };
     Ok(with_task(task, record, folder, Overrides::default()))
@@ -109,6 +112,7 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
         options: options(before, now.options, is_same_engine, mcp_servers),
         retry_of: Some(record.run_id),
         continues: record.continues.clone(),
+        reuses: None,
         request_id: None,
     }
 }

@@ -199,6 +199,18 @@ impl Run {
         self.write(now, decision)
     }
 
+    /// Appends a decision about a workflow.
+    pub(crate) fn conduct(&mut self, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
+        let now = self.decides_now();
+        self.write(now, decision)
+    }
+
+    /// The running time at a moment of the wall clock.
+    pub(crate) fn moment_at(&self, at: Timestamp) -> Duration {
+        let left = at.millis_since(self.now()).unwrap_or(0);
+        self.running().saturating_add(Duration::from_millis(left))
+    }
+
     /// The same where a process may wait between two turns, which is ended by `end_process` if the run ends with this
     /// input.
     pub(crate) fn apply_idle(

@@ -6,11 +6,12 @@
 //! inside it, `between` waits with a process between two. `outside` is what a worker needs besides the Log and the
 //! clock, and `machine` provides it. `host` is the conversation with the host, `unresponsive_host` handles an
 //! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it,
-//! `children` makes and ends the runs that the turn asks for.
+//! `children` makes and ends the runs that the turn asks for, `conduct` carries out a workflow.
 
 mod between;
 mod calls;
 mod children;
+mod conduct;
 mod host;
 pub(crate) mod machine;
 pub(crate) mod outside;
@@ -32,7 +33,7 @@ use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Time
 use skillrun_runs::judge::Rules;
 
 use host::Host;
-use outside::{AttachedHost, AttemptFiles, Children, HostLink, Hosts};
+use outside::{AttachedHost, AttemptFiles, Children, HostLink, Hosts, Steps};
 
 use crate::error::RuntimeError;
 use crate::mailbox::{Mail, RunCommand};
@@ -53,12 +54,21 @@ pub(crate) enum WorkerExit {
     LetGo,
 }
 
-/// A moment at which a question is decided without the user.
+/// A moment at which something is done without the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timer {
     /// In running time, so that setting the wall clock does not move it.
     pub(crate) at: Duration,
-    pub(crate) interaction_id: InteractionId,
+    pub(crate) alarm: Alarm,
+}
+
+/// What is done at the moment of a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alarm {
+    /// The deadline of a question has passed.
+    Question(InteractionId),
+    /// The conductor of a workflow looks again.
+    Conductor,
 }
 
 impl Timer {
@@ -72,6 +82,7 @@ pub(crate) struct Worker<'a> {
     hosts: &'a dyn Hosts,
     files: &'a dyn AttemptFiles,
     children: &'a dyn Children,
+    steps: &'a dyn Steps,
     run: Run,
     rules: Arc<Rules>,
     host: Option<Host>,
@@ -85,11 +96,12 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles + Children), run: Run) -> Self {
+    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles + Children + Steps), run: Run) -> Self {
         Self {
             hosts: outside,
             files: outside,
             children: outside,
+            steps: outside,
             rules: outside.rules(&run),
             run,
             host: None,
@@ -103,6 +115,11 @@ impl<'a> Worker<'a> {
     /// Works until there is nothing to do for now.
     pub(crate) fn work(mut self) -> Result<WorkerExit, RuntimeError> {
         let _run_span = tracing::info_span!("run", id = %self.run.id).entered();
+        if self.run.record.workflow().is_some() {
+            // It has no process.
+            let next = self.recover(HostState::Ended, SessionLeft::Lost)?;
+            return if matches!(next, RunStep::Over) { self.conduct_over() } else { self.conduct() };
+        }
         let found = self.inspect_host()?;
         tracing::debug!(status = ?self.run.state.status, attempt = %self.run.state.attempt, host = ?found, "took up the run");
         let session = match found {
@@ -121,6 +138,7 @@ impl<'a> Worker<'a> {
                     self.write_waiting_views();
                     self.wait_between()?
                 }
+                RunStep::Conduct => return self.conduct(),
                 RunStep::EndChildren => self.end_children()?,
                 RunStep::End => {
                     let found = if self.host.is_some() { HostState::Alive } else { HostState::Ended };
@@ -258,13 +276,17 @@ impl<'a> Worker<'a> {
 
     /// The timer, if it is due.
     fn is_due(&self) -> Option<InteractionId> {
-        self.timer.filter(|timer| timer.at <= self.run.running()).map(|timer| timer.interaction_id)
+        match self.timer.filter(|timer| timer.at <= self.run.running())?.alarm {
+            Alarm::Question(interaction_id) => Some(interaction_id),
+            Alarm::Conductor => None,
+        }
     }
 
     /// A question that has its timer keeps it: the wall clock may have been set since.
     fn arm(&mut self, interaction_id: InteractionId, deadline: Timestamp) {
-        if self.timer.is_none_or(|timer| timer.interaction_id != interaction_id) {
-            self.timer = Some(Timer { at: self.run.time_up_at(deadline), interaction_id });
+        let alarm = Alarm::Question(interaction_id);
+        if self.timer.is_none_or(|timer| timer.alarm != alarm) {
+            self.timer = Some(Timer { at: self.run.time_up_at(deadline), alarm });
         }
     }
 

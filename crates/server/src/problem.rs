@@ -291,6 +291,7 @@ impl Problem {
                     | Refusal::NotInterruptible
                     | Refusal::OtherPrompt
                     | Refusal::NotAtRest { .. }
+                    | Refusal::NothingHeld { .. }
                     | Refusal::NoDelegation
                     | Refusal::NoTurnForChild { .. }
                     | Refusal::TooManyChildren { .. },

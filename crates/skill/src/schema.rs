@@ -119,6 +119,11 @@ impl Schema {
         read().map_err(|kind| SchemaError { path: path.to_owned(), kind })
     }
 
+    /// A schema that is part of another file.
+    pub fn of_value(schema: &Value) -> Result<Self, SchemaErrorKind> {
+        Self::compile(schema)
+    }
+
     fn compile(schema: &Value) -> Result<Self, SchemaErrorKind> {
         let extent = extent(schema, DEPTH_MAX).ok_or(SchemaErrorKind::TooDeep)?;
         if extent.parts > PARTS_MAX {

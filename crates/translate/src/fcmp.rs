@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use skillrun_model::fcmp::data::{
     ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
-    ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, SubagentEnded,
-    SubagentStarted, TimedOut, ToolCallStatus, TurnEnded, TurnStarted, UserInputReplied, UserMessage,
+    ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, StepEnded, StepStarted,
+    SubagentEnded, SubagentStarted, TimedOut, ToolCallStatus, TurnEnded, TurnStarted, UserInputReplied, UserMessage,
+    WorkflowEnded,
 };
 use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
 use skillrun_model::presenters::is_answer;
@@ -311,10 +312,28 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
             summary: end.summary,
             elapsed_ms: end.elapsed_ms,
         }),
+        ControlData::StepScheduled(step) => FcmpData::StepStarted(StepStarted {
+            step_id: step.step_id,
+            item: step.item,
+            trial: step.trial,
+            child_run_id: step.child_run_id,
+        }),
+        ControlData::StepEnded(step) => FcmpData::StepEnded(StepEnded {
+            step_id: step.step_id,
+            item: step.item,
+            state: step.state,
+            reason_code: step.reason,
+            child_run_id: step.child_run_id,
+            details: step.details,
+        }),
+        ControlData::WorkflowEnded(end) => FcmpData::WorkflowEnded(WorkflowEnded { outcome: end.outcome, ok: end.ok }),
+        // The question that follows a held step says all of it.
         ControlData::ArtifactCreated(_)
         | ControlData::ArtifactPreviewReady(_)
         | ControlData::TurnUsage(_)
-        | ControlData::SubagentStarted(_) => return None,
+        | ControlData::SubagentStarted(_)
+        | ControlData::WorkflowStarted(_)
+        | ControlData::StepHeld(_) => return None,
     })
 }
 

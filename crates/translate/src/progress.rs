@@ -87,7 +87,12 @@ impl Progress {
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_) => {}
+            | ControlData::SubagentEnded(_)
+            | ControlData::WorkflowStarted(_)
+            | ControlData::StepScheduled(_)
+            | ControlData::StepHeld(_)
+            | ControlData::StepEnded(_)
+            | ControlData::WorkflowEnded(_) => {}
         }
     }
 

@@ -13,6 +13,7 @@ use skillrun_model::presenters::{self, Presenter, TurnEnding};
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::MessageOrigin;
 use skillrun_model::status::Phase;
+use skillrun_model::workflow::item_name;
 use skillrun_model::{AttemptNumber, ExecutionMode, RunStatus};
 
 pub use calls::CallLayout;
@@ -141,6 +142,19 @@ impl Transcript {
                 let seconds = end.elapsed_ms / 1000;
                 writeln!(text, "child {} {} · {} · {seconds} s", end.child_run_id, shown.words, end.reason_code)
                     .and_then(|()| end.summary.iter().try_for_each(|summary| indented(&mut text, summary)))
+            }
+            FcmpData::StepStarted(step) => {
+                let trial = if step.trial > 1 { format!(" · try {}", step.trial) } else { String::new() };
+                writeln!(text, "step {}{trial}", item_name(&step.step_id, step.item))
+            }
+            FcmpData::StepEnded(step) => {
+                let shown = presenters::of_step(step.state.into(), Presenter::Cli);
+                let name = item_name(&step.step_id, step.item);
+                writeln!(text, "step {name} {} · {}", shown.words, step.reason_code)
+                    .and_then(|()| step.details.iter().try_for_each(|details| indented(&mut text, details)))
+            }
+            FcmpData::WorkflowEnded(end) => {
+                writeln!(text, "the workflow {}", presenters::of_workflow(end.outcome, Presenter::Cli).words)
             }
             FcmpData::AssistantFinal(message) => {
                 self.turn_has_text = true;

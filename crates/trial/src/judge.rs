@@ -75,6 +75,7 @@ pub fn hindrance(expect: &Expect, ended: &Ended) -> Option<String> {
         | ErrorCategory::Session
         | ErrorCategory::Output
         | ErrorCategory::Interaction
+        | ErrorCategory::Workflow
         | ErrorCategory::Timeout
         | ErrorCategory::Canceled => None,
     }

@@ -73,7 +73,7 @@ impl<'a> Talk<'a> {
         for number in turn.. {
             match question::asked(self.trial, self.run, number)?.scope {
                 Scope::Call => question::reply(self.trial, self.run, ALLOW, &format!("allow-{number}"))?,
-                Scope::Turn | Scope::Prompt => break,
+                Scope::Turn | Scope::Prompt | Scope::Step => break,
             }
         }
         self.must_end(turn, states)

@@ -157,7 +157,7 @@ fn history(place: &CommandContext, run: RunId) -> Result<History, Failure> {
 
 fn asked_text(asked: &AskedQuestion, run: RunId, output: &Output) -> String {
     match asked.question.scope {
-        Scope::Turn | Scope::Call => {}
+        Scope::Turn | Scope::Call | Scope::Step => {}
         Scope::Prompt => return prompt_text(asked, run, output),
     }
     let number = output.paint(Ink::Bold, &format!("question {}", asked.question.interaction_id.0));

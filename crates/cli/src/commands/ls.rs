@@ -171,7 +171,7 @@ pub(super) fn detail(row: &Row, now: Timestamp) -> Option<String> {
             let question = row.question.as_ref()?;
             let waits = run_words(RunState::of(RunStatus::WaitingUser, Some(question.scope)));
             match question.scope {
-                Scope::Turn | Scope::Call => Some(format!("asks: {}", question.prompt)),
+                Scope::Turn | Scope::Call | Scope::Step => Some(format!("asks: {}", question.prompt)),
                 // The row has the error of the last turn, if that had one.
                 Scope::Prompt => Some(
                     failure_words(row)

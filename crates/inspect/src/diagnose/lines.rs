@@ -130,7 +130,7 @@ fn check_line(check: &DiagnosisCheck) -> String {
 
 fn question_lines(question: &DiagnosisQuestion) -> Vec<DiagnosisLine> {
     match question.scope {
-        Scope::Turn | Scope::Call => {}
+        Scope::Turn | Scope::Call | Scope::Step => {}
         // Nothing is asked, and the timeline has when the prompt came.
         Scope::Prompt => return Vec::new(),
     }

@@ -110,7 +110,7 @@ impl Story {
             ControlData::InteractionReplied(reply) => {
                 let what = match self.scope_of(reply.interaction_id.0) {
                     Scope::Prompt => MomentKind::Prompted,
-                    Scope::Turn | Scope::Call => MomentKind::Answered,
+                    Scope::Turn | Scope::Call | Scope::Step => MomentKind::Answered,
                 };
                 self.moments.push((what, None, at));
                 self.resolve(reply.interaction_id.0, Resolution::Answered { mode: reply.resolution_mode, at });
@@ -137,7 +137,12 @@ impl Story {
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_) => {}
+            | ControlData::SubagentEnded(_)
+            | ControlData::WorkflowStarted(_)
+            | ControlData::StepScheduled(_)
+            | ControlData::StepHeld(_)
+            | ControlData::StepEnded(_)
+            | ControlData::WorkflowEnded(_) => {}
         }
     }
 
@@ -190,7 +195,7 @@ impl Story {
     fn ask(&mut self, at: Timestamp, question: &Pending) {
         let what = match question.scope {
             Scope::Prompt => MomentKind::Rested,
-            Scope::Turn | Scope::Call => MomentKind::Asked,
+            Scope::Turn | Scope::Call | Scope::Step => MomentKind::Asked,
         };
         self.moments.push((what, Some(question.source_attempt), at));
         self.questions.push(DiagnosisQuestion {

@@ -21,7 +21,8 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
     let mut events = vec![closing::control(Level::Info, ControlData::RunStatus(change))];
     let mut effects: Vec<_> = state.question.iter().map(disarm).collect();
     effects.push(Effect::EndProcess);
-    if !state.attempt_is_open {
+    // The conductor of a workflow ends its children first, and then the run.
+    if !state.attempt_is_open && state.workflow.is_none() {
         // No turn will end after this, so this is the end.
         let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
         events.push(closing::control(Level::Info, ControlData::RunCanceled(canceled)));

@@ -29,6 +29,9 @@ pub struct ChildRun {
     pub timeout_ms: Option<u64>,
     /// The whole request.
     pub request: TextBlob,
+    /// Why it could not be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     pub progress: ChildProgress,
 }
 
@@ -90,6 +93,7 @@ impl State {
             on_parent_end: asked.on_parent_end,
             timeout_ms: asked.timeout_ms,
             request: asked.request.clone(),
+            fault: None,
             progress: ChildProgress::Requested,
         });
     }

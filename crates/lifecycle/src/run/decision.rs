@@ -177,6 +177,8 @@ pub enum Refusal {
     OtherPrompt,
     #[error("only a run that waits for the next prompt can be closed; its status is {}", status_word(*status))]
     NotAtRest { status: Option<RunStatus> },
+    #[error("no step of the workflow waits for a decision, so there is nothing to close; its status is {}; to end it, cancel it", status_word(*status))]
+    NothingHeld { status: Option<RunStatus> },
     /// The question is another one, or there is none.
     #[error("question {} is not open; {}", asked.0, open_words(*open))]
     Stale { asked: InteractionId, open: Option<InteractionId> },

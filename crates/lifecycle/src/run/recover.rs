@@ -41,9 +41,20 @@ pub fn recover(
     found: HostState,
     session: SessionLeft,
 ) -> Decision {
+    if state.workflow.is_some() {
+        // What comes next follows from the plan. Its children may not have been made, or have no owner.
+        let effects = children::made_again(state).collect();
+        return Decision { events: rest_of_acceptance(state), effects, ..Decision::default() };
+    }
     let mut decision = children::hold_end(state, now, decided(state, options, run_id, now, found, session));
     decision.effects.extend(children::made_again(state));
     decision
+}
+
+/// A workflow whose first batch was cut.
+fn rest_of_acceptance(state: &State) -> Vec<ControlEvent> {
+    let is_cut = state.status.is_none() && state.last_seq > 0;
+    is_cut.then(|| closing::status(RunStatus::Queued)).into_iter().collect()
 }
 
 fn decided(
@@ -205,6 +216,8 @@ fn replied(
             },
         },
         (Scope::Turn | Scope::Prompt, Continuation::Resumable | Continuation::None) => queued(state),
+        // A workflow has no turn; its conductor derives what follows.
+        (Scope::Step, _) => Decision::default(),
     }
 }
 
@@ -261,7 +274,7 @@ fn running(state: &State, options: RunOptions, found: HostState) -> Decision {
         // started with the answer has not had it written to its input.
         let is_written = |reply: &&GivenReply| match (reply.scope, options.continuation) {
             (Scope::Call, _) | (Scope::Turn | Scope::Prompt, Continuation::Sticky) => true,
-            (Scope::Turn | Scope::Prompt, Continuation::Resumable | Continuation::None) => false,
+            (Scope::Turn | Scope::Prompt, Continuation::Resumable | Continuation::None) | (Scope::Step, _) => false,
         };
         effects.extend(state.reply.as_ref().filter(is_written).cloned().map(Effect::WriteInput));
         if state.canceling.is_some() || state.failing.is_some() {

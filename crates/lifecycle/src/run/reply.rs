@@ -69,6 +69,12 @@ pub(super) fn answered(
     let given = GivenReply { interaction_id, scope, text, origin: resolution_mode.origin(), files, context };
     let disarm = Effect::DisarmTimer { interaction_id };
     match (question.scope, options.continuation) {
+        // The conductor continues.
+        (Scope::Step, _) => Decision {
+            events: vec![replied, closing::status(RunStatus::Running)],
+            opening: None,
+            effects: vec![disarm],
+        },
         // The turn continues.
         (Scope::Call, _) => Decision {
             events: vec![replied, closing::status(RunStatus::Running)],

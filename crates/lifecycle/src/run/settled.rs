@@ -64,7 +64,9 @@ pub(super) fn after_turn(
             let question = match pending.scope {
                 // The user may take any time for the next prompt.
                 Scope::Prompt => pending.clone(),
-                Scope::Turn | Scope::Call => timed(pending.clone(), options, options.waits_after_turn(), now),
+                Scope::Turn | Scope::Call | Scope::Step => {
+                    timed(pending.clone(), options, options.waits_after_turn(), now)
+                }
             };
             if is_session_lost_again(state, verdict) {
                 return start::failed(run_id, timeout::session_lost());

@@ -16,6 +16,8 @@ use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::{Rule, Verdict};
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp, TurnState};
 
+use crate::workflow::WorkflowState;
+
 /// The state of a run, according to its Log. As JSON it is for views that resume the fold where they stopped; no file
 /// of a run contains it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,6 +88,9 @@ pub struct State {
     /// The runs that it has asked for, in that order.
     #[serde(default)]
     pub children: Vec<ChildRun>,
+    /// Of a run that is a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Box<WorkflowState>>,
     /// The events that must follow the last turn record have not been written.
     pub is_unfinished: bool,
     pub last_seq: u64,
@@ -148,6 +153,7 @@ impl Default for State {
             retry: None,
             process_ended: false,
             children: Vec::new(),
+            workflow: None,
             is_unfinished: false,
             last_seq: 0,
         }
@@ -190,6 +196,11 @@ impl State {
     /// No process waits, and nothing is left to be written: only an answer, a cancel or its deadline can continue the
     /// run.
     pub fn rests(&self) -> bool {
+        if let Some(workflow) = &self.workflow {
+            // The end of a child wakes the conductor, and so does the answer.
+            let is_asked = self.question.as_ref().is_some_and(|question| question.scope == Scope::Step);
+            return self.status == Some(RunStatus::WaitingUser) && is_asked && workflow.open.is_empty();
+        }
         let has_process = match self.continuation {
             Some(Continuation::Resumable | Continuation::None) => false,
             Some(Continuation::Sticky) | None => !self.process_ended,
@@ -217,6 +228,9 @@ impl State {
             self.session_id.clone_from(&event.correlation.session_id);
         }
         let Data::Control(data) = &event.data else { return };
+        if let Some(workflow) = &mut self.workflow {
+            workflow.evolve(event, data);
+        }
         match data {
             ControlData::RunStatus(change) => self.status_changed(change),
             ControlData::AttemptStarted(started) => {
@@ -234,7 +248,7 @@ impl State {
             ControlData::InteractionRequested(question) => {
                 self.interactions = question.interaction_id.0;
                 self.calls += match question.scope {
-                    Scope::Turn | Scope::Prompt => 0,
+                    Scope::Turn | Scope::Prompt | Scope::Step => 0,
                     Scope::Call => 1,
                 };
                 self.question = Some(question.clone());
@@ -247,6 +261,9 @@ impl State {
                     self.failing = timeout.fails_with;
                     self.missed_deadline = timeout.deadline;
                     self.question = None;
+                } else if self.workflow.is_some() {
+                    // Closed without an answer; the workflow has other steps.
+                    self.question = None;
                 }
             }
             ControlData::AutoDecision(_) => {
@@ -256,6 +273,7 @@ impl State {
             ControlData::RunStarted(started) => {
                 self.continuation = started.continuation;
                 self.not_before = started.not_before;
+                self.workflow = started.workflow.is_some().then(Box::default);
             }
             ControlData::RunCompleted(completed) => self.end(completed.status()),
             ControlData::RunFailed(failed) => {
@@ -269,13 +287,23 @@ impl State {
             }
             ControlData::SubagentEnded(end) => {
                 self.child_progressed(end.child_run_id, ChildProgress::Ended(end.status));
+                if end.reason == Code::ChildNotMade
+                    && let Some(child) = self.children.iter_mut().find(|child| child.run_id == end.child_run_id)
+                {
+                    child.fault.clone_from(&end.details);
+                }
             }
             ControlData::RunHeartbeat(_)
             | ControlData::ArtifactCreated(_)
             | ControlData::ArtifactIndexed(_)
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
-            | ControlData::TurnUsage(_) => {}
+            | ControlData::TurnUsage(_)
+            | ControlData::WorkflowStarted(_)
+            | ControlData::StepScheduled(_)
+            | ControlData::StepHeld(_)
+            | ControlData::StepEnded(_)
+            | ControlData::WorkflowEnded(_) => {}
         }
     }
 
@@ -287,7 +315,10 @@ impl State {
             self.interrupting = Some(change.detail.clone().unwrap_or_default());
             self.say.clone_from(&change.say);
         }
-        if change.phase == Some(Phase::Closing) {
+        if self.workflow.is_some() && matches!(change.phase, Some(Phase::Closing | Phase::TimeUp)) {
+            // Only the question is closed; the workflow has other steps.
+            self.question = None;
+        } else if change.phase == Some(Phase::Closing) {
             self.closing = Some(change.detail.clone().unwrap_or_default());
         }
         if change.phase == Some(Phase::ProcessEnded) {

@@ -15,6 +15,8 @@ pub enum RunStep {
     Settle,
     /// The process waits for the answer that begins its next turn.
     Between,
+    /// The run is a workflow: its next step is derived from its plan.
+    Conduct,
     /// The run ends as soon as its children have ended.
     EndChildren,
     /// The run ends, with its process.
@@ -32,6 +34,9 @@ pub enum RunStep {
 pub fn next_step(state: &State, host: Option<AttemptNumber>) -> RunStep {
     if state.is_over() {
         return if host.is_some() { RunStep::AwaitExit } else { RunStep::Over };
+    }
+    if state.workflow.is_some() {
+        return RunStep::Conduct;
     }
     if state.attempt_is_open {
         // A host that is at a later attempt has left this one behind.

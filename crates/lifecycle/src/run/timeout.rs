@@ -29,6 +29,12 @@ pub(super) fn expired(
     interaction_id: InteractionId,
 ) -> Result<Decision, Refusal> {
     let question = reply::open(state, interaction_id)?;
+    if question.scope == Scope::Step {
+        // The step has no decision; what that means for the workflow, its conductor derives.
+        let events = vec![timed_out(question, None), closing::status(RunStatus::Running)];
+        let effects = vec![Effect::DisarmTimer { interaction_id }];
+        return Ok(Decision { events, opening: None, effects });
+    }
     match question.on_deadline {
         // A question that waits indefinitely has no deadline.
         OnDeadline::Wait => Err(Refusal::OutOfPlace),
@@ -109,7 +115,9 @@ impl<'a> Chosen<'a> {
     fn reply(&self, scope: Scope) -> String {
         match (self, scope) {
             (Self::Default(option), Scope::Call) => option.value.clone(),
-            (Self::Default(_), Scope::Turn | Scope::Prompt) | (Self::Judgement(_), _) => self.instruction(),
+            (Self::Default(_), Scope::Turn | Scope::Prompt | Scope::Step) | (Self::Judgement(_), _) => {
+                self.instruction()
+            }
         }
     }
 }
@@ -160,7 +168,8 @@ pub(super) fn without_process(
         (Continuation::Sticky, SessionLeft::Loadable, _) | (Continuation::Sticky, SessionLeft::Lost, Scope::Prompt) => {
             stays(session)
         }
-        (Continuation::Sticky, SessionLeft::Lost, Scope::Turn | Scope::Call) | (Continuation::None, _, _) => {
+        (Continuation::Sticky, SessionLeft::Lost, Scope::Turn | Scope::Call | Scope::Step)
+        | (Continuation::None, _, _) => {
             let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
             let mut decision = failed(run_id, session_lost());
             decision.effects.insert(0, disarm);

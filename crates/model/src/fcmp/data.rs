@@ -13,6 +13,7 @@ use crate::rasp::{Level, SpanRef};
 use crate::status::{ExecutionMode, Phase, RunStatus, TurnState, wire_enum};
 use crate::time::Timestamp;
 use crate::verdict::RunError;
+use crate::workflow::{StepId, StepState, WorkflowOutcome};
 
 /// The run has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +81,45 @@ pub struct SubagentEnded {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     pub elapsed_ms: u64,
+}
+
+/// A step of a workflow has begun, or one item of a step that repeats. Its run is named by the `subagent.started` that
+/// follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepStartedToShow")]
+pub struct StepStarted {
+    pub step_id: StepId,
+    /// The place in the list of a step that repeats, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// From 1: higher where the step is tried again.
+    pub trial: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_run_id: Option<RunId>,
+}
+
+/// A step of a workflow has ended. It was successful only if its state is `ready`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepEndedToShow")]
+pub struct StepEnded {
+    pub step_id: StepId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    pub state: StepState,
+    pub reason_code: Code,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_run_id: Option<RunId>,
+    /// One sentence for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+}
+
+/// The workflow has ended. It was successful only if its outcome is `completed`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "WorkflowEndedToShow")]
+pub struct WorkflowEnded {
+    pub outcome: WorkflowOutcome,
+    pub ok: bool,
 }
 
 /// A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;
@@ -283,6 +323,9 @@ fcmp_types! {
     UserMessage(UserMessage) = "user.message",
     SubagentStarted(SubagentStarted) = "subagent.started",
     SubagentEnded(SubagentEnded) = "subagent.ended",
+    StepStarted(StepStarted) = "step.started",
+    StepEnded(StepEnded) = "step.ended",
+    WorkflowEnded(WorkflowEnded) = "workflow.ended",
     AssistantDelta(AssistantDelta) = "assistant.message.delta",
     AssistantFinal(AssistantFinal) = "assistant.message.final",
     AssistantReasoning(AssistantReasoning) = "assistant.reasoning",

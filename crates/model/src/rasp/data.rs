@@ -19,6 +19,7 @@ use crate::status::{
 };
 use crate::time::Timestamp;
 use crate::verdict::{RunError, Verdict};
+use crate::workflow::{StepEnded, StepHeld, StepScheduled, WorkflowEnded, WorkflowStarted};
 
 fn is_false(flag: &bool) -> bool {
     !flag
@@ -98,6 +99,9 @@ pub struct RunStarted {
     /// The run that has asked for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentLink>,
+    /// The name of the workflow, if the run is one. Its engine is then called `workflow`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
     /// The run waits until this moment for the engine's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
@@ -121,6 +125,7 @@ impl RunStarted {
             retry_of: None,
             continues: None,
             parent: None,
+            workflow: None,
             not_before: None,
             record_hash: None,
         }
@@ -724,6 +729,11 @@ event_types! {
     SubagentRequested(SubagentRequested) = "subagent.requested" in Runtime by Control,
     SubagentStarted(SubagentStarted) = "subagent.started" in Runtime by Control,
     SubagentEnded(SubagentEnded) = "subagent.ended" in Runtime by Control,
+    WorkflowStarted(WorkflowStarted) = "workflow.started" in Runtime by Control,
+    StepScheduled(StepScheduled) = "workflow.step_scheduled" in Runtime by Control,
+    StepHeld(StepHeld) = "workflow.step_held" in Runtime by Control,
+    StepEnded(StepEnded) = "workflow.step_ended" in Runtime by Control,
+    WorkflowEnded(WorkflowEnded) = "workflow.ended" in Runtime by Control,
 }
 
 macro_rules! data_kind {
@@ -765,6 +775,11 @@ data_kind! {
         SubagentRequested(SubagentRequested),
         SubagentStarted(SubagentStarted),
         SubagentEnded(SubagentEnded),
+        WorkflowStarted(WorkflowStarted),
+        StepScheduled(StepScheduled),
+        StepHeld(StepHeld),
+        StepEnded(StepEnded),
+        WorkflowEnded(WorkflowEnded),
     }
 }
 

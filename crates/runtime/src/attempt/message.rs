@@ -40,7 +40,8 @@ pub(crate) fn compose(
     }
     let (record, folder) = (&run.record, &run.folder);
     match record.task() {
-        RecordedTask::Skill(_) => {}
+        // A workflow has no attempt.
+        RecordedTask::Skill(_) | RecordedTask::Workflow(_) => {}
         RecordedTask::Prompt(text) => {
             let files = record.request.files.values().cloned().collect();
             let origin = if record.continues.is_some() { MessageOrigin::Orchestrator } else { MessageOrigin::User };

@@ -221,6 +221,7 @@ fn reason_of(refusal: &Refusal) -> RefusalReason {
         | Refusal::NotInterruptible
         | Refusal::OtherPrompt
         | Refusal::NotAtRest { .. }
+        | Refusal::NothingHeld { .. }
         | Refusal::Stale { .. }
         | Refusal::Repeated { .. }
         | Refusal::RepeatedChild { .. } => RefusalReason::WrongState,

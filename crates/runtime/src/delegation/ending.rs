@@ -119,6 +119,7 @@ fn status_of(result: &RunResult) -> SubagentStatus {
                 | RunState::Closed
                 | RunState::Failed
                 | RunState::FailedOutput
+                | RunState::FailedPartial
                 | RunState::Canceled,
             )
             | None => SubagentStatus::Failed,

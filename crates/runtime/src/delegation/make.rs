@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use skillrun_base::whole_file;
 use skillrun_collect::plan::delegation::REQUEST_MAX;
 use skillrun_model::delegation::{ChildRequest, ChildWorkspace, Delegation, ParentLink, RefusalReason};
@@ -27,7 +29,7 @@ pub(crate) struct Parent<'a> {
 }
 
 impl Parent<'_> {
-    fn depth(self) -> u32 {
+    pub(crate) fn depth(self) -> u32 {
         self.record.parent.as_ref().map_or(0, |link| link.depth)
     }
 
@@ -41,6 +43,7 @@ impl Parent<'_> {
             run_id: self.record.run_id,
             attempt: self.attempt,
             call_id: request.call_id.clone(),
+            step_id: None,
             root: self.root(),
             depth: self.depth() + 1,
         }
@@ -192,7 +195,7 @@ fn task(config: &RuntimeConfig, delegation: &Delegation, request: &ChildRequest)
 }
 
 /// The folder in which the parent works.
-fn shared_folder(parent: Parent<'_>) -> std::path::PathBuf {
+pub(crate) fn shared_folder(parent: Parent<'_>) -> std::path::PathBuf {
     match &parent.record.request.workspace {
         Workspace::Own => parent.folder.workspace(),
         Workspace::Folder { path, .. } => path.as_path().to_owned(),
@@ -200,7 +203,7 @@ fn shared_folder(parent: Parent<'_>) -> std::path::PathBuf {
 }
 
 /// Stores a request, from which the child is made after it is in the Log.
-pub(crate) fn store(folder: &RunFolder, child: RunId, request: &ChildRequest) -> io::Result<TextBlob> {
+pub(crate) fn store(folder: &RunFolder, child: RunId, request: &impl Serialize) -> io::Result<TextBlob> {
     let name = Path::new(".audit").join("blobs").join(format!("child.{child}.json"));
     let path = folder.root().join(&name);
     fs::create_dir_all(path.parent().unwrap_or(folder.root()))?;
@@ -211,7 +214,7 @@ pub(crate) fn store(folder: &RunFolder, child: RunId, request: &ChildRequest) ->
 }
 
 /// A request that was stored.
-pub(crate) fn stored(folder: &RunFolder, blob: &TextBlob) -> Result<ChildRequest, ChildFault> {
+pub(crate) fn stored<T: DeserializeOwned>(folder: &RunFolder, blob: &TextBlob) -> Result<T, ChildFault> {
     let read = || {
         let path = folder.audit().join("blobs").join(Path::new(&blob.path).file_name().unwrap_or_default());
         if fs::metadata(&path)?.len() > REQUEST_MAX {

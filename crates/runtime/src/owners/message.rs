@@ -124,6 +124,7 @@ impl OwnerErrorKind {
                 | Refusal::NotInterruptible
                 | Refusal::OtherPrompt
                 | Refusal::NotAtRest { .. }
+                | Refusal::NothingHeld { .. }
                 | Refusal::NoDelegation
                 | Refusal::NoTurnForChild { .. }
                 | Refusal::TooManyChildren { .. } => Self::WrongState,

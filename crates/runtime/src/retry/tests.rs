@@ -51,6 +51,8 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
         },
         request: RunRequest {
             prompt: None,
+            workflow: None,
+            reuses: None,
             mode: ExecutionMode::Interactive,
             input: object(json!({"a": 1, "b": 2})),
             parameter: object(json!({"c": 3})),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use skillrun_collect::tree;
 use skillrun_lifecycle::run::{ChildRun, Input, State};
 use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::delegation::{ChildRequest, ParentLink};
 use skillrun_model::{Classified, ErrorClass, RunId};
 use skillrun_runs::events::read_all;
 use skillrun_runs::record::RunRecord;
@@ -14,6 +15,7 @@ use skillrun_runs::request_entries::was_made;
 use super::threads::demand;
 use super::{Inner, TakenUp};
 use crate::accept::{self, AcceptError};
+use crate::conductor;
 use crate::delegation::DelegationSocket;
 use crate::delegation::ending::ChildLog;
 use crate::delegation::make::{self, Parent};
@@ -62,9 +64,13 @@ impl Inner {
         // An earlier owner may have died while it made the child. No other process makes it now: that needs the parent.
         let folder = tools.data.run(child.run_id);
         tree::remove(folder.root()).map_err(|error| never(&error))?;
-        let request = make::stored(&parent.folder, &child.request).map_err(|fault| never(&fault))?;
         let known = Parent { record: &parent.record, folder: &parent.folder, attempt: child.attempt };
-        let checked = make::check(&self.config, known, &request, child.run_id).map_err(|fault| never(&fault))?;
+        let checked = if let Some(plan) = parent.record.workflow() {
+            conductor::make::check(&self.config, known, plan, child).map_err(|fault| never(&fault))?
+        } else {
+            let request: ChildRequest = make::stored(&parent.folder, &child.request).map_err(|fault| never(&fault))?;
+            make::check(&self.config, known, &request, child.run_id).map_err(|fault| never(&fault))?
+        };
         let made = accept::make(&self.config, checked).map_err(|error| never(&error))?;
         tools.counters.accepted();
         self.enqueue(made);
@@ -72,7 +78,11 @@ impl Inner {
     }
 
     /// A child has ended, or asks something. The Log of its parent gets the end.
-    pub(super) fn notify_parent(self: &Arc<Self>, parent: RunId, child: RunId) {
+    pub(super) fn notify_parent(self: &Arc<Self>, link: &ParentLink, child: RunId) {
+        let parent = link.run_id;
+        if link.step_id.is_some() {
+            return self.wake_conductor(parent);
+        }
         let mailbox = self.table().mailbox(parent);
         let is_delivered = mailbox.is_some_and(|mailbox| mailbox.put(RunCommand::ChildNews).is_some());
         if is_delivered {
@@ -83,6 +93,22 @@ impl Inner {
             // Its owner looks at the Log of the child by itself.
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. } | LogErrorKind::Gone, .. })) => {}
             Err(error) => tracing::warn!(%parent, %child, %error, "the end of a child is not in the Log of its parent"),
+        }
+    }
+
+    /// A workflow has something to do: a child has ended, or a moment has come.
+    pub(super) fn wake_conductor(self: &Arc<Self>, workflow: RunId) {
+        let mailbox = self.table().mailbox(workflow);
+        let answer = mailbox.and_then(|mailbox| mailbox.put(RunCommand::ChildNews));
+        if answer.is_some_and(|answer| answer.recv().is_ok()) {
+            return;
+        }
+        // No worker has it, or its worker leaves at this moment without having read the message.
+        match self.open_with_retry(workflow) {
+            Ok(run) => drop(self.take_up_run(run)),
+            // Another process conducts it, and looks at its children by itself; or it is gone.
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. } | LogErrorKind::Gone, .. })) => {}
+            Err(error) => self.failed(&mut self.table(), workflow, &error),
         }
     }
 

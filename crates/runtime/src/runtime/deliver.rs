@@ -15,6 +15,7 @@ use crate::error::RuntimeError;
 use crate::mailbox::{Reply, RunCommand};
 use crate::run::Run;
 use crate::views;
+use crate::worker::Alarm;
 
 /// How long a run may be in transfer between two threads.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -49,7 +50,7 @@ impl Runtime {
         Ok(match state.question.as_ref().filter(is_open).map(|question| question.scope) {
             Some(Scope::Prompt) => TextKind::Prompt,
             // Another one is refused because it is not open.
-            Some(Scope::Turn | Scope::Call) | None => TextKind::Answer,
+            Some(Scope::Turn | Scope::Call | Scope::Step) | None => TextKind::Answer,
         })
     }
 
@@ -111,7 +112,7 @@ impl Inner {
             // The process that has it may leave the question open.
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => {
                 let again = self.config.tools.clock.running().saturating_add(HELD_PAUSE);
-                self.table().arm(again, id, interaction_id);
+                self.table().arm(again, id, Alarm::Question(interaction_id));
             }
             Err(error) => self.failed(&mut self.table(), id, &error),
         }
@@ -126,11 +127,11 @@ impl Inner {
         if run.state.is_over() {
             self.table().queue.remove(id);
             views::write(&self.config.tools, id);
-            let parent = run.record.parent.as_ref().map(|link| link.run_id);
+            let parent = run.record.parent.clone();
             drop(run);
             self.schedule_views(id);
             if let Some(parent) = parent {
-                self.notify_parent(parent, id);
+                self.notify_parent(&parent, id);
             }
         } else {
             self.take_up_run(run);

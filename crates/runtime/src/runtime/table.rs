@@ -9,6 +9,7 @@ use skillrun_model::{InteractionId, RunId};
 use crate::limits::SlotLimits;
 use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Queue, Slot};
+use crate::worker::Alarm;
 
 use super::children::{Loan, LoanNumber};
 
@@ -20,8 +21,9 @@ pub(super) struct RunTable {
     pub(super) queue: Queue,
     /// Every run that this process has something to do or to report about; the queue has its own runs.
     runs: HashMap<RunId, RunStanding>,
-    /// Questions with a deadline, by moment, in running time; there may be tens of thousands.
-    timers: BTreeMap<TimerPlace, (RunId, InteractionId)>,
+    /// Questions with a deadline and conductors that look again, by moment, in running time; there may be tens of
+    /// thousands.
+    timers: BTreeMap<TimerPlace, (RunId, Alarm)>,
     armed: u64,
     /// Runs whose problem has a moment at which they are retried.
     retries: BTreeSet<(Instant, RunId)>,
@@ -221,11 +223,11 @@ impl RunTable {
         unfinished.map(|(run, _)| *run).chain(self.queue.runs()).collect()
     }
 
-    pub(super) fn arm(&mut self, at: Duration, run: RunId, interaction_id: InteractionId) {
+    pub(super) fn arm(&mut self, at: Duration, run: RunId, alarm: Alarm) {
         self.disarm(run);
         self.armed += 1;
         let place = (at, self.armed);
-        self.timers.insert(place, (run, interaction_id));
+        self.timers.insert(place, (run, alarm));
         self.change(run, |standing| standing.timer = Some(TimerStanding::Armed(place)));
     }
 
@@ -244,7 +246,7 @@ impl RunTable {
     /// Whether there is a timer for this question.
     pub(super) fn is_armed(&self, run: RunId, interaction_id: InteractionId) -> bool {
         let armed = self.timer(run).and_then(|place| self.timers.get(&place));
-        armed == Some(&(run, interaction_id))
+        armed == Some(&(run, Alarm::Question(interaction_id)))
     }
 
     /// The same, if the timer is still for this question.
@@ -256,11 +258,15 @@ impl RunTable {
 
     /// Questions with a deadline, the earliest first; at most `limit`.
     pub(super) fn armed(&self, limit: usize) -> Vec<(RunId, InteractionId)> {
-        self.timers.values().take(limit).copied().collect()
+        let question = |(run, alarm): &(RunId, Alarm)| match alarm {
+            Alarm::Question(interaction_id) => Some((*run, *interaction_id)),
+            Alarm::Conductor => None,
+        };
+        self.timers.values().filter_map(question).take(limit).collect()
     }
 
     /// The first that is due, removed from the timers.
-    pub(super) fn take_due(&mut self, now: Duration) -> Option<(RunId, InteractionId)> {
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<(RunId, Alarm)> {
         let first = self.timers.first_entry().filter(|first| first.key().0 <= now)?;
         let due = first.remove();
         self.change(due.0, |standing| standing.timer = Some(TimerStanding::Expiring));
@@ -373,7 +379,7 @@ mod tests {
             assert_eq!(table.end(run(number)), Wanted::No);
         }
         table.was_let_go(run(2));
-        table.arm(Duration::ZERO, run(3), InteractionId(1));
+        table.arm(Duration::ZERO, run(3), Alarm::Question(InteractionId(1)));
         let mut unfinished = table.unfinished();
         unfinished.sort_by_key(ToString::to_string);
         assert_eq!(unfinished, [run(2), run(3)]);
@@ -384,14 +390,14 @@ mod tests {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
         let at = Duration::from_secs;
         let mut table = RunTable::new(SlotLimits::default());
-        table.arm(at(30), run(1), InteractionId(1));
-        table.arm(at(20), run(2), InteractionId(1));
-        table.arm(at(10), run(1), InteractionId(2));
+        table.arm(at(30), run(1), Alarm::Question(InteractionId(1)));
+        table.arm(at(20), run(2), Alarm::Question(InteractionId(1)));
+        table.arm(at(10), run(1), Alarm::Question(InteractionId(2)));
         assert!(table.has(run(1)) && !table.is_idle());
         assert_eq!((table.take_due(at(9)), table.next_timer()), (None, Some(at(10))));
         assert_eq!(
             table.take_due(at(30)),
-            Some((run(1), InteractionId(2))),
+            Some((run(1), Alarm::Question(InteractionId(2)))),
             "the later one took the place of the first"
         );
         assert!(table.has(run(1)), "until what is due is done, its views included");

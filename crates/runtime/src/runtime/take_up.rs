@@ -18,6 +18,7 @@ use crate::error::RuntimeError;
 
 use crate::run::Run;
 use crate::views;
+use crate::worker::Alarm;
 
 /// How long an unresponsive host of a run that is over is waited for.
 const HOST_REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,7 +81,7 @@ impl Runtime {
                     // For the time before this process there is only the wall clock.
                     let whole = asked_at.map_or(Duration::MAX, |asked_at| until_moment(asked_at, deadline));
                     let at = running.saturating_add(time_left(now, deadline, whole));
-                    table.arm(at, run_id, interaction_id);
+                    table.arm(at, run_id, Alarm::Question(interaction_id));
                 }
             }
         }
@@ -207,7 +208,7 @@ impl Inner {
             if let Some((deadline, interaction_id)) = deadline {
                 let (at, mut table) = (run.time_up_at(deadline), self.table());
                 if !table.is_armed(id, interaction_id) {
-                    table.arm(at, id, interaction_id);
+                    table.arm(at, id, Alarm::Question(interaction_id));
                 }
             }
             if views::may_lag(&run.folder) {
@@ -217,7 +218,9 @@ impl Inner {
             self.ensure_timer_thread();
             return TakenUp::Waiting;
         }
-        if state.status == Some(RunStatus::Queued) && !state.is_unfinished && !state.lacks_end() {
+        if state.workflow.is_some()
+            || (state.status == Some(RunStatus::Queued) && !state.is_unfinished && !state.lacks_end())
+        {
             self.enqueue(run);
         } else {
             self.work_at_once(run);

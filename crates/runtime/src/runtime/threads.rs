@@ -23,7 +23,7 @@ use crate::queue::{Demand, Slot, SlotKind};
 use crate::run::Run;
 use crate::views;
 use crate::worker::machine::Machine;
-use crate::worker::{Worker, WorkerExit};
+use crate::worker::{Alarm, Worker, WorkerExit};
 
 /// The pauses before a run that is stuck is retried.
 const TRY_AGAIN: [Duration; 5] = [
@@ -51,9 +51,10 @@ const TIMER_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 const ARMED_CHECKED_MAX: usize = 100;
 
 pub(super) fn demand(record: &RunRecord) -> Demand {
-    let kind = match record.engine.continuation {
-        Continuation::Sticky => SlotKind::Sticky,
-        Continuation::Resumable | Continuation::None => SlotKind::Turn,
+    let kind = match (record.workflow(), record.engine.continuation) {
+        (Some(_), _) => SlotKind::Conductor,
+        (None, Continuation::Sticky) => SlotKind::Sticky,
+        (None, Continuation::Resumable | Continuation::None) => SlotKind::Turn,
     };
     let (priority, not_before) = (record.request.priority, record.not_before());
     Demand { engine: record.engine.name.clone(), kind, priority, not_before }
@@ -148,7 +149,7 @@ impl Inner {
         let mut parent = None;
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let run = run.map_or_else(|| self.open_with_retry(id), Ok)?;
-            parent = run.record.parent.as_ref().map(|link| link.run_id);
+            parent.clone_from(&run.record.parent);
             let socket = self.delegation_socket(&run);
             let board = socket.as_ref().map(|socket| socket.board.clone());
             let machine = Machine::new(&self, mailbox.clone(), run.folder.clone(), board);
@@ -163,7 +164,7 @@ impl Inner {
         mailbox.close();
         let mut unretried = None;
         if let (Some(parent), Ok(WorkerExit::Over | WorkerExit::Waiting { .. })) = (parent, &outcome) {
-            self.notify_parent(parent, id);
+            self.notify_parent(&parent, id);
         }
         if matches!(outcome, Ok(WorkerExit::Over)) {
             self.schedule_views(id);
@@ -186,7 +187,7 @@ impl Inner {
                     table.set_problem(id, None);
                     // Another request has advanced it meanwhile.
                     if let Some(timer) = timer.filter(|_| is_wanted == Wanted::No) {
-                        table.arm(timer.at, id, timer.interaction_id);
+                        table.arm(timer.at, id, timer.alarm);
                     }
                 }
                 Err(error) => self.failed(&mut table, id, &error),
@@ -353,8 +354,11 @@ impl Inner {
             if begins {
                 self.dispatch(None);
             }
-            if let Some((run, interaction_id)) = due {
-                self.expire(run, interaction_id);
+            if let Some((run, alarm)) = due {
+                match alarm {
+                    Alarm::Question(interaction_id) => self.expire(run, interaction_id),
+                    Alarm::Conductor => self.wake_conductor(run),
+                }
                 self.table().has_expired(run);
                 self.changed.notify_all();
             }

@@ -10,6 +10,7 @@ use super::host::Phase;
 use super::laws::{Broken, Law};
 use super::scene::{IDLE, SESSION_TIMEOUT};
 use super::world::{SimulatedWorld, Spot};
+use crate::worker::Alarm;
 
 impl SimulatedWorld {
     /// Checks against the laws which answers processes received, and which processes began.
@@ -89,7 +90,10 @@ impl SimulatedWorld {
         let is_ending = state.is_ending();
         let has_deadline = question.is_some_and(|question| question.deadline.is_some());
         let Spot::Wait { until, .. } = spot else {
-            let timer = owner.timer.map(|timer| timer.interaction_id);
+            let timer = owner.timer.and_then(|timer| match timer.alarm {
+                Alarm::Question(interaction_id) => Some(interaction_id),
+                Alarm::Conductor => None,
+            });
             let deadline = question.filter(|_| has_deadline).map(|question| question.interaction_id);
             return match state.status {
                 _ if owner.again_at.is_some() => Ok(()),

@@ -133,6 +133,7 @@ impl Clients {
                 | Refusal::NotInterruptible
                 | Refusal::OtherPrompt
                 | Refusal::NotAtRest { .. }
+                | Refusal::NothingHeld { .. }
                 | Refusal::RepeatedChild { .. }
                 | Refusal::NoDelegation
                 | Refusal::NoTurnForChild { .. }
@@ -224,7 +225,7 @@ impl SimulatedWorld {
                     Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. } => "an answer is refused",
                     Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible => "an interrupt is refused",
                     Refusal::OtherPrompt => "another prompt for the same interrupt is refused",
-                    Refusal::NotAtRest { .. } => "a close is refused",
+                    Refusal::NotAtRest { .. } | Refusal::NothingHeld { .. } => "a close is refused",
                     Refusal::RepeatedChild { .. }
                     | Refusal::NoDelegation
                     | Refusal::NoTurnForChild { .. }

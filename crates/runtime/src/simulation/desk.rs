@@ -25,7 +25,7 @@ use super::world::{SimulatedWorld, Spot, Turn, millis};
 use crate::clock::Clock;
 use crate::error::RuntimeError;
 use crate::run::Run;
-use crate::worker::{Timer, Worker, WorkerExit};
+use crate::worker::{Alarm, Timer, Worker, WorkerExit};
 
 /// How long after a failure the work is retried.
 const PAUSE: u64 = 2_000;
@@ -207,7 +207,10 @@ impl Story {
             self.with_owner(|owner| owner.is_queued = false);
         } else if state.rests() {
             let open = state.question.as_ref().and_then(|open| Some((open.deadline?, open.interaction_id)));
-            let timer = open.map(|(deadline, interaction_id)| Timer { at: run.time_up_at(deadline), interaction_id });
+            let timer = open.map(|(deadline, interaction_id)| {
+                let alarm = Alarm::Question(interaction_id);
+                Timer { at: run.time_up_at(deadline), alarm }
+            });
             self.with_owner(|owner| owner.timer = timer);
         } else if state.status == Some(RunStatus::Queued) && !state.is_unfinished && !state.lacks_end() {
             self.with_owner(|owner| owner.is_queued = true);
@@ -288,7 +291,7 @@ impl Story {
     fn timer_is_due(&self) {
         self.narrate("the deadline of the question has passed");
         let timer = self.lock().owner.as_mut().and_then(|owner| owner.timer.take());
-        let Some(Timer { interaction_id, .. }) = timer else { return };
+        let Some(Timer { alarm: Alarm::Question(interaction_id), .. }) = timer else { return };
         if let Err(error) = self.apply_unowned(Input::Expired { interaction_id }, None) {
             self.failed(&error);
         }

@@ -16,6 +16,7 @@ use skillrun_evidence::{EvidenceError, FeedStep, Meta, Stream};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{ChildRun, GivenReply, ProcessLeft, SessionLeft, State};
+use skillrun_lifecycle::workflow::{Beginning, Checkpoint, UnjudgedChild, end_without_run};
 use skillrun_log::{Durability, FileLog, LineHash, LogError, LogErrorKind, Seq};
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::delegation::SubagentEnded;
@@ -23,6 +24,7 @@ use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::{MessageOrigin, UserMessage};
 use skillrun_model::verdict::{RunError, Verdict};
+use skillrun_model::workflow::StepState;
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Timestamp};
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::events::is_evidence;
@@ -45,7 +47,9 @@ use crate::mailbox::Mail;
 use crate::run::Run;
 use crate::runtime::LentSlot;
 use crate::store::{LoggedEvidence, RunStore, TakeEvent};
-use crate::worker::outside::{AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, TurnFiles};
+use crate::worker::outside::{
+    AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps, TurnFiles,
+};
 
 impl Clock for Story {
     fn now(&self) -> Timestamp {
@@ -190,7 +194,7 @@ impl Hosts for Outside {
         }
         let reply = run.state.reply.as_ref().filter(|reply| match reply.scope {
             Scope::Turn | Scope::Prompt => true,
-            Scope::Call => false,
+            Scope::Call | Scope::Step => false,
         });
         let prompt = reply.map(|reply| Given { interaction: reply.interaction_id.0, text: reply.text.clone() });
         self.0.lawful(|world| {
@@ -281,6 +285,22 @@ impl Children for Outside {
     fn look_again(&self) {}
 
     fn wait_for_mail(&self, _: Duration) {}
+}
+
+impl Steps for Outside {
+    fn prepare(&self, _: &Run, beginning: &Beginning) -> Result<PreparedStep, RuntimeError> {
+        let words = "no run is a workflow here";
+        let end = end_without_run(&beginning.step_id, StepState::Failed, Code::StepInputInvalid, words);
+        Ok(PreparedStep::Ended(Box::new(end)))
+    }
+
+    fn checkpoint(&self, _: &Run, _: &UnjudgedChild) -> Checkpoint {
+        unreachable!("no run is a workflow here, so that no child of one ends")
+    }
+
+    fn outputs(&self, _: &Run) -> Option<serde_json::Map<String, serde_json::Value>> {
+        None
+    }
 }
 
 struct Link {

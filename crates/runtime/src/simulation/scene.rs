@@ -127,6 +127,8 @@ impl Scene {
             },
             request: RunRequest {
                 prompt: None,
+                workflow: None,
+                reuses: None,
                 mode: self.mode,
                 input: Map::new(),
                 parameter: Map::new(),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde_json::{Map, Value};
 use skillrun_base::whole_file;
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
@@ -22,6 +23,7 @@ use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
+use skillrun_lifecycle::workflow::{Beginning, Checkpoint, UnjudgedChild};
 use skillrun_log::{Epoch, EventLog, Seq};
 use skillrun_model::delegation::{SubagentEnded, SubagentStatus};
 use skillrun_model::rasp::data::UserMessage;
@@ -31,11 +33,14 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::{artifacts, blobs, login, settled_meta};
 
-use super::outside::{AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, TurnFiles};
+use super::outside::{
+    AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps, TurnFiles,
+};
 use super::start::no_host;
 use crate::attempt::evidence::{AttemptEvidence, AuditFiles};
 use crate::attempt::reading::AttemptRead;
 use crate::attempt::{launch, message, opening};
+use crate::conductor;
 use crate::delegation::board::{ChildBoard, Posted};
 use crate::delegation::ending::ChildLog;
 use crate::error::RuntimeError;
@@ -313,6 +318,20 @@ impl Children for Machine<'_> {
         let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         // An interruption means that there is something to check.
         poll(&mut [PollFd::new(&*self.mail, PollFlags::IN)], Some(&time)).ignored();
+    }
+}
+
+impl Steps for Machine<'_> {
+    fn prepare(&self, run: &Run, beginning: &Beginning) -> Result<PreparedStep, RuntimeError> {
+        conductor::prepare(self.config, run, beginning)
+    }
+
+    fn checkpoint(&self, run: &Run, child: &UnjudgedChild) -> Checkpoint {
+        conductor::checkpoint(self.config, run, child)
+    }
+
+    fn outputs(&self, run: &Run) -> Option<Map<String, Value>> {
+        conductor::outputs(&self.config.tools, run)
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use skillrun_collect::owner::HostMessage;
 use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_collect::{CollectError, HostResponse};
@@ -11,9 +12,11 @@ use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
-use skillrun_model::delegation::SubagentEnded;
+use skillrun_lifecycle::workflow::{Beginning, Checkpoint, UnjudgedChild};
+use skillrun_model::delegation::{SubagentEnded, SubagentRequested};
 use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
+use skillrun_model::workflow::StepEnded;
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::judge::Rules;
 
@@ -89,6 +92,31 @@ pub(crate) trait Children {
 
     /// Waits for a message while there is no host, for at most this long.
     fn wait_for_mail(&self, time: Duration);
+}
+
+/// The steps of a workflow.
+pub(crate) trait Steps {
+    /// Finds out with which values a step begins, and stores the request of its child.
+    fn prepare(&self, run: &Run, beginning: &Beginning) -> Result<PreparedStep, RuntimeError>;
+
+    /// What a child of a workflow has left.
+    fn checkpoint(&self, run: &Run, child: &UnjudgedChild) -> Checkpoint;
+
+    /// The outputs of a workflow, as far as the steps to which they point are ready.
+    fn outputs(&self, run: &Run) -> Option<Map<String, Value>>;
+}
+
+/// A step that is about to begin.
+pub(crate) enum PreparedStep {
+    Child {
+        child: RunId,
+        /// The length of the list of a step that repeats.
+        items: Option<u32>,
+        fingerprint: String,
+        asked: Box<SubagentRequested>,
+    },
+    /// It needs no child, or can have none.
+    Ended(Box<StepEnded>),
 }
 
 /// Why a child is not made.

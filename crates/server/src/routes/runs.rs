@@ -250,7 +250,7 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
     let task = task(service, is_admin, create, form)?;
     let engines = match &task {
         RunTask::Skill(skill) => &skill.runner.engines[..],
-        RunTask::Prompt(_) => &[],
+        RunTask::Prompt(_) | RunTask::Workflow(_) => &[],
     };
     let engine = match (&create.engine, &service.around.engine, engines) {
         (Some(engine), _, _) | (None, Some(engine), _) => engine.clone(),
@@ -305,7 +305,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
     let (options, defaults) = (&again.new.options, service.runtime.defaults());
     let is_listed = || match &again.new.task {
         RunTask::Skill(skill) => service.around.skills.list().skills.iter().any(|found| found.root == skill.root),
-        RunTask::Prompt(_) => true,
+        RunTask::Prompt(_) | RunTask::Workflow(_) => true,
     };
     let reaching = [
         (

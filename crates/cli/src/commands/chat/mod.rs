@@ -171,7 +171,7 @@ impl ChatSession<'_> {
     fn reply(&mut self, run: RunId, question: &Pending) -> Result<Option<Left>, Failure> {
         let label = match question.scope {
             Scope::Prompt => "> ",
-            Scope::Turn | Scope::Call => {
+            Scope::Turn | Scope::Call | Scope::Step => {
                 self.print(&ask::options(question))?;
                 "answer> "
             }
@@ -242,7 +242,7 @@ impl ChatSession<'_> {
                 ChatLine::Quit => return Ok(Wish::Quit),
                 ChatLine::Close => match question.map(|question| question.scope) {
                     Some(Scope::Prompt) | None => return Ok(Wish::Close),
-                    Some(Scope::Turn | Scope::Call) => {
+                    Some(Scope::Turn | Scope::Call | Scope::Step) => {
                         note(
                             "the agent waits for an answer; answer it, or interrupt the turn with `skillrun interrupt`",
                         );

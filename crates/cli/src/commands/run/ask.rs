@@ -41,8 +41,8 @@ pub(crate) fn prompt(question: &Pending) {
     let mut text = options(question);
     text.push_str(match question.scope {
         Scope::Prompt => "prompt> ",
-        Scope::Turn | Scope::Call if question.options.is_empty() => "answer> ",
-        Scope::Turn | Scope::Call => "number or answer> ",
+        Scope::Turn | Scope::Call | Scope::Step if question.options.is_empty() => "answer> ",
+        Scope::Turn | Scope::Call | Scope::Step => "number or answer> ",
     });
     crate::live::erase();
     let mut out = io::stderr();

@@ -519,7 +519,7 @@ impl Following<'_> {
         };
         let kind = match question.scope {
             Scope::Prompt => TextKind::Prompt,
-            Scope::Turn | Scope::Call => TextKind::Answer,
+            Scope::Turn | Scope::Call | Scope::Step => TextKind::Answer,
         };
         if let Err(fault) = prompt::check_kind(&text, kind) {
             print_line(&fault.sentence(kind));

@@ -54,6 +54,7 @@ fn head(known: &Known, output: &Output) -> String {
         | RunState::Failed
         | RunState::FailedTimeout
         | RunState::FailedOutput
+        | RunState::FailedPartial
         | RunState::Canceled => String::new(),
     };
     let newer = match known.newer_events {
@@ -158,6 +159,9 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
             ]
         }
         RecordedTask::Prompt(text) => vec![row("prompt", short(text))],
+        RecordedTask::Workflow(plan) => {
+            vec![row("workflow", format!("{} · {} steps", plain(&plan.name), plan.steps.len()))]
+        }
     };
     rows.extend([
         row("engine", format!("{}{} · {}", plain(&engine.name), version(&engine.version), engine.profile)),

@@ -152,11 +152,17 @@ fn a_silent_stream_costs_the_server_little_memory() {
     let server = lab.serve();
     // The first one brings what all of them share.
     let first = Plain::open(&server.client, "/v1/stream").expect("a stream");
-    let before = server.memory();
-    let open = |_| Plain::open(&server.client, "/v1/stream").expect("a stream");
-    let silent: Vec<Plain> = (0..SILENT).map(open).collect();
-    let each = server.memory().saturating_sub(before) / SILENT;
-    assert!(each < SILENT_MEMORY, "{each} bytes each");
+    // Other threads of the server take memory while the streams are opened: on a busy machine one round measured 9.5 KB.
+    // A stream that costs more costs it in every round.
+    let mut silent = Vec::new();
+    let mut round = || {
+        let before = server.memory();
+        let open = |_| Plain::open(&server.client, "/v1/stream").expect("a stream");
+        silent.extend((0..SILENT).map(open));
+        server.memory().saturating_sub(before) / SILENT
+    };
+    let each = [round(), round(), round()];
+    assert!(each.iter().any(|bytes| *bytes < SILENT_MEMORY), "{each:?} bytes each");
     drop((first, silent));
 }
 

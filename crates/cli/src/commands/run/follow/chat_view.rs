@@ -5,6 +5,7 @@ use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::Scope;
 use skillrun_model::presenters::{self, Presenter};
 use skillrun_model::rasp::Level;
+use skillrun_model::workflow::item_name;
 use skillrun_model::{Code, TurnState};
 use skillrun_translate::transcript::Shown;
 
@@ -56,6 +57,16 @@ impl ChatView {
                 let words = presenters::of_child(end.status.into(), Presenter::Cli).words;
                 self.line("· ", &format!("child {} {words} · {}", end.child_run_id, end.reason_code))
             }
+            FcmpData::StepStarted(step) => self.line("· ", &format!("step {}", item_name(&step.step_id, step.item))),
+            FcmpData::StepEnded(step) => {
+                let words = presenters::of_step(step.state.into(), Presenter::Cli).words;
+                let name = item_name(&step.step_id, step.item);
+                self.line("· ", &format!("step {name} {words} · {}", step.reason_code))
+            }
+            FcmpData::WorkflowEnded(end) => {
+                let words = presenters::of_workflow(end.outcome, Presenter::Cli).words;
+                self.line("· ", &format!("the workflow {words}"))
+            }
             FcmpData::AssistantReasoning(reasoning) => self.line("· ", &reasoning.text),
             FcmpData::AssistantToolCall(call) => self.call(call),
             FcmpData::TurnEnded(ended) => self.turn_ended(ended),
@@ -63,7 +74,7 @@ impl ChatView {
                 Scope::Prompt => String::new(),
                 // The message of the agent has the question.
                 Scope::Turn if self.has_text => String::new(),
-                Scope::Turn | Scope::Call => format!("? {}\n", question.prompt.trim_end()),
+                Scope::Turn | Scope::Call | Scope::Step => format!("? {}\n", question.prompt.trim_end()),
             },
             FcmpData::AutoDecided(decision) => {
                 format!("! decided by policy {}: {}\n", decision.policy, decision.instruction)

@@ -1,0 +1,96 @@
+//! A workflow is accepted: a run without an engine, whose steps become child runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use skillrun_evidence::{OsText, Patterns};
+use skillrun_model::mcp::McpServers;
+use skillrun_model::status::{Continuation, OnQuota, Posture};
+use skillrun_model::workflow::{CONDUCTOR, WorkflowPlan};
+use skillrun_model::{ExecutionMode, ProfileId};
+use skillrun_runs::record::{
+    EngineRecord, GATE, RetryPolicy, RunRecord, RunRequest, Snapshot, TRANSLATOR, Timeouts, WORKFLOW_FORMAT,
+};
+
+use super::options::Filled;
+use super::{AcceptError, Checked, NewRun, workspace_of};
+use crate::runtime::RuntimeConfig;
+use crate::variables::{self, SealedVariables};
+
+/// Checks the request of a workflow whose plan and inputs were checked, and changes nothing.
+pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>) -> Result<Checked, AcceptError> {
+    let options = Filled::of(&new.options, &serde_json::Map::new(), &config.defaults)?;
+    // Text that could not be hidden later must not be written now.
+    Patterns::new(&config.redact_patterns)?;
+    let now = config.tools.clock.now();
+    let profile = ProfileId::PlainText;
+    let record = RunRecord {
+        format: WORKFLOW_FORMAT,
+        run_id: config.new_id(now)?,
+        created_at: now,
+        skillrun: env!("CARGO_PKG_VERSION").to_owned(),
+        translator: TRANSLATOR,
+        gate: GATE,
+        skill: None,
+        // It has no process of its own: this names the part of the program that carries it out.
+        engine: EngineRecord {
+            name: CONDUCTOR.to_owned(),
+            program: OsText::from(config.own_program.clone()),
+            interpreter: None,
+            version: None,
+            profile,
+            profile_version: profile.version(),
+            continuation: Continuation::None,
+            posture: Posture::Enforced,
+            login: None,
+        },
+        request: RunRequest {
+            prompt: None,
+            workflow: Some(plan),
+            reuses: new.reuses,
+            mode: ExecutionMode::Auto,
+            files: BTreeMap::new(),
+            workspace: workspace_of(&new)?,
+            home: options.home,
+            permission: options.permission,
+            model: new.options.model.clone(),
+            effort: new.options.effort.clone(),
+            script: None,
+            timeouts: Timeouts {
+                hard_sec: options.hard_timeout_sec,
+                stall_sec: options.stall_timeout_sec,
+                linger_sec: options.linger_sec,
+            },
+            max_bytes: options.max_bytes,
+            interactive_require_user_reply: options.require_user_reply,
+            session_timeout_sec: options.session_timeout_sec,
+            idle_sec: options.idle_sec,
+            auto_decision_limit: options.auto_decision_limit,
+            default_decision_policy: None,
+            max_attempt: None,
+            require_marker: false,
+            snapshot: Snapshot::Off,
+            env: new.options.env.clone(),
+            secrets: new.options.secrets.clone(),
+            mcp_servers: McpServers::default(),
+            priority: new.options.priority.unwrap_or(0),
+            // Its steps are tried again, as its file says.
+            retry: RetryPolicy { quota: OnQuota::Fail, ..options.retry },
+            delegation: None,
+            request_id: new.request_id.clone(),
+            input: new.input,
+            parameter: new.parameter,
+        },
+        input_hashes: BTreeMap::new(),
+        redact_patterns: config.redact_patterns.clone(),
+        retry_of: new.retry_of,
+        continues: None,
+        parent: None,
+        quota_retry: None,
+    };
+    let salt = variables::random_salt().map_err(crate::RuntimeError::file("/dev/urandom", "read"))?;
+    // Its steps get the variables that the request names; another process must have the same ones.
+    let names = new.options.env.iter().chain(&new.options.secrets).cloned().collect();
+    let variables = Some(SealedVariables::of(names, &config.tools.variables, salt));
+    Ok(Checked { record, variables, files: Vec::new(), skill: None })
+}

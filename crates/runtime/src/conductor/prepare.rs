@@ -1,0 +1,187 @@
+//! A step begins: its values are resolved, and the request of its child is stored, from which the child is made. A step
+//! that is ready in the earlier run of the workflow, and the same, is taken over.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use skillrun_lifecycle::run::State;
+use skillrun_lifecycle::workflow::{Beginning, WorkflowState, end_without_run, stops};
+use skillrun_log::LogError;
+use skillrun_model::RunId;
+use skillrun_model::codes::Code;
+use skillrun_model::delegation::{OnParentEnd, SubagentRequested};
+use skillrun_model::workflow::{
+    CONDUCTOR, ITEMS_MAX, ReusedStep, StepEnded, StepRequest, StepState, StepTask, WorkflowPlan, WorkflowStep,
+};
+use skillrun_runs::events::read_all;
+use skillrun_runs::prompt;
+
+use super::values::Values;
+use crate::delegation::make::store;
+use crate::error::RuntimeError;
+use crate::run::Run;
+use crate::runtime::RuntimeConfig;
+use crate::worker::outside::PreparedStep;
+
+/// Finds out with which values a step begins, and stores the request of its child.
+pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) -> Result<PreparedStep, RuntimeError> {
+    let Beginning { step_id, item, trial, .. } = beginning;
+    // Where the list of a step that repeats is not known, the whole step has ended.
+    let faulty = |words: String, step: Option<&WorkflowStep>, items: Option<u32>| {
+        let item = items.and(*item);
+        let end = StepEnded {
+            item,
+            items,
+            stops: item.is_none() && step.is_some_and(|step| stops(step, StepState::Failed)),
+            ..end_without_run(step_id, StepState::Failed, Code::StepInputInvalid, &words)
+        };
+        Ok(PreparedStep::Ended(Box::new(end)))
+    };
+    let plan = run.record.workflow();
+    let (Some(plan), Some(mut values)) = (plan, Values::of(&config.tools, run)) else {
+        return faulty("the run is not a workflow".to_owned(), None, None);
+    };
+    let Some(step) = plan.step(step_id) else {
+        return faulty("the plan has no such step".to_owned(), None, None);
+    };
+    let mut items = beginning.items;
+    if let Some(list) = &step.for_each {
+        let list = match values.resolve(list) {
+            Ok(Value::Array(list)) => list,
+            Ok(_) => return faulty("for_each is not a list".to_owned(), Some(step), None),
+            Err(fault) => return faulty(format!("for_each: {fault}"), Some(step), None),
+        };
+        if list.len() > ITEMS_MAX {
+            return faulty(format!("for_each has {} items; at most {ITEMS_MAX}", list.len()), Some(step), None);
+        }
+        items = u32::try_from(list.len()).ok();
+        if list.is_empty() {
+            let end = StepEnded {
+                item: None,
+                ..end_without_run(step_id, StepState::Ready, Code::WorkflowCompleted, "its list is empty")
+            };
+            return Ok(PreparedStep::Ended(Box::new(end)));
+        }
+        values.item = item.and_then(|item| list.into_iter().nth(item as usize));
+    }
+    let with = Value::Object(step.with.clone());
+    let input = match values.resolve(&with) {
+        Ok(Value::Object(input)) => input,
+        Ok(_) => Map::new(),
+        Err(fault) => return faulty(fault, Some(step), items),
+    };
+    let engine = match &step.task {
+        StepTask::Workflow(_) => CONDUCTOR.to_owned(),
+        StepTask::Skill { .. } | StepTask::Prompt(_) => {
+            step.engines.get(beginning.engine_index as usize).cloned().unwrap_or_default()
+        }
+    };
+    let fingerprint = fingerprint(run, step, &engine, &input);
+    if let Some(end) = reused(config, run, plan, beginning, &fingerprint, items) {
+        return Ok(PreparedStep::Ended(Box::new(end)));
+    }
+    let now = config.tools.clock.now();
+    let child = match beginning.child {
+        Some(child) => child,
+        None => config.new_id(now)?,
+    };
+    let not_before = beginning.not_before;
+    let title = title(step);
+    let request =
+        StepRequest { step_id: step_id.clone(), item: *item, engine: engine.clone(), trial: *trial, not_before, input };
+    let stored = store(&run.folder, child, &request).map_err(RuntimeError::file(run.folder.audit(), "written"))?;
+    let seconds = step.timeout_sec.unwrap_or(run.record.request.timeouts.hard_sec);
+    let time = Duration::try_from_secs_f64(seconds).ok();
+    let asked = SubagentRequested {
+        child_run_id: child,
+        key: WorkflowState::key(step_id, *item, *trial),
+        engine,
+        title,
+        on_parent_end: OnParentEnd::Cancel,
+        timeout_ms: time.and_then(|time| u64::try_from(time.as_millis()).ok()),
+        request: stored,
+    };
+    Ok(PreparedStep::Child { child, items, fingerprint, asked: Box::new(asked) })
+}
+
+fn title(step: &WorkflowStep) -> String {
+    match &step.task {
+        StepTask::Skill { name, .. } => name.clone(),
+        StepTask::Prompt(text) => prompt::title(text),
+        StepTask::Workflow(plan) => plan.name.clone(),
+    }
+}
+
+/// BLAKE3 of everything that decides what a step does: the same step has the same one in another run of the workflow.
+fn fingerprint(run: &Run, step: &WorkflowStep, engine: &str, input: &Map<String, Value>) -> String {
+    let task = match &step.task {
+        // The folder may have moved; its content counts.
+        StepTask::Skill { name, hash, .. } => serde_json::json!({"skill": name, "hash": hash}),
+        StepTask::Prompt(text) => serde_json::json!({"prompt": text}),
+        StepTask::Workflow(plan) => serde_json::json!({"workflow": plan}),
+    };
+    let request = &run.record.request;
+    let same = serde_json::json!({
+        "task": task,
+        "input": sorted(&Value::Object(input.clone())),
+        "engine": engine,
+        "model": step.model.as_ref().or(request.model.as_ref()),
+        "permission": step.permission.unwrap_or(request.permission),
+        "workspace": step.workspace,
+        "folder": request.workspace,
+        "output": step.output,
+        "checks": step.checks,
+        "timeout": step.timeout_sec,
+    });
+    blake3::hash(same.to_string().as_bytes()).to_hex().to_string()
+}
+
+/// The same value, whatever order its keys had.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<(&String, &Value)> = object.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            Value::Object(entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+        }
+        Value::Array(list) => Value::Array(list.iter().map(sorted).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// The end of a step that is ready in the earlier run of the workflow, if it is the same.
+fn reused(
+    config: &RuntimeConfig,
+    run: &Run,
+    plan: &WorkflowPlan,
+    beginning: &Beginning,
+    fingerprint: &str,
+    items: Option<u32>,
+) -> Option<StepEnded> {
+    // A step that is tried again was not the same, or is wanted once more.
+    let earlier = run.record.request.reuses.filter(|_| beginning.trial == 1 && beginning.child.is_none())?;
+    let state = state_of(config, earlier)?;
+    let before = state.workflow.as_deref()?.steps.get(&beginning.step_id)?.instance(beginning.item)?;
+    let end = before.end.as_ref()?;
+    let is_same = end.state == StepState::Ready && end.fingerprint.as_deref() == Some(fingerprint);
+    let step = plan.step(&beginning.step_id).filter(|_| is_same)?;
+    Some(StepEnded {
+        item: beginning.item,
+        items,
+        child_run_id: end.child,
+        has_output: end.has_output,
+        details: None,
+        reused: Some(ReusedStep { run_id: earlier, seq: end.seq }),
+        fingerprint: Some(fingerprint.to_owned()),
+        ..end_without_run(&step.id, StepState::Ready, end.reason, "")
+    })
+}
+
+fn state_of(config: &RuntimeConfig, run: RunId) -> Option<State> {
+    let mut state = State::default();
+    let read = read_all(&config.tools.log, run, |event| {
+        state.evolve(&event);
+        Ok::<(), LogError>(())
+    });
+    read.ok().map(|()| state)
+}
