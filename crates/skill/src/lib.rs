@@ -6,8 +6,9 @@
 //! - `template`, `prompt`: the prompt for the engine.
 //! - `copy`, `patch`: the copy inside a run, and the rules that are added to it. The source is never changed.
 //! - `archive`: installs from zip packages and folders. `scaffold`: a new skill. `validate`: everything that is wrong with one, as data.
+//! - `workflow`: workflow files, and the plans that they become.
 //!
-//! Skills, schemas and archives are hostile input: all of it is bounded, and nothing leaves the folder it belongs to.
+//! Skills, schemas, workflow files and archives are hostile input: all of it is bounded, and nothing leaves the folder it belongs to.
 //! No environment and no home folder is read here; every path comes from the caller.
 
 pub mod archive;
@@ -22,6 +23,7 @@ pub mod schema;
 pub mod search;
 pub mod template;
 pub mod validate;
+pub mod workflow;
 
 mod bounded;
 #[cfg(test)]

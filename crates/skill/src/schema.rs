@@ -105,7 +105,12 @@ pub struct SchemaProblem {
 
 impl Schema {
     pub fn read(path: &Path) -> Result<Self, SchemaError> {
-        let read = || -> Result<Self, SchemaErrorKind> {
+        Self::read_document(path).map(|(schema, _)| schema)
+    }
+
+    /// The schema, and its text as JSON.
+    pub(crate) fn read_document(path: &Path) -> Result<(Self, Value), SchemaError> {
+        let read = || -> Result<(Self, Value), SchemaErrorKind> {
             if !path.is_file() {
                 return Err(SchemaErrorKind::Missing);
             }
@@ -114,17 +119,13 @@ impl Schema {
             if bytes.len() as u64 > SCHEMA_MAX {
                 return Err(SchemaErrorKind::TooLarge);
             }
-            Self::compile(&serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes))?)
+            let document = serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes))?;
+            Ok((Self::compile(&document)?, document))
         };
         read().map_err(|kind| SchemaError { path: path.to_owned(), kind })
     }
 
-    /// A schema that is part of another file.
-    pub fn of_value(schema: &Value) -> Result<Self, SchemaErrorKind> {
-        Self::compile(schema)
-    }
-
-    fn compile(schema: &Value) -> Result<Self, SchemaErrorKind> {
+    pub fn compile(schema: &Value) -> Result<Self, SchemaErrorKind> {
         let extent = extent(schema, DEPTH_MAX).ok_or(SchemaErrorKind::TooDeep)?;
         if extent.parts > PARTS_MAX {
             return Err(SchemaErrorKind::Expands);
@@ -147,32 +148,56 @@ impl Schema {
         self.within(value, Budget { steps: STEPS_JUDGE, bytes: BYTES_LIST }, list)
     }
 
+    /// The same with the way through the schema that leads to each problem. None: finding out takes more than is allowed.
+    pub(crate) fn located_problems(&self, value: &Value) -> Option<Vec<(String, SchemaProblem)>> {
+        let list = Budget { steps: STEPS_LIST, bytes: BYTES_LIST };
+        let judge = Budget { steps: STEPS_JUDGE, bytes: BYTES_LIST };
+        let located = |error: &jsonschema::ValidationError<'_>| (error.schema_path().to_string(), problem_of(error));
+        self.listed(value, judge, list, located).ok()
+    }
+
     fn within(&self, value: &Value, judge: Budget, list: Budget) -> Vec<SchemaProblem> {
         let whole = |message: String| vec![SchemaProblem { path: String::new(), message }];
-        match steps::within(judge, self.rates, value, |value| self.validator.is_valid(value)) {
-            Ok(true) => return Vec::new(),
-            Ok(false) => {}
-            Err(OutOfBudget) => {
-                return whole(format!(
-                    "takes more than {} steps to check against this schema; make the value smaller or the schema simpler",
-                    judge.steps
-                ));
-            }
-        }
-        let problem = |error: jsonschema::ValidationError<'_>| SchemaProblem {
-            path: error.instance_path().to_string(),
-            message: shorten(&steps::hidden(&error.to_string())),
-        };
-        let listed = steps::within(list, self.rates, value, |value| -> Vec<SchemaProblem> {
-            self.validator.iter_errors(value).take(ERRORS_MAX).map(problem).collect()
-        });
-        listed.unwrap_or_else(|OutOfBudget| {
-            whole(
+        self.listed(value, judge, list, problem_of).unwrap_or_else(|short| match short {
+            ShortOf::Judging => whole(format!(
+                "takes more than {} steps to check against this schema; make the value smaller or the schema simpler",
+                judge.steps
+            )),
+            ShortOf::Listing => whole(
                 "does not fit this schema; it would take too many steps to find every place where it does not"
                     .to_owned(),
-            )
+            ),
         })
     }
+
+    fn listed<T: Send>(
+        &self,
+        value: &Value,
+        judge: Budget,
+        list: Budget,
+        of: impl Fn(&jsonschema::ValidationError<'_>) -> T + Sync,
+    ) -> Result<Vec<T>, ShortOf> {
+        match steps::within(judge, self.rates, value, |value| self.validator.is_valid(value)) {
+            Ok(true) => return Ok(Vec::new()),
+            Ok(false) => {}
+            Err(OutOfBudget) => return Err(ShortOf::Judging),
+        }
+        let listed = steps::within(list, self.rates, value, |value| -> Vec<T> {
+            self.validator.iter_errors(value).take(ERRORS_MAX).map(|error| of(&error)).collect()
+        });
+        listed.map_err(|OutOfBudget| ShortOf::Listing)
+    }
+}
+
+/// For what the budget did not suffice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShortOf {
+    Judging,
+    Listing,
+}
+
+fn problem_of(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
+    SchemaProblem { path: error.instance_path().to_string(), message: shorten(&steps::hidden(&error.to_string())) }
 }
 
 /// A compiled output schema.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use skillrun_model::profile::EngineName;
 
 use super::finding::{Finding, Findings, Severity};
@@ -75,9 +76,14 @@ impl Skill {
 
     /// The compiled schema for a role. None: the skill has none.
     pub fn schema(&self, role: SchemaRole) -> Result<Option<Schema>, SkillError> {
+        Ok(self.schema_document(role)?.map(|(schema, _)| schema))
+    }
+
+    /// The same with its text as JSON.
+    pub(crate) fn schema_document(&self, role: SchemaRole) -> Result<Option<(Schema, Value)>, SkillError> {
         let Some(path) = self.runner.schema(role) else { return Ok(None) };
         bounded::check_inside(&self.root, path.as_path())?;
-        match Schema::read(&self.root.join(path.as_path())) {
+        match Schema::read_document(&self.root.join(path.as_path())) {
             Ok(schema) => Ok(Some(schema)),
             Err(error) => Err(SkillError::new(error.path, SkillErrorKind::Schema(error.kind))),
         }
