@@ -21,6 +21,7 @@ use skillrun_log::LogError;
 use skillrun_model::error_class::{file_error_reason as reason, source_texts};
 use skillrun_model::{Classified, ErrorClass};
 use skillrun_runs::RecordError;
+use skillrun_runtime::workflows::WorkflowFault;
 use skillrun_runtime::{AcceptError, RuntimeError};
 use skillrun_server::ServeError;
 use skillrun_skill::archive::ArchiveErrorKind;
@@ -146,6 +147,7 @@ in_own_words!(
     ServeError,
     SettingsError,
     SkillError,
+    WorkflowFault,
 );
 
 impl From<FindError> for Failure {

@@ -6,6 +6,7 @@
 //! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
 //! - `replay`: what a model would see again of a run.
+//! - `workflow`: a workflow with its steps.
 //! - `bundle`: a run in one file. `normalize`: recorded bytes to events and verdict.
 
 pub mod attempts;
@@ -20,5 +21,6 @@ pub mod replay;
 #[cfg(test)]
 mod testing;
 pub mod verify;
+pub mod workflow;
 
 pub use error::InspectError;

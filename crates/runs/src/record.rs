@@ -342,16 +342,16 @@ impl RunRecord {
     pub fn title(&self) -> String {
         match self.task() {
             RecordedTask::Skill(skill) => skill.name.clone(),
-            RecordedTask::Workflow(plan) => plan.name.clone(),
-            RecordedTask::Prompt(_) => self.prompt_title().unwrap_or_default(),
+            RecordedTask::Workflow(_) | RecordedTask::Prompt(_) => self.prompt_title().unwrap_or_default(),
         }
     }
 
-    /// The beginning of the user's own prompt; none for a run of a skill. The transcript of the run that this one
+    /// The beginning of the user's own prompt, or the name of a workflow; none for a run of a skill. The transcript of the run that this one
     /// continues is not part of it.
     pub fn prompt_title(&self) -> Option<String> {
         match self.task() {
-            RecordedTask::Skill(_) | RecordedTask::Workflow(_) => None,
+            RecordedTask::Skill(_) => None,
+            RecordedTask::Workflow(plan) => Some(plan.name.clone()),
             RecordedTask::Prompt(text) => {
                 let transcript = self.continues.as_ref().and_then(|continues| continues.bytes).unwrap_or(0);
                 let own = usize::try_from(transcript).ok().and_then(|from| text.get(from..));

@@ -15,7 +15,7 @@
 //! - `runtime`: the owner of runs in one process. `queue`: which run is next. `mailbox`: replies and cancels for a run
 //!   that is being worked on.
 //! - `owners`: how other processes talk to an owner. `delegation`: how the process of a run asks for other runs.
-//! - `conductor`: workflows: the values of steps, the runs that become their children, and what these leave.
+//! - `workflows`: the file of a workflow becomes a request. `conductor`: the values of steps, the runs that become their children, and what these leave.
 //! - `run`: one run and its Log. `store`: where both are kept. `worker`: works on it. `attempt`: starts and reads one
 //!   attempt.
 //! - `views`: the files that are made from the Log. `retry`: a new request made from an old run.
@@ -60,6 +60,7 @@ pub mod top_level;
 pub mod variables;
 pub mod views;
 mod worker;
+pub mod workflows;
 mod workspace;
 
 pub use accept::{AcceptError, NewRun, Options, RunTask, SkillPart, reply_files};

@@ -10,6 +10,7 @@ use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
+use skillrun_model::workflow::StepView;
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;
@@ -54,6 +55,103 @@ pub(crate) struct CreateRun {
     #[serde(default)]
     #[schemars(length(max = 10))]
     pub(crate) webhooks: Vec<String>,
+}
+
+/// A request for a workflow.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateWorkflow {
+    /// The text of the file, YAML or JSON. A request has exactly one of `workflow` and `skill`.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 4_194_304))]
+    pub(crate) workflow: Option<String>,
+    /// The name of a skill that has a workflow in `assets/workflow.yaml`.
+    #[serde(default)]
+    pub(crate) skill: Option<String>,
+    #[serde(default)]
+    pub(crate) inputs: Map<String, Value>,
+    /// The engine of steps that name none. Default: the configured engine.
+    #[serde(default)]
+    pub(crate) engine: Option<String>,
+    /// The model of steps that name none.
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    /// Of steps that have none of their own.
+    #[serde(default)]
+    pub(crate) options: RunOptions,
+    /// A folder on the server's machine in which steps with `workspace: shared` work; needs the scope `admin`. Default:
+    /// a folder inside the run.
+    #[serde(default)]
+    pub(crate) workspace: Option<WorkspaceChoice>,
+    /// Addresses that are notified when the workflow waits for a decision and when it is over.
+    #[serde(default)]
+    #[schemars(length(max = 10))]
+    pub(crate) webhooks: Vec<String>,
+}
+
+/// The file of a workflow, to be checked.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckWorkflow {
+    /// The text of the file, YAML or JSON.
+    #[schemars(length(min = 1, max = 4_194_304))]
+    pub(crate) workflow: String,
+    /// The engine of steps that name none. Default: the configured engine.
+    #[serde(default)]
+    pub(crate) engine: Option<String>,
+}
+
+/// Whether the file of a workflow can be carried out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WorkflowCheck {
+    pub(crate) valid: bool,
+    /// The first thing that is wrong, in one sentence with its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
+    /// The steps of a valid file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plan: Option<PlannedWorkflow>,
+}
+
+/// A workflow before it begins.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PlannedWorkflow {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    /// What it is given, by name.
+    pub(crate) inputs: BTreeMap<String, PlannedInput>,
+    pub(crate) steps: Vec<StepView>,
+}
+
+/// One input of a workflow.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PlannedInput {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    /// A JSON Schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<Value>,
+    /// Absent: the input must be given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) default: Option<Value>,
+}
+
+/// A request to run a workflow again with the same inputs.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RetryWorkflow {
+    /// Steps that are ready, and whose skill, input, engine and options are the same, are taken over.
+    pub(crate) from_failed: bool,
+    /// Addresses that are notified when the workflow waits for a decision and when it is over.
+    #[schemars(length(max = 10))]
+    pub(crate) webhooks: Vec<String>,
+}
+
+impl Default for RetryWorkflow {
+    fn default() -> Self {
+        Self { from_failed: true, webhooks: Vec::new() }
+    }
 }
 
 /// A folder of the user to work in.

@@ -15,6 +15,7 @@ mod runs;
 mod serve;
 mod skills;
 mod test;
+mod workflow;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ pub(crate) use runs::{
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
 pub(crate) use test::{ModelChoice, Test};
+pub(crate) use workflow::{Workflow, WorkflowCommand, WorkflowFileArgs, WorkflowRetry, WorkflowRun};
 
 /// Run agent skills on real coding agents and report what really happened.
 #[derive(Debug, Parser)]
@@ -140,6 +142,8 @@ pub(crate) enum Command {
     Wait(WaitFor),
     /// Start a new run with the same request, optionally with changes
     Retry(Box<RetryArgs>),
+    /// Run several steps in a declared order, as one run with one result
+    Workflow(Workflow),
     /// Continue the conversation of a run on another engine
     Continue(Box<ContinueArgs>),
     /// Resume runs left behind by a process that died

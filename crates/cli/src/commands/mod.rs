@@ -40,6 +40,7 @@ mod token;
 mod tree;
 mod verify;
 mod wait;
+mod workflow;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Close(args) => interrupt::close(&global, &args),
         Command::Wait(args) => wait::run(&global, &args),
         Command::Retry(args) => retry::run(&global, &args),
+        Command::Workflow(args) => workflow::run(&global, &args.command),
         Command::Continue(args) => continue_run::run(&global, &args),
         Command::Recover(args) => own::recover(&global, &args),
         Command::Own(args) => own::own(&global, &args),

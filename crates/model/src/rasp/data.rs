@@ -76,7 +76,7 @@ pub struct Versions {
 pub struct RunStarted {
     /// The name of the skill; null for a run without one, and when a recording was read.
     pub skill: Option<String>,
-    /// The beginning of the prompt of a run without a skill, on one line.
+    /// The beginning of the prompt of a run without a skill, on one line; the name of a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     pub engine: String,

@@ -83,7 +83,7 @@ fn output_of(result: &RunResult, step: &WorkflowStep, folder: &RunFolder) -> (Ch
     let declares = |schema: &Value| schema.pointer("/properties/partial").is_some();
     match (&step.output.schema, &step.task) {
         (Some(schema), _) => {
-            let validator = match Schema::of_value(schema) {
+            let validator = match Schema::compile(schema) {
                 Ok(validator) => validator,
                 Err(error) => return (CheckpointOutput::Invalid(error.to_string()), false),
             };
@@ -120,7 +120,7 @@ pub(super) fn output_value(result: &RunResult, step: &WorkflowStep) -> Option<Ma
         return Some(output.clone());
     }
     let text = result.text.as_deref()?;
-    let validator = Schema::of_value(step.output.schema.as_ref()?).ok()?;
+    let validator = Schema::compile(step.output.schema.as_ref()?).ok()?;
     let parsed = |found: &skillrun_parse::text::objects::FoundObject| {
         serde_json::from_str::<Map<String, Value>>(&text[found.start..found.end]).ok()
     };

@@ -15,6 +15,7 @@ use skillrun_model::workflow::{
 };
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
+use skillrun_skill::workflow::{StepIdentity, fingerprint};
 
 use super::values::Values;
 use crate::delegation::make::store;
@@ -64,11 +65,9 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
         }
         values.item = item.and_then(|item| list.into_iter().nth(item as usize));
     }
-    let with = Value::Object(step.with.clone());
-    let input = match values.resolve(&with) {
-        Ok(Value::Object(input)) => input,
-        Ok(_) => Map::new(),
-        Err(fault) => return faulty(fault, Some(step), items),
+    let input = match values.resolve_fields(&step.with) {
+        Ok(input) => input,
+        Err(fault) => return faulty(fault.to_string(), Some(step), items),
     };
     let engine = match &step.task {
         StepTask::Workflow(_) => CONDUCTOR.to_owned(),
@@ -76,7 +75,7 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
             step.engines.get(beginning.engine_index as usize).cloned().unwrap_or_default()
         }
     };
-    let fingerprint = fingerprint(run, step, &engine, &input);
+    let fingerprint = fingerprint_of(run, step, &engine, &input);
     if let Some(end) = reused(config, run, plan, beginning, &fingerprint, items) {
         return Ok(PreparedStep::Ended(Box::new(end)));
     }
@@ -113,40 +112,19 @@ fn title(step: &WorkflowStep) -> String {
 }
 
 /// BLAKE3 of everything that decides what a step does: the same step has the same one in another run of the workflow.
-fn fingerprint(run: &Run, step: &WorkflowStep, engine: &str, input: &Map<String, Value>) -> String {
-    let task = match &step.task {
-        // The folder may have moved; its content counts.
-        StepTask::Skill { name, hash, .. } => serde_json::json!({"skill": name, "hash": hash}),
-        StepTask::Prompt(text) => serde_json::json!({"prompt": text}),
-        StepTask::Workflow(plan) => serde_json::json!({"workflow": plan}),
-    };
+fn fingerprint_of(run: &Run, step: &WorkflowStep, engine: &str, input: &Map<String, Value>) -> String {
     let request = &run.record.request;
-    let same = serde_json::json!({
-        "task": task,
-        "input": sorted(&Value::Object(input.clone())),
-        "engine": engine,
-        "model": step.model.as_ref().or(request.model.as_ref()),
-        "permission": step.permission.unwrap_or(request.permission),
-        "workspace": step.workspace,
-        "folder": request.workspace,
-        "output": step.output,
-        "checks": step.checks,
-        "timeout": step.timeout_sec,
-    });
-    blake3::hash(same.to_string().as_bytes()).to_hex().to_string()
-}
-
-/// The same value, whatever order its keys had.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let mut entries: Vec<(&String, &Value)> = object.iter().collect();
-            entries.sort_by_key(|(key, _)| key.as_str());
-            Value::Object(entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
-        }
-        Value::Array(list) => Value::Array(list.iter().map(sorted).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-    }
+    fingerprint(&StepIdentity {
+        task: &step.task,
+        input,
+        engine,
+        model: step.model.as_deref().or(request.model.as_deref()),
+        permission: step.permission.unwrap_or(request.permission),
+        workspace: step.workspace,
+        output: &step.output,
+        checks: &step.checks,
+        timeout_sec: step.timeout_sec,
+    })
 }
 
 /// The end of a step that is ready in the earlier run of the workflow, if it is the same.

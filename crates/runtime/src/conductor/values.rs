@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use skillrun_lifecycle::workflow::{StepEnding, WorkflowState};
 use skillrun_model::workflow::{StepId, StepState, WorkflowPlan};
 use skillrun_runs::result::RunResult;
+use skillrun_skill::workflow::{Pointer, PointerFault, resolve, resolve_fields};
 
 use super::checkpoint::{output_value, read_result};
 use crate::run::{Run, Tools};
@@ -26,44 +27,24 @@ impl<'a> Values<'a> {
     }
 
     /// A value with every pointer in it replaced by the value to which it leads.
-    pub(super) fn resolve(&self, value: &Value) -> Result<Value, String> {
-        match value {
-            Value::Object(object) => match pointer(object) {
-                Some(pointer) => self.look_up(pointer),
-                None => {
-                    let entry = |(key, value): (&String, &Value)| Ok((key.clone(), self.resolve(value)?));
-                    object.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Value::Object)
-                }
-            },
-            Value::Array(list) => {
-                list.iter().map(|value| self.resolve(value)).collect::<Result<_, _>>().map(Value::Array)
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(value.clone()),
-        }
+    pub(super) fn resolve(&self, value: &Value) -> Result<Value, PointerFault> {
+        resolve(value, &mut |pointer| self.look_up(pointer))
     }
 
-    fn look_up(&self, pointer: &str) -> Result<Value, String> {
-        let nowhere = || format!("{pointer} leads to nothing");
-        let (root, rest) = split(pointer.strip_prefix('/').unwrap_or(pointer));
-        let (value, rest) = match root {
-            "inputs" => (Value::Object(self.run.record.request.input.clone()), rest),
-            "item" => (self.item.clone().ok_or_else(nowhere)?, rest),
-            "steps" => {
-                let (step, rest) = split(rest);
-                let (part, rest) = split(rest);
-                let step = StepId(step.to_owned());
-                match part {
-                    "output" => (self.output(&step).ok_or_else(nowhere)?, rest),
-                    "text" => (self.text(&step).map(Value::String).ok_or_else(nowhere)?, rest),
-                    _ => return Err(nowhere()),
-                }
+    pub(super) fn resolve_fields(&self, fields: &Map<String, Value>) -> Result<Map<String, Value>, PointerFault> {
+        resolve_fields(fields, &mut |pointer| self.look_up(pointer))
+    }
+
+    fn look_up(&self, pointer: &Pointer) -> Result<Value, PointerFault> {
+        let nowhere = || PointerFault::Nowhere(pointer.clone());
+        match pointer {
+            Pointer::Input { name, .. } => {
+                pointer.part_of(self.run.record.request.input.get(name).ok_or_else(nowhere)?)
             }
-            _ => return Err(nowhere()),
-        };
-        if rest.is_empty() {
-            return Ok(value);
+            Pointer::Item { .. } => pointer.part_of(self.item.as_ref().ok_or_else(nowhere)?),
+            Pointer::StepOutput { step, .. } => pointer.part_of(&self.output(step).ok_or_else(nowhere)?),
+            Pointer::StepText { step } => self.text(step).ok_or_else(nowhere),
         }
-        value.pointer(&format!("/{rest}")).cloned().ok_or_else(nowhere)
     }
 
     /// The run that decided how a step ended: in another workflow where the step was taken over.
@@ -87,20 +68,16 @@ impl<'a> Values<'a> {
         Some(Value::Array(ready.map(output).collect()))
     }
 
-    fn text(&self, id: &StepId) -> Option<String> {
-        let end = self.workflow.end_of(id).filter(|end| end.state == StepState::Ready)?;
-        self.result(end)?.text
+    fn text(&self, id: &StepId) -> Option<Value> {
+        let progress = self.workflow.steps.get(id)?;
+        let text = |end: &StepEnding| self.result(end).and_then(|result| result.text).map(Value::String);
+        if progress.items.is_none() {
+            return text(progress.end.as_ref().filter(|end| end.state == StepState::Ready)?);
+        }
+        let ends = progress.instances.iter().filter_map(|one| one.end.as_ref());
+        let ready = ends.filter(|end| end.state == StepState::Ready);
+        Some(Value::Array(ready.map(|end| text(end).unwrap_or(Value::Null)).collect()))
     }
-}
-
-/// The pointer of an object with the single key `from`.
-fn pointer(object: &Map<String, Value>) -> Option<&str> {
-    let is_single = object.len() == 1;
-    object.get("from").filter(|_| is_single)?.as_str().filter(|text| text.starts_with('/'))
-}
-
-fn split(path: &str) -> (&str, &str) {
-    path.split_once('/').unwrap_or((path, ""))
 }
 
 /// The outputs of a workflow, as far as the steps to which they point are ready.

@@ -17,6 +17,7 @@ mod results;
 pub(crate) mod runs;
 mod stream;
 mod turns;
+mod workflows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,6 +57,7 @@ pub(crate) fn all() -> Vec<Route> {
         replay::routes(),
         handover::routes(),
         family::routes(),
+        workflows::routes(),
         request::routes(),
         catalogs::routes(),
         authoring::routes(),

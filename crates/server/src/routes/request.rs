@@ -64,6 +64,10 @@ pub(crate) struct RunRequest {
     /// The first message of a run without a skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
+    /// The name of the workflow, if the run is one; `input` has its inputs, and `GET /v1/runs/{run_id}/workflow` its
+    /// steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow: Option<String>,
     engine: RequestEngine,
     mode: ExecutionMode,
     /// The engine's name of the model; null: the engine's choice.
@@ -200,6 +204,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             hash: skill.hash.clone(),
         }),
         prompt: words(&request.prompt),
+        workflow: record.workflow().map(|plan| hidden.text(&plan.name)),
         engine: RequestEngine {
             name: record.engine.name.clone(),
             version: record.engine.version.clone(),
