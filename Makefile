@@ -159,6 +159,7 @@ schemas: ## Regenerate schemas/ and the types of the client
 	cargo run --quiet --locked -p skillrun -- schema rasp > schemas/rasp.schema.json
 	cargo run --quiet --locked -p skillrun -- schema fcmp > schemas/fcmp.schema.json
 	cargo run --quiet --locked -p skillrun -- schema openapi > schemas/openapi.json
+	cargo run --quiet --locked -p skillrun -- schema workflow > schemas/workflow.schema.json
 	cargo run --quiet --locked -p skillrun -- schema words > schemas/words.json
 	cargo run --quiet --locked -p skillrun -- schema presenters > docs/presenters.md
 	$(CLIENT_INSTALL)

@@ -272,6 +272,8 @@ pub(crate) enum Published {
     Fcmp,
     /// The HTTP service, as OpenAPI 3.1
     Openapi,
+    /// Workflow files, as JSON Schema
+    Workflow,
     /// The English texts of states and codes
     Words,
     /// How the command line, the page and the protocols show each state, as Markdown

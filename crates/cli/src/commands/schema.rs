@@ -1,5 +1,5 @@
-//! `skillrun schema`: the JSON Schema of an event protocol, the OpenAPI document, the texts of states and codes, or
-//! the page about how states are shown.
+//! `skillrun schema`: the JSON Schema of an event protocol, the OpenAPI document, the JSON Schema of workflow files, the
+//! texts of states and codes, or the page about how states are shown.
 
 mod words;
 
@@ -13,6 +13,7 @@ pub(crate) fn run(published: Published) -> Result<(), Failure> {
         Published::Rasp => skillrun_model::rasp::schema::schema(),
         Published::Fcmp => skillrun_model::fcmp::schema::schema(),
         Published::Openapi => skillrun_server::openapi::document(),
+        Published::Workflow => skillrun_skill::workflow::schema::schema(),
         Published::Words => words::table(),
         Published::Presenters => return print(&skillrun_model::presenters::page()),
     };

@@ -35,6 +35,7 @@ fn committed_schemas_are_what_the_program_prints() {
         ("rasp", committed("rasp")),
         ("fcmp", committed("fcmp")),
         ("openapi", paths::workspace().join("schemas/openapi.json")),
+        ("workflow", committed("workflow")),
         ("words", paths::workspace().join("schemas/words.json")),
         ("presenters", paths::workspace().join("docs/presenters.md")),
     ];

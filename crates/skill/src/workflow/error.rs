@@ -32,7 +32,7 @@ pub enum StepLabel {
 /// What can be wrong with a workflow file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkflowProblem {
-    #[error("{}{problem}", key.as_ref().map(|key| format!("{key} ")).unwrap_or_default())]
+    #[error("{}{problem}", key.as_ref().map(|key| format!("{key}{}", after_key(problem))).unwrap_or_default())]
     Field { key: Option<String>, problem: FieldProblem },
     #[error("{0}")]
     Unreadable(String),
@@ -113,6 +113,17 @@ pub(super) fn offered<'a>(known: impl IntoIterator<Item = &'a str>) -> Vec<Strin
 
 fn hinted(suggestion: Option<&str>, known: &[String]) -> String {
     if known.is_empty() { String::new() } else { hint(suggestion, known) }
+}
+
+/// Sentences that name something else than the key stand for themselves.
+fn after_key(problem: &FieldProblem) -> &'static str {
+    match problem {
+        FieldProblem::UnknownKey { .. } | FieldProblem::UnknownWord { .. } => ": ",
+        FieldProblem::Syntax { .. }
+        | FieldProblem::Wrong { .. }
+        | FieldProblem::Missing
+        | FieldProblem::Unusable(_) => " ",
+    }
 }
 
 /// What a pointer names.

@@ -431,6 +431,7 @@ fn output_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<StepOutput> {
     }
     for (path, field) in &artifacts {
         if let Err(problem) = InnerPath::parse(path) {
+            let problem = problem.to_string().replace("the skill's folder", "the workspace");
             return Err(field.unusable(format!("has the path \"{}\", which {problem}", shown(path))));
         }
     }

@@ -14,11 +14,11 @@ fn each_problem_has_its_sentence() {
     let step = |more: &str| format!("steps:\n  - id: a\n    prompt: x\n    {more}\n");
     let two = |more: &str| format!("steps:\n  - id: list\n    skill: list\n    with: {{topic: x}}\n  - id: b\n{more}");
     let cases: Vec<(String, &str)> = vec![
-        ("stebs: []".into(), "flow.yaml:1: stebs there is no such key; did you mean \"steps\"?"),
+        ("stebs: []".into(), "flow.yaml:1: stebs: there is no such key; did you mean \"steps\"?"),
         ("name: x".into(), "flow.yaml:1: steps is missing"),
         ("name: x\nsteps: []".into(), "flow.yaml:2: the workflow has no steps"),
         ("- a".into(), "flow.yaml:1: must be a mapping, and is a list"),
-        (step("need: [a]"), "flow.yaml:4: step \"a\": need there is no such key; did you mean \"needs\"?"),
+        (step("need: [a]"), "flow.yaml:4: step \"a\": need: there is no such key; did you mean \"needs\"?"),
         (step("required: no"), "flow.yaml:4: step \"a\": required must be true or false, and is a string"),
         (step("required: false"), "flow.yaml:1: no step is required; leave \"required\" out of at least one"),
         (
@@ -29,21 +29,21 @@ fn each_problem_has_its_sentence() {
         (step("retries: {on: [quota]}"), "flow.yaml:4: step \"a\": retries.max is missing"),
         (
             step("retries:\n      max: 1\n      on: [crash]"),
-            "flow.yaml:6: step \"a\": retries.on \"crash\" is not known here; the known ones are: quota, network, host_lost",
+            "flow.yaml:6: step \"a\": retries.on: \"crash\" is not known here; the known ones are: quota, network, host_lost",
         ),
         (
             step("on_failure: stopp"),
-            "flow.yaml:4: step \"a\": on_failure \"stopp\" is not known here; did you mean \"stop\"?",
+            "flow.yaml:4: step \"a\": on_failure: \"stopp\" is not known here; did you mean \"stop\"?",
         ),
         (
             step("ask: during"),
-            "flow.yaml:4: step \"a\": ask \"during\" is not known here; the known ones are: before, after",
+            "flow.yaml:4: step \"a\": ask: \"during\" is not known here; the known ones are: before, after",
         ),
         (
             step("permission: readonly"),
-            "flow.yaml:4: step \"a\": permission \"readonly\" is not known here; did you mean \"read_only\"?",
+            "flow.yaml:4: step \"a\": permission: \"readonly\" is not known here; did you mean \"read_only\"?",
         ),
-        (step("skill: free"), "flow.yaml:4: step \"a\": skill and prompt exclude each other; give one of them"),
+        (step("skill: free"), "flow.yaml:3: step \"a\": skill and prompt exclude each other; give one of them"),
         ("steps:\n- id: a".into(), "flow.yaml:2: step \"a\": there is nothing to do; give one of skill, prompt and workflow"),
         ("steps:\n- prompt: a".into(), "flow.yaml:2: step 1: id is missing"),
         (
@@ -152,14 +152,14 @@ fn each_problem_has_its_sentence() {
         ),
         (
             step("output: {artifacts: [../x]}"),
-            "flow.yaml:4: step \"a\": output.artifacts has the path \"../x\", which has \"..\" in it; it must stay inside the skill's folder",
+            "flow.yaml:4: step \"a\": output.artifacts has the path \"../x\", which has \"..\" in it; it must stay inside the workspace",
         ),
         (
             two("    skill: free\n    output: {schema: {}}\n"),
             "flow.yaml:7: step \"b\": output.schema has no meaning for a step with a skill",
         ),
         (step("check: [3]"), "flow.yaml:4: step \"a\": check must be a command, or a list of commands or of {command, timeout}, and is a number"),
-        (step("concurrency: 3"), "flow.yaml:4: step \"a\": concurrency there is no such key; the known ones are: id, skill, prompt, workflow, engine, engines, model, needs, with, for_each, required, timeout, retries, on_failure, ask, permission, workspace, output, check"),
+        (step("concurrency: 3"), "flow.yaml:4: step \"a\": concurrency: there is no such key; the known ones are: id, skill, prompt, workflow, engine, engines, model, needs, with, for_each, required, timeout, retries, on_failure, ask, permission, workspace, output, check"),
         ("concurrency: 0\nsteps: [{id: a, prompt: x}]".into(), "flow.yaml:1: concurrency must be a whole number from 1 to 256, and is 0"),
     ];
     let mut wrong = Vec::new();
