@@ -18,7 +18,7 @@ pub struct WorkflowError {
     /// From 1. None: of the file as a whole.
     pub line: Option<usize>,
     pub step: Option<StepLabel>,
-    pub problem: WorkflowProblem,
+    pub problem: Box<WorkflowProblem>,
 }
 
 /// A step in a message.

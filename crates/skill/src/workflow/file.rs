@@ -115,6 +115,7 @@ pub(super) struct Source {
     form: WorkflowForm,
 }
 
+type TaskOfText = fn(String) -> FileTask;
 type ReadResult<T> = Result<T, FieldError<WorkflowProblem>>;
 
 impl WorkflowForm {
@@ -132,7 +133,7 @@ impl Source {
         step: Option<StepLabel>,
         problem: WorkflowProblem,
     ) -> WorkflowError {
-        WorkflowError { file: self.name.clone(), line: self.line(path), step, problem }
+        WorkflowError { file: self.name.clone(), line: self.line(path), step, problem: Box::new(problem) }
     }
 
     pub(super) fn line(&self, path: &[PathPart<'_>]) -> Option<usize> {
@@ -147,7 +148,7 @@ impl Source {
             file: self.name.clone(),
             line,
             step: None,
-            problem: FieldProblem::Syntax { format, message: without_place(&message) }.into(),
+            problem: Box::new(FieldProblem::Syntax { format, message: without_place(&message) }.into()),
         };
         match self.form {
             WorkflowForm::Yaml => yaml::parse_located(&self.text, FILE_MAX, YamlSize::Workflow)
@@ -167,11 +168,17 @@ fn without_place(message: &str) -> String {
 /// Reads a file of at most [`FILE_MAX`] bytes. Its path is its name in messages.
 pub fn read_file(path: &Path) -> Result<WorkflowFile, WorkflowError> {
     let name = path.display().to_string();
-    let unreadable = |problem| WorkflowError { file: name.clone(), line: None, step: None, problem };
-    let text = files::read_text(path, FILE_MAX as u64).map_err(|error| match error {
-        FileReadError::Problem(FileProblem::TooLarge(_)) => unreadable(WorkflowProblem::TooLarge),
-        other if other.is_missing() => unreadable(WorkflowProblem::Unreadable("there is no such file".to_owned())),
-        other => unreadable(WorkflowProblem::Unreadable(format!("the file {other}"))),
+    let unreadable = |problem| WorkflowError { file: name.clone(), line: None, step: None, problem: Box::new(problem) };
+    let text = files::read_text(path, FILE_MAX as u64).map_err(|error| {
+        unreadable(match error {
+            FileReadError::Problem(FileProblem::TooLarge(_)) => WorkflowProblem::TooLarge,
+            FileReadError::Io(_) if error.is_missing() => {
+                WorkflowProblem::Unreadable("there is no such file".to_owned())
+            }
+            FileReadError::Io(_) | FileReadError::Problem(_) => {
+                WorkflowProblem::Unreadable(format!("the file {error}"))
+            }
+        })
     })?;
     read(&name, &text, WorkflowForm::of(path))
 }
@@ -183,7 +190,7 @@ pub fn read(name: &str, text: &str, form: WorkflowForm) -> Result<WorkflowFile, 
             file: name.to_owned(),
             line: None,
             step: None,
-            problem: WorkflowProblem::TooLarge,
+            problem: Box::new(WorkflowProblem::TooLarge),
         });
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -205,10 +212,10 @@ fn located(source: &Source, step: Option<(usize, StepLabel)>, error: FieldError<
         path.extend([PathPart::Key("steps"), PathPart::Index(*index)]);
     }
     path.extend(key.iter().flat_map(|key| key.split('.')).map(PathPart::Key));
-    let problem = match error.problem {
-        WorkflowProblem::Field { problem, .. } => WorkflowProblem::Field { key: key.clone(), problem },
-        other => other,
-    };
+    let mut problem = error.problem;
+    if let WorkflowProblem::Field { key: named, .. } = &mut problem {
+        named.clone_from(&key);
+    }
     source.error(&path, step.map(|(_, label)| label), problem)
 }
 
@@ -350,7 +357,7 @@ fn read_step(field: &Field<'_, WorkflowProblem>) -> ReadResult<FileStep> {
 }
 
 fn task_of(field: &Field<'_, WorkflowProblem>, step: &Section<'_, WorkflowProblem>) -> ReadResult<FileTask> {
-    let tasks: [(&'static str, fn(String) -> FileTask); 3] =
+    let tasks: [(&'static str, TaskOfText); 3] =
         [("skill", FileTask::Skill), ("prompt", FileTask::Prompt), ("workflow", FileTask::Workflow)];
     let given: Vec<_> = tasks.iter().filter_map(|(key, task)| Some((*key, *task, step.get(key)?))).collect();
     match given.as_slice() {

@@ -189,7 +189,7 @@ mod tests {
         let known = |pointer: &Pointer| match pointer {
             Pointer::Input { name, .. } if name == "three" => Known::Value(json!(3)),
             Pointer::StepText { .. } => Known::Typed(Types::STRING),
-            _ => Known::Unknown,
+            Pointer::Input { .. } | Pointer::StepOutput { .. } | Pointer::Item { .. } => Known::Unknown,
         };
         let target = Target { compiled: &compiled, document: schema };
         let misfit = misfit_of_fields(with.as_object().unwrap(), target, "with", &known)?;

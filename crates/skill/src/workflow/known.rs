@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::plan::PlannedFile;
+use super::plan::{PlannedFile, SkillFinder};
 use crate::error::SkillError;
 use crate::package::Skill;
 use crate::package::runner::SchemaRole;
@@ -50,7 +50,7 @@ impl Cache {
         &mut self,
         name: &str,
         folder: Option<&Path>,
-        find: &mut dyn FnMut(&str, Option<&Path>) -> Result<Skill, FindError>,
+        find: &mut SkillFinder<'_>,
     ) -> Result<Rc<KnownSkill>, FindError> {
         let is_path = is_path(name);
         let key = (name.to_owned(), folder.filter(|_| is_path).map(Path::to_owned));

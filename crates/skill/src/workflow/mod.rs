@@ -11,6 +11,8 @@
 //!
 //! [`WorkflowPlan`]: skillrun_model::workflow::WorkflowPlan
 
+#![expect(clippy::result_large_err, reason = "inside of the reader an error is made once, and ends the reading")]
+
 mod error;
 mod file;
 mod fingerprint;
@@ -30,7 +32,7 @@ pub use error::{PointerPart, StepLabel, WorkflowError, WorkflowProblem};
 pub use file::{FileStep, FileTask, WorkflowFile, WorkflowForm, read, read_file};
 pub use fingerprint::{StepIdentity, fingerprint};
 pub use inputs::{WorkflowInputError, inputs_of};
-pub use plan::{PlanContext, plan};
+pub use plan::{PlanContext, SkillFinder, plan};
 pub use pointer::{Pointer, PointerFault, pointers, resolve, resolve_fields};
 
 /// Largest file.

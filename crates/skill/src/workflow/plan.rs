@@ -30,6 +30,9 @@ const UNNAMED: &str = "workflow";
 /// Longest sentence about a skill or file.
 const MESSAGE_MAX: usize = 300;
 
+/// Finds a skill by its name, or by its path relative to a folder.
+pub type SkillFinder<'a> = dyn FnMut(&str, Option<&Path>) -> Result<Skill, FindError> + 'a;
+
 /// What surrounds a file.
 pub struct PlanContext<'a> {
     /// The folder of the file: paths in it are relative to it, and workflows in it are not read from elsewhere. None:
@@ -38,7 +41,7 @@ pub struct PlanContext<'a> {
     /// Finds a skill by its name, or by its path relative to the folder, as [`SearchPath::resolve`] does.
     ///
     /// [`SearchPath::resolve`]: crate::SearchPath::resolve
-    pub find_skill: &'a mut dyn FnMut(&str, Option<&Path>) -> Result<Skill, FindError>,
+    pub find_skill: &'a mut SkillFinder<'a>,
     /// All engines that there are.
     pub engines: &'a [String],
 }
@@ -358,10 +361,8 @@ impl Checked<'_> {
                 let place = place_of(&place);
                 self.error(index, key, &place, problem(label(key, &place)))
             };
-            if let Pointer::Item { .. } = &pointer {
-                if !repeats {
-                    return Err(fail(&|key| WorkflowProblem::NoItem { key, pointer: pointer.clone() }));
-                }
+            if matches!(pointer, Pointer::Item { .. }) && !repeats {
+                return Err(fail(&|key| WorkflowProblem::NoItem { key, pointer: pointer.clone() }));
             }
             match self.target(index, &pointer) {
                 Ok(Some(step)) => need(step),
