@@ -325,6 +325,7 @@ impl OpenTurn {
             // Deltas are repeated by the message that they become; the others are for people.
             EvidenceData::MessageDelta(_)
             | EvidenceData::RunStatus(_)
+            | EvidenceData::SubagentObserved(_)
             | EvidenceData::ParserError(_)
             | EvidenceData::EngineError(_)
             | EvidenceData::RawStdout(_)

@@ -117,6 +117,7 @@ impl AttemptContent {
                 EvidenceData::ParserWarning(warning) => self.warned(warning.code),
                 EvidenceData::RunStatus(_)
                 | EvidenceData::ReasoningSummary(_)
+                | EvidenceData::SubagentObserved(_)
                 | EvidenceData::ParserError(_)
                 | EvidenceData::EngineError(_)
                 | EvidenceData::RawStdout(_)
