@@ -296,10 +296,8 @@ fn reports_of_subagents_are_bounded() {
     let mut lines = vec![assistant("m1", &call), of("t1")];
     lines.extend((0..many).map(|number| of(&format!("n{number}"))));
     let story = story::read_whole(ProfileId::ClaudeStreamJson, &[(Stream::Stdout, lines.concat())]);
-    let observed = story.pick(|record| match &record.kind {
-        RecordKind::Subagent(subagent) => Some(subagent),
-        _ => None,
-    });
+    let observed =
+        story.pick(|record| if let RecordKind::Subagent(subagent) = &record.kind { Some(subagent) } else { None });
     assert_eq!(observed.len(), 1_000);
     assert_eq!((observed[0].name.as_deref(), observed[0].truncated), (None, true));
     assert_eq!(observed[0].task.as_ref().map(String::len), Some(1024));
