@@ -35,8 +35,8 @@ pub(crate) use looking::{
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use prompts::{Ask, Chat, PromptArgs};
 pub(crate) use runs::{
-    Cancel, Close, CommonArgs, ContinueArgs, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait,
-    WorkspaceWait,
+    Cancel, ChildArgs, Close, CommonArgs, ContinueArgs, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run,
+    Wait, WorkspaceWait,
 };
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
