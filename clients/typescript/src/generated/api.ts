@@ -700,6 +700,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/tree/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare what a run and all runs below it say of each other
+         * @description Needs the scope `read`.
+         */
+        get: operations["diagnose_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/verification": {
         parameters: {
             query?: never;
@@ -1351,6 +1371,13 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * @description The run becomes a child of this one, whose open turn must be allowed to delegate. It then has the permission of its
+             *     parent; beside the task, only `engine`, `mode`, `input`, `parameter`, `model`, `options.hard_timeout_sec` and
+             *     `webhooks` can be given. The Idempotency-Key is the key of the child, which is unique in the turn of the parent;
+             *     without one, the same request gives the same child.
+             */
+            parent_run_id?: components["schemas"]["RunId"] | null;
+            /**
              * @description The first message to the engine, for a run without a skill. A request has exactly one of `skill` (or a zip) and
              *     `prompt`.
              */
@@ -1686,7 +1713,7 @@ export interface components {
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "subagent.observed";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1696,6 +1723,52 @@ export interface components {
             ended_by: components["schemas"]["EndedBy"] | null;
             signal: string | null;
         };
+        /** @description One check and its outcome. */
+        FamilyCheck: {
+            check: components["schemas"]["FamilyTopic"];
+            /** @description The runs that it is about. */
+            runs?: components["schemas"]["RunId"][];
+            severity: components["schemas"]["CheckSeverity"];
+            /** @description For people; the text may change. */
+            words: string;
+        };
+        /** @description A run and all runs below it. */
+        FamilyDiagnosis: {
+            checks: components["schemas"]["FamilyCheck"][];
+            run_id: components["schemas"]["RunId"];
+            /** @description Each run after its parent; siblings in the order in which they were asked for. */
+            runs: components["schemas"]["FamilyMember"][];
+        };
+        /** @description One run of a family. */
+        FamilyMember: {
+            /**
+             * Format: uint32
+             * @description 0 for the first one.
+             */
+            depth: number;
+            /**
+             * Format: uint64
+             * @description The event of its own Log that `ended` follows from.
+             */
+            end_seq?: number | null;
+            /** @description How it has ended by its own Log, as it counts for its parent; null while it has not ended. */
+            ended: components["schemas"]["SubagentStatus"] | null;
+            engine: string;
+            log: components["schemas"]["MemberLog"];
+            /** @description The run above it in this diagnosis; null for the first one. */
+            parent: components["schemas"]["RunId"] | null;
+            /** @description What the Log of its parent says of its end; null while the parent says nothing. */
+            parent_says: components["schemas"]["SubagentStatus"] | null;
+            /** @description The parent says `detached`, and its own Log how it ended. */
+            reconciled: boolean;
+            run_id: components["schemas"]["RunId"];
+            /** @description By its own Log; null where that cannot be read. */
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description The name of the skill, or the beginning of the prompt. */
+            title: string;
+        };
+        /** @description What is checked of a family. */
+        FamilyTopic: "missing_fields" | "stale_children" | "timeouts" | "orphans" | "detached";
         /** @description One event of a conversation, FCMP: everything that a frontend needs. */
         FcmpEvent: {
             correlation: components["schemas"]["Correlation"];
@@ -1737,6 +1810,10 @@ export interface components {
             data: components["schemas"]["SubagentEndedToShow"];
             /** @constant */
             type: "subagent.ended";
+        } | {
+            data: components["schemas"]["SubagentObserved"];
+            /** @constant */
+            type: "subagent.observed";
         } | {
             data: components["schemas"]["AssistantDelta"];
             /** @constant */
@@ -1806,7 +1883,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "subagent.observed" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -1973,6 +2050,8 @@ export interface components {
          * @enum {string}
          */
         McpServerType: "stdio" | "http";
+        /** @description Whether the Log of a member could be read. */
+        MemberLog: ("read" | "removed") | "not_made" | "unreadable";
         /** @description A further piece of a message that is not complete yet. */
         MessageDelta: {
             message_id: string;
@@ -2560,6 +2639,14 @@ export interface components {
                 /** @constant */
                 type: "subagent.ended";
             };
+        } | {
+            data: components["schemas"]["SubagentObserved"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "subagent.observed";
+            };
         });
         /** @description What an event is. */
         RaspKind: {
@@ -2692,6 +2779,13 @@ export interface components {
             truncated?: boolean;
             /** @constant */
             type: "tool_result";
+        } | {
+            run_id: components["schemas"]["RunId"];
+            status: components["schemas"]["SubagentStatus"];
+            /** @description In the form of every such item, with the answer of the child quoted as data. */
+            text: string;
+            /** @constant */
+            type: "child";
         };
         /** @description Why a part of the Log is not replayed. */
         ReplayLeftOut: "partial_message" | "voided_message" | "empty_message" | "text_of_broken_turn" | "reasoning" | "open_call" | "result_without_call" | "refused_turn" | "open_turn" | "earlier_turn";
@@ -2952,6 +3046,84 @@ export interface components {
          * @description A run. The id of a later run sorts after that of an earlier one.
          */
         RunId: string;
+        /** @description A run in the tree of its family. */
+        RunInTree: {
+            /** @description The number of the last attempt that began, which is also the number of attempts. */
+            attempt: components["schemas"]["AttemptNumber"];
+            /**
+             * Format: uint32
+             * @description How many questions were answered automatically.
+             * @default 0
+             */
+            auto_decision_count: number;
+            /**
+             * Format: uint32
+             * @description The same as `auto_decision_count`, under the name that 0.1.0 had for it.
+             */
+            auto_decisions: number;
+            /** @description Time of the first event. */
+            created_at: components["schemas"]["Timestamp"] | null;
+            /** @description Why the rest of its Log is not in this row. */
+            damage: string | null;
+            /** @description Time of the terminal record. */
+            ended_at: components["schemas"]["Timestamp"] | null;
+            /** @description The name of the engine. */
+            engine: string | null;
+            /** @description From the same source. */
+            error_code: components["schemas"]["Code"] | null;
+            /** @description The beginning of the error's message, on one line: what the engine or the program reported about this run. */
+            error_message: string | null;
+            /** @description Time of the last automatic answer; null when there is none. */
+            last_auto_decision_at: components["schemas"]["Timestamp"] | null;
+            /**
+             * @description The beginning of the last answer of the agent: of a message that a completed turn names. Text of a turn that broke
+             *     off is not an answer.
+             */
+            last_words: string | null;
+            /**
+             * Format: uint64
+             * @description Number of bytes of its Log that are in this row.
+             */
+            log_bytes: number;
+            mode: components["schemas"]["ExecutionMode"] | null;
+            /**
+             * Format: uint64
+             * @description Events that a newer version of skillrun wrote. They are not in this row, and this version cannot continue the run.
+             */
+            newer_events?: number | null;
+            /** @description The run does not begin before this time. */
+            not_before?: components["schemas"]["Timestamp"] | null;
+            /** @description The run that has asked for this one. */
+            parent?: components["schemas"]["ParentLink"] | null;
+            /** @description What the Log of its parent says of its end; absent for the first run, and while the parent says nothing. */
+            parent_says?: components["schemas"]["SubagentStatus"] | null;
+            /** @description The pending question. */
+            question: components["schemas"]["RunQuestion"] | null;
+            /** @description From the terminal record, before that from the last settled attempt. */
+            reason_code: components["schemas"]["Code"] | null;
+            /** @description The parent has ended before it and says `detached`; `status` is how it has really ended. */
+            reconciled?: boolean;
+            /** @description Whether the run waits only for a user. */
+            rests: boolean;
+            /** @description The automatic retry of this run, which failed. */
+            retried_as?: components["schemas"]["RunId"] | null;
+            run_id: components["schemas"]["RunId"];
+            /** @description The name of the skill; null for a run without one. */
+            skill: string | null;
+            /** @description None when its Log cannot be read far enough. */
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description The beginning of the prompt of a run without a skill. */
+            title?: string | null;
+            /** @description Time of the last event. */
+            updated_at: components["schemas"]["Timestamp"] | null;
+            /** @description None while no engine has reported any. */
+            usage: components["schemas"]["RunUsage"] | null;
+            /**
+             * Format: uint64
+             * @description Warnings of the last settled attempt.
+             */
+            warnings: number;
+        };
         /** @description Runs, the newest first. */
         RunList: {
             /** @description The `cursor` of the next page; null when there is none. */
@@ -3256,7 +3428,7 @@ export interface components {
         /** @description A run and all runs below it. */
         RunTree: {
             /** @description Each run after its parent; siblings in the order in which they were asked for. `parent` has the depth. */
-            runs: components["schemas"]["RunSummary"][];
+            runs: components["schemas"]["RunInTree"][];
         };
         /** @description Tokens of all turns together, and their cost, as far as engines report them. */
         RunUsage: {
@@ -3478,6 +3650,28 @@ export interface components {
             status: components["schemas"]["SubagentStatus"];
             /** @description The answer of a completed run, or its beginning. */
             summary?: string | null;
+        };
+        /**
+         * @description The engine has reported something of a subagent of its own, which is not a run: there is no Log from which it could
+         *     be checked. All texts are the engine's.
+         */
+        SubagentObserved: {
+            /** @description What the engine calls this kind of subagent. */
+            name?: string | null;
+            sanitized?: boolean;
+            /**
+             * @description Its state in the engine's own word, which need not be a state of a run. An engine may say `completed` of work
+             *     that has failed.
+             */
+            state?: string | null;
+            /** @description The engine's id of the subagent: that of a session, a thread, or the call that has started it. */
+            subagent_id: string;
+            /** @description The beginning of its task. */
+            task?: string | null;
+            /** @description What the engine adds to the state. */
+            text?: string | null;
+            /** @description The range covers more than the texts. */
+            truncated?: boolean;
         };
         /** @description A run has asked for a child, which is made after this event. */
         SubagentRequested: {
@@ -4374,7 +4568,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: SKILL_NOT_FOUND */
+            /** @description A problem: RUN_NOT_FOUND, SKILL_NOT_FOUND */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4392,7 +4586,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: WORKSPACE_IN_USE */
+            /** @description A problem: WRONG_STATE, WORKSPACE_IN_USE */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4446,7 +4640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: STOPPING */
+            /** @description A problem: STOPPING, OWNER_SILENT */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7392,6 +7586,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunTree"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diagnose_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs, and what was checked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FamilyDiagnosis"];
                 };
             };
             /** @description A problem: INVALID_REQUEST */
