@@ -27,7 +27,7 @@ fn record(status: SubagentStatus) -> SubagentEnded {
         child_session_id: None,
         status,
         reason: Code::CleanFinal,
-        child_seq: Some(2),
+        child_seq: Some(3),
         summary: None,
         output_ref: None,
         details: None,
@@ -63,6 +63,10 @@ fn requested() -> ControlData {
     })
 }
 
+fn running() -> ControlData {
+    ControlData::status(RunStatus::Running)
+}
+
 fn succeeded() -> ControlData {
     ControlData::RunCompleted(RunCompleted::new(Code::CleanFinal))
 }
@@ -96,7 +100,7 @@ impl Family {
             [started(None), requested(), ControlData::SubagentStarted(SubagentStarted { child_run_id: id(CHILD) })];
         let end = parent_ends.then(succeeded);
         family.write(PARENT, begun.into_iter().chain(said.map(ControlData::SubagentEnded)).chain(end));
-        family.write(CHILD, [started(Some(PARENT))].into_iter().chain(own));
+        family.write(CHILD, [started(Some(PARENT)), running()].into_iter().chain(own));
         family
     }
 
@@ -138,7 +142,7 @@ fn a_family_in_order_passes_every_check() {
     let seen: Vec<_> = found.runs.iter().map(|run| (run.run_id, run.depth, run.parent_says, run.ended)).collect();
     let completed = Some(SubagentStatus::Completed);
     assert_eq!(seen, [(id(PARENT), 0, None, None), (id(CHILD), 1, completed, completed)]);
-    assert_eq!((found.runs[1].end_seq, found.runs[1].reconciled), (Some(2), false));
+    assert_eq!((found.runs[1].end_seq, found.runs[1].reconciled), (Some(3), false));
     assert_eq!(faults(found), []);
     // A child knows its parent, and its parent knows it.
     assert_eq!(faults(family.diagnose(CHILD, &[])), []);
@@ -169,9 +173,9 @@ fn a_detached_child_is_reconciled_from_its_own_log() {
     let found = family.diagnose(PARENT, &[]);
     let child = &found.runs[1];
     assert_eq!((child.parent_says, child.ended), (Some(SubagentStatus::Detached), Some(SubagentStatus::Completed)));
-    assert_eq!((child.reconciled, child.end_seq), (true, Some(2)));
+    assert_eq!((child.reconciled, child.end_seq), (true, Some(3)));
     let check = found.checks.iter().find(|check| check.check == FamilyTopic::Detached).expect("a check");
-    assert!(check.words.contains("is completed (event 2 of its Log)"), "{}", check.words);
+    assert!(check.words.contains("is completed (event 3 of its Log)"), "{}", check.words);
     assert_eq!(faults(found), one(FamilyTopic::Detached, CheckSeverity::Warning));
     let open = Family::of(detached(), true, None);
     assert!(!open.diagnose(PARENT, &[]).runs[1].reconciled);
@@ -193,7 +197,7 @@ fn a_record_without_what_its_status_requires_fails() {
     // A child that does not name its parent.
     let family = Family::empty();
     family.write(PARENT, [started(None), requested()]);
-    family.write(CHILD, [started(None)]);
+    family.write(CHILD, [started(None), running()]);
     assert_eq!(family.faults(), missing);
 }
 
