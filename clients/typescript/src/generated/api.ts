@@ -1271,7 +1271,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1708,12 +1708,12 @@ export interface components {
          * @description The part that an error belongs to, roughly; shows the user where to look.
          * @enum {string}
          */
-        ErrorCategory: "usage" | "input" | "skill" | "engine" | "auth" | "quota" | "network" | "session" | "output" | "interaction" | "timeout" | "canceled" | "host" | "internal";
+        ErrorCategory: "usage" | "input" | "skill" | "engine" | "auth" | "quota" | "network" | "session" | "output" | "interaction" | "workflow" | "timeout" | "canceled" | "host" | "internal";
         /**
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "subagent.observed";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "workflow.started" | "workflow.step_scheduled" | "workflow.step_held" | "workflow.step_ended" | "workflow.ended" | "subagent.observed";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1811,6 +1811,18 @@ export interface components {
             /** @constant */
             type: "subagent.ended";
         } | {
+            data: components["schemas"]["StepStartedToShow"];
+            /** @constant */
+            type: "step.started";
+        } | {
+            data: components["schemas"]["StepEndedToShow"];
+            /** @constant */
+            type: "step.ended";
+        } | {
+            data: components["schemas"]["WorkflowEndedToShow"];
+            /** @constant */
+            type: "workflow.ended";
+        } | {
             data: components["schemas"]["SubagentObserved"];
             /** @constant */
             type: "subagent.observed";
@@ -1883,7 +1895,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "subagent.observed" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "step.started" | "step.ended" | "workflow.ended" | "subagent.observed" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -1914,6 +1926,8 @@ export interface components {
             /** @description Where a link leads. */
             target?: components["schemas"]["OsText"] | null;
         };
+        /** @description Why a step waits for a decision of the user. */
+        HoldReason: "before" | "after" | "failure";
         /** @description The engine's home folder. */
         HomeChoice: "user" | "run";
         /** @description A question that is waiting for an answer. */
@@ -1965,10 +1979,11 @@ export interface components {
         };
         /**
          * @description `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn; `prompt` is not
-         *     a question: the run rests until the user sends the next prompt, which starts the next attempt.
+         *     a question: the run rests until the user sends the next prompt, which starts the next attempt. `step` asks for a
+         *     decision about a step of a workflow.
          * @enum {string}
          */
-        InteractionScope: "turn" | "call" | "prompt";
+        InteractionScope: "turn" | "call" | "prompt" | "step";
         /** @description The deadline of a question has passed. */
         InteractionTimeout: {
             deadline: components["schemas"]["Timestamp"] | null;
@@ -2120,7 +2135,7 @@ export interface components {
          * @description What the user can do next.
          * @enum {string}
          */
-        NextActionKind: "reply" | "close" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
+        NextActionKind: "reply" | "close" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk" | "retry_failed_steps" | "show_workflow";
         /**
          * @description What happens when the deadline passes.
          * @enum {string}
@@ -2235,6 +2250,8 @@ export interface components {
             /** @description The run at the top, which has no parent. */
             root: components["schemas"]["RunId"];
             run_id: components["schemas"]["RunId"];
+            /** @description The step of the parent, where that is a workflow. */
+            step_id?: components["schemas"]["StepId"] | null;
         };
         /** @description How the lines of an attempt were read, as recorded in `meta.N.json`. */
         ParseFigures: {
@@ -2299,11 +2316,8 @@ export interface components {
         };
         /** @description What an engine may do without asking. */
         Permission: "read_only" | "workspace" | "full";
-        /**
-         * @description What a `run.status` made from engine output reports; a closed list, and not a state of the run.
-         * @enum {string}
-         */
-        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended";
+        /** @description What a `run.status` made from engine output reports; a closed list, and not a state of the run. */
+        Phase: ("session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended") | "time_up";
         /** @description A new run with the same request, which waits for the engine's quota. */
         PlannedRetry: {
             not_before: components["schemas"]["Timestamp"];
@@ -2640,6 +2654,46 @@ export interface components {
                 type: "subagent.ended";
             };
         } | {
+            data: components["schemas"]["WorkflowStarted"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.started";
+            };
+        } | {
+            data: components["schemas"]["StepScheduled"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.step_scheduled";
+            };
+        } | {
+            data: components["schemas"]["StepHeld"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.step_held";
+            };
+        } | {
+            data: components["schemas"]["StepEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.step_ended";
+            };
+        } | {
+            data: components["schemas"]["WorkflowEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.ended";
+            };
+        } | {
             data: components["schemas"]["SubagentObserved"];
             event: {
                 /** @constant */
@@ -2905,6 +2959,16 @@ export interface components {
             };
             /** @description Webhook addresses of the new run only. */
             webhooks?: string[];
+        };
+        /** @description The step of an earlier run of the workflow that counts here too. */
+        ReusedStep: {
+            /** @description The workflow. */
+            run_id: components["schemas"]["RunId"];
+            /**
+             * Format: uint64
+             * @description The `workflow.step_ended` there.
+             */
+            seq: number;
         };
         /**
          * @description The rule that decided how a turn ended: the first one that fitted.
@@ -3298,6 +3362,8 @@ export interface components {
             usage: components["schemas"]["TurnUsage"] | null;
             /** @description Codes of irregularities. */
             warnings: components["schemas"]["Code"][];
+            /** @description Of a workflow. */
+            workflow?: components["schemas"]["WorkflowResult"] | null;
         };
         /** @description The run has begun. */
         RunStarted: {
@@ -3325,9 +3391,11 @@ export interface components {
             /** @description The beginning of the prompt of a run without a skill, on one line. */
             title?: string | null;
             versions: components["schemas"]["Versions"];
+            /** @description The name of the workflow, if the run is one. Its engine is then called `workflow`. */
+            workflow?: string | null;
         };
         /** @description What presenters distinguish about a run: its status, what a waiting run waits for, and why one failed. */
-        RunState: ("queued" | "running" | "succeeded" | "closed" | "failed" | "canceled") | "waiting_answer" | "waiting_prompt" | "failed_timeout" | "failed_output";
+        RunState: ("queued" | "running" | "succeeded" | "closed" | "failed" | "canceled") | "waiting_answer" | "waiting_prompt" | "failed_timeout" | "failed_output" | "failed_partial";
         /** @description Status of a run. The last four are terminal and final. */
         RunStatus: ("queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled") | "closed";
         /** @description The run has changed its status, or the engine reports what it is doing. */
@@ -3587,6 +3655,123 @@ export interface components {
             stream: components["schemas"]["SourceStream"];
             /** Format: uint64 */
             to: number;
+        };
+        /** @description A step has ended, or one item of a step that repeats. */
+        StepEnded: {
+            /** @description The child run that decided. */
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint64
+             * @description The last event of its Log.
+             */
+            child_seq?: number | null;
+            /** @description One sentence for people. */
+            details?: string | null;
+            /** @description BLAKE3 as in `workflow.step_scheduled`. */
+            fingerprint?: string | null;
+            /** @description It has an output that fits its schema. */
+            has_output?: boolean;
+            /** Format: uint32 */
+            item?: number | null;
+            /**
+             * Format: uint32
+             * @description The length of the list of a step that repeats.
+             */
+            items?: number | null;
+            /** @description Of the end of the child run; why the step did not begin otherwise. */
+            reason: components["schemas"]["Code"];
+            reused?: components["schemas"]["ReusedStep"] | null;
+            state: components["schemas"]["StepState"];
+            step_id: components["schemas"]["StepId"];
+            /** @description No other step begins after it. */
+            stops?: boolean;
+        };
+        /** @description A step of a workflow has ended. It was successful only if its state is `ready`. */
+        StepEndedToShow: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /** @description One sentence for people. */
+            details?: string | null;
+            /** Format: uint32 */
+            item?: number | null;
+            reason_code: components["schemas"]["Code"];
+            state: components["schemas"]["StepState"];
+            step_id: components["schemas"]["StepId"];
+        };
+        /** @description A step waits for a decision of the user, which the next event asks for. */
+        StepHeld: {
+            interaction_id: components["schemas"]["InteractionId"];
+            /** Format: uint32 */
+            item?: number | null;
+            step_id: components["schemas"]["StepId"];
+            why: components["schemas"]["HoldReason"];
+        };
+        /** @description The name of a step in its workflow. */
+        StepId: string;
+        /** @description A step begins: its child run is requested by the next event, unless the step needs none. */
+        StepScheduled: {
+            /** @description Absent where the list of a step that repeats is empty. */
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint32
+             * @description The place of the engine in the list of the step, from 0.
+             * @default 0
+             */
+            engine_index: number;
+            /** @description BLAKE3 of the skill, the input, the engine and the options: the same step has the same one in another run. */
+            fingerprint: string;
+            /**
+             * Format: uint32
+             * @description The place in the list of a step that repeats, from 0.
+             */
+            item?: number | null;
+            /**
+             * Format: uint32
+             * @description The length of that list.
+             */
+            items?: number | null;
+            /** @description The child waits until this moment for the quota of its engine. */
+            not_before?: components["schemas"]["Timestamp"] | null;
+            step_id: components["schemas"]["StepId"];
+            /**
+             * Format: uint32
+             * @description From 1: higher where the step is tried again.
+             */
+            trial: number;
+        };
+        /**
+         * @description A step of a workflow has begun, or one item of a step that repeats. Its run is named by the `subagent.started` that
+         *     follows.
+         */
+        StepStartedToShow: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint32
+             * @description The place in the list of a step that repeats, from 0.
+             */
+            item?: number | null;
+            step_id: components["schemas"]["StepId"];
+            /**
+             * Format: uint32
+             * @description From 1: higher where the step is tried again.
+             */
+            trial: number;
+        };
+        /** @description How a step ended, and so each item of a step that repeats. */
+        StepState: ("failed" | "timed_out" | "cancelled") | "ready" | "partial" | "held" | "skipped";
+        /** @description One step in the end of a workflow. */
+        StepSummary: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /** @description Of a step that repeats: how many items are ready, and how many there are. */
+            items?: [
+                number,
+                number
+            ] | null;
+            reason: components["schemas"]["Code"];
+            required: boolean;
+            state: components["schemas"]["StepState"];
+            step_id: components["schemas"]["StepId"];
+            /** @description Its output or its files can be used. */
+            usable?: boolean;
         };
         /** @description Bytes recorded of each stream; none where there is no recording of it. */
         StreamSizes: {
@@ -3925,6 +4110,46 @@ export interface components {
             skill: string | null;
             /** @description The beginning of the prompt of a run without a skill. */
             title?: string | null;
+        };
+        /** @description The workflow has ended; the end of its run follows. */
+        WorkflowEnded: {
+            /** @description Safe to do: nothing of it repeats a step that is ready. */
+            next_actions?: components["schemas"]["NextAction"][];
+            /** @description True for a completed workflow alone. */
+            ok: boolean;
+            outcome: components["schemas"]["WorkflowOutcome"];
+            /** @description The `outputs` of the workflow, as far as the steps to which they point are ready. */
+            output?: {
+                [key: string]: unknown;
+            } | null;
+            steps: components["schemas"]["StepSummary"][];
+        };
+        /** @description The workflow has ended. It was successful only if its outcome is `completed`. */
+        WorkflowEndedToShow: {
+            ok: boolean;
+            outcome: components["schemas"]["WorkflowOutcome"];
+        };
+        /** @description How a workflow ended. */
+        WorkflowOutcome: ("failed" | "timed_out" | "cancelled") | "completed" | "partial" | "held";
+        /** @description How a workflow ended. */
+        WorkflowResult: {
+            /** @description True for a completed workflow alone. */
+            ok: boolean;
+            outcome: components["schemas"]["WorkflowOutcome"];
+            steps: components["schemas"]["StepSummary"][];
+        };
+        /** @description The workflow has begun. */
+        WorkflowStarted: {
+            /** @description When its time is over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
+            name: string;
+            /** @description The earlier run of the workflow whose ready steps count here too, if they are the same. */
+            reuses?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint32
+             * @description The number of its steps.
+             */
+            steps: number;
         };
         /** @description One change of the workspace. */
         WorkspaceChange: {

@@ -44,6 +44,7 @@ fn started(parent: Option<u8>) -> ControlData {
         run_id: id(parent),
         attempt: AttemptNumber(1),
         call_id: None,
+        step_id: None,
         root: id(PARENT),
         depth: 1,
     };

@@ -152,6 +152,10 @@ pub(crate) fn spawn(inner: &Arc<Inner>, parent_id: RunId, posted: &Posted, reque
     let folder = config.tools.data.run(parent_id);
     let unavailable = |message: String| refuse(RefusalReason::Unavailable, message);
     let record = RunRecord::read(&folder.record()).map_err(|error| unavailable(error.to_string()))?;
+    if record.workflow().is_some() {
+        let sentence = "a workflow starts the runs of its steps alone, so that it cannot have another child";
+        return Err(refuse(RefusalReason::NotAllowed, sentence));
+    }
     let child = config.new_id(config.tools.clock.now()).map_err(|error| unavailable(error.to_string()))?;
     let parent = Parent { record: &record, folder: &folder, attempt: posted.attempt };
     let checked = make::check(config, parent, &request, child)?;
