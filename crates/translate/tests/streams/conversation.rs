@@ -179,8 +179,9 @@ fn what_an_engine_says_of_subagents_is_marked_as_such() {
     let [observed] = observed[..] else { panic!("{log:?}") };
     assert_eq!((observed.raw_ref.stdout_from, observed.raw_ref.stdout_to), (0, line.len() as u64));
     let told = conversation(log);
-    let observed = |event| if let FcmpData::SubagentObserved(observed) = event { Some(observed) } else { None };
-    let shown = told.iter().find_map(|event| observed(&event.data));
+    let shown = told
+        .iter()
+        .find_map(|event| if let FcmpData::SubagentObserved(observed) = &event.data { Some(observed) } else { None });
     let shown = shown.expect("it is shown");
     assert_eq!((shown.subagent_id.as_str(), shown.state.as_deref(), shown.sanitized), ("t1", Some("completed"), true));
     let mut transcript = Transcript::default();
