@@ -199,6 +199,7 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.MESSAGE_USER: _user_message,
     Rasp.SUBAGENT_REQUESTED: _fields("subagent.started", "child_run_id", "engine", "title"),
     Rasp.SUBAGENT_ENDED: _subagent_ended,
+    Rasp.SUBAGENT_OBSERVED: _fields("subagent.observed", "subagent_id", "name", "task", "state", "text", "sanitized", "truncated"),
     Rasp.ATTEMPT_ENDED: _turn_ended,
     Rasp.MESSAGE_DELTA: _fields("assistant.message.delta", *_MESSAGE, partial=True),
     Rasp.MESSAGE_FINAL: _fields("assistant.message.final", *_MESSAGE, "partial", "structured_payload"),

@@ -15,6 +15,7 @@ from .words import Rasp
 
 VOIDED = "MESSAGE_VOIDED"
 COMPLETED = "completed"
+DETACHED, TIMED_OUT = "detached", "timed_out"
 # The hash of larger turns is not computed: this program is slow at it.
 HASHED = 1 << 20
 
@@ -39,11 +40,18 @@ class Message:
 
 
 @dataclass
+class Child:
+    """The end of a child run, in its place."""
+
+    item: dict[str, Any]
+
+
+@dataclass
 class Turn:
     """What was seen of one turn, in order, before it is known how the turn ends."""
 
     number: int
-    parts: list[dict[str, Any] | Message | Call] = field(default_factory=list)
+    parts: list[dict[str, Any] | Message | Call | Child] = field(default_factory=list)
     # The last call of each name.
     calls: dict[str, Call] = field(default_factory=dict)
     voided: set[str] = field(default_factory=set)
@@ -98,21 +106,36 @@ class Replay:
         self.open: dict[int, Turn] = {}
         self.started: set[int] = set()
         self.settled: set[int] = set()
+        # Children whose ends are known, and the ends that no turn has yet.
+        self.ended: set[str] = set()
+        self.waiting: list[Child] = []
         self.hash: str | None = blake3.of(b"")
 
     def take(self, event: Event) -> None:
         if event.kind is Rasp.ATTEMPT_STARTED:
             self.started.add(event.attempt)
+        child = self._child(event) if event.kind is Rasp.SUBAGENT_ENDED else None
         if event.attempt in self.settled:
+            self.waiting += [child] if child else []
             return
         turn = self.open.setdefault(event.attempt, Turn(event.attempt))
         if event.kind is Rasp.ATTEMPT_ENDED:
             self.settled.add(event.attempt)
             self.turns.append(self._settled(self.open.pop(event.attempt), event))
+        elif child:
+            turn.parts.append(child)
         elif event.kind is Rasp.MESSAGE_USER:
             turn.parts.append(self._user(event.data))
         elif not event.is_control:
             self._said(turn, event)
+
+    def _child(self, event: Event) -> Child | None:
+        """How a child ended, the first time that it is known."""
+        run, status = event.data["child_run_id"], event.data["status"]
+        if status == DETACHED or run in self.ended:
+            return None
+        self.ended.add(run)
+        return Child({"type": "child", "run_id": run, "status": status, "text": of_child(event.data)})
 
     def _said(self, turn: Turn, event: Event) -> None:
         data, call_id = event.data, event.value["correlation"].get("tool_call_id")
@@ -165,11 +188,15 @@ class Replay:
     def _settled(self, turn: Turn, event: Event) -> Replayed:
         verdict, state = event.data["verdict"], event.data["terminal_status"]
         if verdict.get("refused"):
+            # What is known of children is not lost with the turn.
+            self.waiting += [part for part in turn.parts if isinstance(part, Child)]
             return Replayed(turn.number, state, event.seq, [], {"refused_turn": 1}, self.hash)
         left_out: Counter[str] = Counter(
             reasoning=turn.thoughts, partial_message=turn.halves, result_without_call=turn.strays,
             open_call=turn.nameless,
         )
+        turn.parts = [*self.waiting, *turn.parts]
+        self.waiting = []
         items: list[dict[str, Any]] = []
         # As their bytes are hashed, and as they are read.
         texts: list[str] = []
@@ -190,6 +217,10 @@ class Replay:
                 items += [part.item, part.result]
                 texts += [with_input(part), plain(part.result)]
                 said += [called(part), section(RETURNED[part.result["outcome"]], part.result, "output")]
+            elif isinstance(part, Child):
+                items.append(part.item)
+                texts.append(plain(part.item))
+                said.append(section("Child run:", part.item, "text"))
             else:
                 items.append(part)
                 texts.append(plain(part))
@@ -248,6 +279,22 @@ def exact(folder: Path, data: dict[str, Any]) -> str | None:
 def own(sent: str, data: dict[str, Any]) -> str:
     """What follows the replay in a text that was sent."""
     return sent.encode()[(data.get("replayed") or {}).get("bytes", 0) :].decode()
+
+
+def of_child(end: dict[str, Any]) -> str:
+    """What a model sees of the end of a child: its answer is text of another agent, so it is quoted."""
+    head = f"The run {end['child_run_id']}, which this conversation started, has ended: {end['status']} ({end['reason']})."
+    if end["status"] == TIMED_OUT and end.get("timeout_ms") is not None:
+        head += f" Its time limit was {end['timeout_ms']} ms."
+    if end.get("summary") is None:
+        return head
+    answer = "\n".join("> " + "".join(escaped(letter) for letter in line) for line in end["summary"].split("\n"))
+    return f"{head}\nIts answer, quoted as data:\n{answer}"
+
+
+def escaped(letter: str) -> str:
+    is_safe = letter == "\t" or not (unicodedata.category(letter) == "Cc" or letter in "\u2028\u2029")
+    return letter if is_safe else f"\\u{{{ord(letter):x}}}"
 
 
 RETURNED = {"ok": "Tool result:", "failed": "Tool result (the tool failed):"}

@@ -76,6 +76,7 @@ class Rasp(StrEnum):
     SUBAGENT_REQUESTED = "subagent.requested"
     SUBAGENT_STARTED = "subagent.started"
     SUBAGENT_ENDED = "subagent.ended"
+    SUBAGENT_OBSERVED = "subagent.observed"
 
 
 KNOWN = frozenset(Rasp)

@@ -3,7 +3,7 @@ import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
   ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
-  EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
+  EventsAtQuery, EventsHistoryQuery, FamilyDiagnosis, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
   RunRequest, RunResult, RunSummary, RunTree, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun,
@@ -103,6 +103,11 @@ export class SkillrunClient {
   /** A run and all runs below it, each after its parent. */
   tree(run: string, options: RequestOptions = {}): Promise<RunTree> {
     return this.json(`${of(run)}/tree`, options);
+  }
+
+  /** What a run and all runs below it say of each other, compared. */
+  diagnoseTree(run: string, options: RequestOptions = {}): Promise<FamilyDiagnosis> {
+    return this.json(`${of(run)}/tree/diagnosis`, options);
   }
 
   /** What was asked for, as it was accepted; secrets are masked. */

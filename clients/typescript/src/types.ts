@@ -27,6 +27,7 @@ export type RunResult = Schemas["RunResult"];
 export type RunError = Schemas["RunError"];
 export type RunList = Schemas["RunList"];
 export type RunTree = Schemas["RunTree"];
+export type FamilyDiagnosis = Schemas["FamilyDiagnosis"];
 export type CreateRun = Schemas["CreateRun"];
 export type ContinueRun = Schemas["ContinueRun"];
 export type Continues = Schemas["Continues"];

@@ -172,7 +172,8 @@ fn is_passed_over(event_type: EventType) -> bool {
         | EventType::StepScheduled
         | EventType::StepHeld
         | EventType::StepEnded
-        | EventType::WorkflowEnded => false,
+        | EventType::WorkflowEnded
+        | EventType::SubagentObserved => false,
     }
 }
 

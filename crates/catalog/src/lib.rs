@@ -61,7 +61,7 @@ mod tests;
 
 pub use query::{Counts, ParentFilter, Query};
 pub use refresh::Refreshed;
-pub use row::{NoPosition, Resting, Row, RowQuestion, TokenUsage, Unfinished, Waiting, WaitingPosition};
+pub use row::{NoPosition, Resting, Row, RowQuestion, TokenUsage, TreeRow, Unfinished, Waiting, WaitingPosition};
 pub use some::{Current, PartlyRead, RowState};
 pub use store::{Opened, Rebuild};
 pub use trouble::CatalogError;

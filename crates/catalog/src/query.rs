@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params, params_from_iter};
 use serde::Serialize;
+use skillrun_lifecycle::run::ChildProgress;
+use skillrun_model::delegation::SubagentStatus;
 use skillrun_model::interaction::Pending;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::fold::Fold;
 use super::refresh::{json, run_id};
-use super::row::{Resting, Row, RowQuestion, Unfinished, Waiting, WaitingPosition, asks_until};
+use super::row::{Resting, Row, RowQuestion, TreeRow, Unfinished, Waiting, WaitingPosition, asks_until};
 use super::trouble::CatalogError;
 use super::view::Catalog;
 use super::words;
@@ -74,11 +76,9 @@ impl Catalog {
 
     /// A run and all runs below it, each after its parent, siblings in the order in which they were asked for. Empty
     /// where there is no such run.
-    pub fn tree(&mut self, run: RunId) -> Result<Vec<Row>, CatalogError> {
+    pub fn tree(&mut self, run: RunId) -> Result<Vec<TreeRow>, CatalogError> {
         let Some(top) = self.get(run)? else { return Ok(Vec::new()) };
-        let root = top.parent.as_ref().map_or(run, |link| link.root).to_string();
-        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE root = ?1 ORDER BY run_id DESC";
-        let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([&root], |row| json(row, 0))?.collect())?;
+        let rows = self.below(&top)?;
         let mut below: HashMap<RunId, Vec<Row>> = HashMap::new();
         for row in rows {
             if let Some(link) = &row.parent {
@@ -91,7 +91,56 @@ impl Catalog {
             open.extend(below.remove(&row.run_id).unwrap_or_default());
             tree.push(row);
         }
-        Ok(tree)
+        let said = self.said_of_children(&tree)?;
+        let row = |row: Row| {
+            let parent_says = said.get(&row.run_id).copied().filter(|_| row.run_id != run);
+            let is_over = row.status.is_some_and(RunStatus::is_terminal);
+            let reconciled = is_over && parent_says == Some(SubagentStatus::Detached);
+            TreeRow { row, parent_says, reconciled }
+        };
+        Ok(tree.into_iter().map(row).collect())
+    }
+
+    /// The runs with the root of a run that have a parent, the newest first.
+    fn below(&mut self, run: &Row) -> Result<Vec<Row>, CatalogError> {
+        let root = run.parent.as_ref().map_or(run.run_id, |link| link.root).to_string();
+        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE root = ?1 ORDER BY run_id DESC";
+        self.ask(|db| db.prepare(sql)?.query_map([&root], |row| json(row, 0))?.collect())
+    }
+
+    /// The runs of a family that name a parent, with it: also those whose parent does not exist any more. Of a run that
+    /// has a parent itself, those below it alone.
+    pub fn linked(&mut self, run: RunId) -> Result<Vec<(RunId, RunId)>, CatalogError> {
+        let Some(top) = self.get(run)? else { return Ok(Vec::new()) };
+        let has_parent = top.parent.is_some();
+        let links = |row: &Row| row.parent.as_ref().map(|link| (row.run_id, link.run_id));
+        let mut links: Vec<(RunId, RunId)> = self.below(&top)?.iter().filter_map(links).collect();
+        // The oldest first, so that each run comes after its parent.
+        links.reverse();
+        let mut known = HashSet::from([run]);
+        links.retain(|(child, parent)| {
+            let is_below = !has_parent || known.contains(parent);
+            is_below && known.insert(*child)
+        });
+        Ok(links)
+    }
+
+    /// What the Logs of parents say of the ends of their children.
+    fn said_of_children(&mut self, tree: &[Row]) -> Result<HashMap<RunId, SubagentStatus>, CatalogError> {
+        let parents: HashSet<RunId> = tree.iter().filter_map(|row| Some(row.parent.as_ref()?.run_id)).collect();
+        self.ask(|db| {
+            let mut said = HashMap::new();
+            let mut statement = db.prepare("SELECT fold FROM details WHERE run_id = ?1")?;
+            for parent in &parents {
+                let fold: Option<Fold> = statement.query_row([&parent.to_string()], |row| json(row, 0)).optional()?;
+                for child in fold.into_iter().flat_map(|fold| fold.state.children) {
+                    if let ChildProgress::Ended(status) = child.progress {
+                        said.insert(child.run_id, status);
+                    }
+                }
+            }
+            Ok(said)
+        })
     }
 
     /// The complete question of one run.

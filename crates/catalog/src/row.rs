@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::codes::Code;
-use skillrun_model::delegation::ParentLink;
+use skillrun_model::delegation::{ParentLink, SubagentStatus};
 use skillrun_model::interaction::{AskOption, InteractionKind, OnDeadline, Pending, Scope};
 use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
 
@@ -115,6 +115,20 @@ pub struct RowQuestion {
     pub options: Vec<AskOption>,
     pub deadline: Option<Timestamp>,
     pub on_deadline: OnDeadline,
+}
+
+/// A run in the tree of its family.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RunInTree")]
+pub struct TreeRow {
+    #[serde(flatten)]
+    pub row: Row,
+    /// What the Log of its parent says of its end; absent for the first run, and while the parent says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_says: Option<SubagentStatus>,
+    /// The parent has ended before it and says `detached`; `status` is how it has really ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reconciled: bool,
 }
 
 /// A run that waits for an answer, and the whole question.

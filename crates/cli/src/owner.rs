@@ -185,7 +185,7 @@ pub(crate) fn hand_to_server(settings: &Settings, run: RunId) -> Given {
             );
             Given::Refused
         }
-        Some(Ok(OwnerReply::Failed { .. }) | Err(_)) | None => Given::Refused,
+        Some(Ok(OwnerReply::Failed { .. } | OwnerReply::Delegated { .. }) | Err(_)) | None => Given::Refused,
     }
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn reply_by_server(settings: &Settings, run: RunId, reply: Reply) -> 
     match asked {
         Some(Ok(OwnerReply::Done { .. })) => true,
         Some(Ok(OwnerReply::Failed { error })) => error.kind == OwnerErrorKind::Repeated,
-        Some(Err(_)) | None => false,
+        Some(Ok(OwnerReply::Delegated { .. }) | Err(_)) | None => false,
     }
 }
 

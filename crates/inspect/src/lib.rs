@@ -5,6 +5,7 @@
 //! - `patched`: the text of a skill that an agent reads.
 //! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
+//! - `family`: a run and all runs below it, compared.
 //! - `replay`: what a model would see again of a run.
 //! - `workflow`: a workflow with its steps.
 //! - `bundle`: a run in one file. `normalize`: recorded bytes to events and verdict.
@@ -14,6 +15,7 @@ pub mod bundle;
 pub mod diagnose;
 mod error;
 pub mod evidence_views;
+pub mod family;
 pub mod interactions;
 pub mod normalize;
 pub mod patched;

@@ -111,6 +111,9 @@ fn run_text(run: &DelegatedRun) -> String {
     if let Some(reason) = run.reason.filter(|_| run.state != DelegatedState::Completed) {
         write!(text, " ({reason}: {})", reason.summary()).ok();
     }
+    if run.reconciled {
+        text += ", by its own Log (its parent had ended before)";
+    }
     writeln!(text, ", {} s, task {:?}", run.elapsed_ms / 1000, cut(&run.title, TITLE_MAX).0).ok();
     if let Some(summary) = run.summary.as_deref().filter(|_| run.state == DelegatedState::Completed) {
         let (summary, is_cut) = cut(summary, SUMMARY_MAX);
@@ -142,6 +145,9 @@ fn run_data(run: &DelegatedRun) -> Value {
         "state": run.state,
         "elapsed_ms": run.elapsed_ms,
     });
+    if run.reconciled {
+        data["reconciled"] = json!(true);
+    }
     if let Some(reason) = run.reason {
         data["reason"] = json!(reason);
     }
@@ -265,6 +271,7 @@ mod tests {
             summary: None,
             question: None,
             elapsed_ms: 12_345,
+            reconciled: false,
             next_actions: Vec::new(),
         }
     }

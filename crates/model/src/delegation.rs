@@ -208,6 +208,32 @@ wire_enum! {
     }
 }
 
+/// The engine has reported something of a subagent of its own, which is not a run: there is no Log from which it could
+/// be checked. All texts are the engine's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubagentObserved {
+    /// The engine's id of the subagent: that of a session, a thread, or the call that has started it.
+    pub subagent_id: String,
+    /// What the engine calls this kind of subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The beginning of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Its state in the engine's own word, which need not be a state of a run. An engine may say `completed` of work
+    /// that has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// What the engine adds to the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sanitized: bool,
+    /// The range covers more than the texts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
 /// A child has ended, or is no longer controlled by its parent. A later record of the same child replaces one with the
 /// status `detached`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

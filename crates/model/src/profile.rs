@@ -70,11 +70,15 @@ impl ProfileId {
             // raw, structured payloads, `parser.error`, the texts of warnings.
             // 3: long rows of lines that the parser does not know, as counts and ranges; no warnings about stderr;
             // retries on stderr.
-            Self::OpencodeNdjson | Self::IflowText | Self::PlainText => 3,
+            Self::IflowText | Self::PlainText => 3,
             // 4: MCP servers that did not start.
-            Self::GeminiStreamJson | Self::GeminiJson | Self::ClaudeStreamJson | Self::QwenStreamJson => 4,
-            // 4: the content of plans. 5: MCP servers that did not start.
-            Self::CodexNdjson | Self::AcpJsonrpc => 5,
+            Self::GeminiStreamJson | Self::GeminiJson => 4,
+            // 4: subagents of the engine.
+            Self::OpencodeNdjson => 4,
+            // 4: MCP servers that did not start. 5: subagents of the engine.
+            Self::ClaudeStreamJson | Self::QwenStreamJson => 5,
+            // 4: the content of plans. 5: MCP servers that did not start. 6: subagents of the engine.
+            Self::CodexNdjson | Self::AcpJsonrpc => 6,
         }
     }
 

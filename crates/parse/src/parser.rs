@@ -382,6 +382,7 @@ impl RecordKind {
             | Self::Withdrawn { .. }
             | Self::EngineError(_)
             | Self::ServerFailed(_)
+            | Self::Subagent(_)
             | Self::Unknown { .. }
             | Self::Raw(_)
             | Self::Flood(_)

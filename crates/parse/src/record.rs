@@ -96,6 +96,8 @@ pub enum RecordKind {
     EngineError(EngineError),
     /// An MCP server of the run did not start.
     ServerFailed(ServerFailure),
+    /// The engine reports a subagent of its own.
+    Subagent(ObservedSubagent),
     Usage(TurnUsage),
     End(End),
     /// Of the profile's format, but of an unknown type.
@@ -218,6 +220,21 @@ impl ServerFailure {
     pub fn unnamed() -> Self {
         Self { server: None, message: "an MCP server did not start; the engine does not name it".to_owned() }
     }
+}
+
+/// What the engine reports of a subagent of its own, in its own words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObservedSubagent {
+    /// The engine's id of it.
+    pub id: String,
+    /// What the engine calls this kind of subagent.
+    pub name: Option<String>,
+    pub task: Option<String>,
+    pub state: Option<String>,
+    /// What the engine adds to the state.
+    pub text: Option<String>,
+    /// One of the texts is only a beginning.
+    pub truncated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

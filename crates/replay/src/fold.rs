@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::io::{BufWriter, Write};
 
+use skillrun_model::delegation::SubagentEnded;
 use skillrun_model::rasp::data::{AttemptEnded, MessageFinal, ToolCallStarted, UserMessage};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData};
-use skillrun_model::{AttemptNumber, Code, IgnoredError, TurnState};
+use skillrun_model::{AttemptNumber, Code, IgnoredError, RunId, TurnState};
 
+use crate::child;
 use crate::item::{Fidelity, Item, LeftOut, LeftOutCounts, Notice, NoticeKind, Replay, ReplayedTurn, ToolOutcome};
 
 /// Bytes of the inputs of tool calls that have no result yet, in one turn. Beyond this, the oldest calls are left out.
@@ -76,20 +78,45 @@ pub struct Fold {
     turns: Vec<ReplayedTurn>,
     hash: blake3::Hash,
     notices: BTreeMap<NoticeKind, Notice>,
+    /// Children whose ends are replayed.
+    ended_children: HashSet<RunId>,
+    /// Ends of children between two turns, or in a turn that contributes nothing: they begin the next turn.
+    late_children: Vec<Item>,
 }
 
 impl Fold {
     pub fn new(ends: TurnEnds) -> Self {
-        Self { ends, turn: None, turns: Vec::new(), hash: blake3::hash(b""), notices: BTreeMap::new() }
+        Self {
+            ends,
+            turn: None,
+            turns: Vec::new(),
+            hash: blake3::hash(b""),
+            notices: BTreeMap::new(),
+            ended_children: HashSet::new(),
+            late_children: Vec::new(),
+        }
     }
 
     /// Takes the next event. `whole_text` returns the exact text of a message that is too large for its event; none
     /// where it cannot be read.
     pub fn push(&mut self, event: Event, whole_text: &mut dyn FnMut(&UserMessage) -> Option<String>) {
+        let child =
+            if let Data::Control(ControlData::SubagentEnded(end)) = &event.data { self.child(end) } else { None };
         // A turn that is not over contributes nothing, and neither does what follows its record.
-        let Some(end) = self.ends.ends.get(&event.attempt_number).filter(|end| event.seq <= end.seq) else { return };
+        let Some(end) = self.ends.ends.get(&event.attempt_number).filter(|end| event.seq <= end.seq) else {
+            self.late_children.extend(child);
+            return;
+        };
         let keeps = Keeps::of(end);
         let turn = self.turn.get_or_insert_with(|| OpenTurn::new(event.attempt_number));
+        match keeps {
+            Keeps::All | Keeps::ToolCalls => {
+                // The slot of a call has its result too, so the end of a child never stands between them.
+                let ends = self.late_children.drain(..).chain(child);
+                turn.slots.extend(ends.map(Slot::Item));
+            }
+            Keeps::Nothing => self.late_children.extend(child),
+        }
         if turn.number != event.attempt_number {
             // Events of another attempt before the record of this one; no version writes that.
             return;
@@ -127,6 +154,7 @@ impl Fold {
                 | ControlData::TurnUsage(_)
                 | ControlData::SubagentRequested(_)
                 | ControlData::SubagentStarted(_)
+                // Its item has its place already.
                 | ControlData::SubagentEnded(_)
                 | ControlData::WorkflowStarted(_)
                 | ControlData::StepScheduled(_)
@@ -142,6 +170,12 @@ impl Fold {
     /// Adds a notice about an event that could not be passed on.
     pub fn notice(&mut self, kind: NoticeKind, seq: u64) {
         notice(&mut self.notices, kind, seq);
+    }
+
+    /// The end of a child, once.
+    fn child(&mut self, end: &SubagentEnded) -> Option<Item> {
+        let item = child::item(end)?;
+        self.ended_children.insert(end.child_run_id).then_some(item)
     }
 
     fn close(&mut self, seq: u64) {
@@ -325,6 +359,7 @@ impl OpenTurn {
             // Deltas are repeated by the message that they become; the others are for people.
             EvidenceData::MessageDelta(_)
             | EvidenceData::RunStatus(_)
+            | EvidenceData::SubagentObserved(_)
             | EvidenceData::ParserError(_)
             | EvidenceData::EngineError(_)
             | EvidenceData::RawStdout(_)
@@ -429,6 +464,6 @@ fn weight(call: &Item) -> usize {
         Item::ToolCall { id, name, input, .. } => {
             id.len() + name.len() + input.as_ref().map_or(0, |input| input.0.get().len())
         }
-        Item::User { .. } | Item::Agent { .. } | Item::ToolResult { .. } => 0,
+        Item::User { .. } | Item::Agent { .. } | Item::ToolResult { .. } | Item::Child { .. } => 0,
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 pub use skillrun_model::continues::{LeftOut, LeftOutCount};
+use skillrun_model::delegation::SubagentStatus;
 use skillrun_model::rasp::data::{Foreign, MessageOrigin};
-use skillrun_model::{AttemptNumber, TurnState, word_enum};
+use skillrun_model::{AttemptNumber, RunId, TurnState, word_enum};
 
 word_enum! {
     /// How a tool call ended.
@@ -58,6 +59,13 @@ pub enum Item {
         output: String,
         #[serde(default, skip_serializing_if = "is_false")]
         truncated: bool,
+    },
+    /// A run that the agent had asked for has ended. It stands behind the calls that began before its end.
+    Child {
+        run_id: RunId,
+        status: SubagentStatus,
+        /// In the form of every such item, with the answer of the child quoted as data.
+        text: String,
     },
 }
 

@@ -5,8 +5,10 @@
 //! that is left out is counted with its reason.
 //!
 //! - [`item`]: the neutral items and the result. [`fold`]: the fold. [`dialect`]: the renderers, one file each.
+//! - `child`: the form of the end of a child run.
 //! - [`handover`]: the message with which another engine continues.
 
+mod child;
 pub mod dialect;
 pub mod fold;
 pub mod handover;

@@ -10,6 +10,7 @@
 //!   `conversation`: translates it.
 //! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `patch`: the same as
 //!   a patch. `settled_meta`: `meta.N.json`. `cache`: results that can be used again.
+//! - `children`: how the children of a run ended, from their own Logs.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
 //! - `prompt`: the text of a run without a skill.
 //! - `judge`: the verdict of an attempt, from what the run has.
@@ -21,6 +22,7 @@ pub mod artifacts;
 pub mod blobs;
 pub mod cache;
 pub mod changes;
+pub mod children;
 pub mod conversation;
 pub mod data_folder;
 pub mod events;

@@ -69,5 +69,5 @@ pub use error::RuntimeError;
 pub use limits::SlotLimits;
 pub use mailbox::Reply;
 pub use requests::{SubmitError, Submitted, WasNew};
-pub use runtime::{Delivery, Runtime, RuntimeSetup, Stats};
+pub use runtime::{DelegatedChild, Delivery, Runtime, RuntimeSetup, Stats};
 pub use variables::OwnerRole;

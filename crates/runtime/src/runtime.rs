@@ -9,6 +9,7 @@
 mod anywhere;
 mod children;
 mod config;
+mod delegate;
 mod deliver;
 mod retries;
 mod stats;
@@ -31,6 +32,7 @@ use skillrun_skill::Layers;
 pub use anywhere::Delivery;
 pub(crate) use children::LentSlot;
 pub use config::{RuntimeConfig, RuntimeSetup};
+pub use delegate::DelegatedChild;
 pub(crate) use stats::Counters;
 pub use stats::{EngineStats, ParseTotals, Share, Slots, Stats};
 pub use take_up::{Recovered, TakenUp};

@@ -12,6 +12,8 @@ use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::workflow::StepView;
 use skillrun_model::{ExecutionMode, ProfileId};
+
+use skillrun_model::{ExecutionMode, ProfileId, RunId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;
 use skillrun_runtime::{AcceptError, Options};
@@ -55,6 +57,12 @@ pub(crate) struct CreateRun {
     #[serde(default)]
     #[schemars(length(max = 10))]
     pub(crate) webhooks: Vec<String>,
+    /// The run becomes a child of this one, whose open turn must be allowed to delegate. It then has the permission of its
+    /// parent; beside the task, only `engine`, `mode`, `input`, `parameter`, `model`, `options.hard_timeout_sec` and
+    /// `webhooks` can be given. The Idempotency-Key is the key of the child, which is unique in the turn of the parent;
+    /// without one, the same request gives the same child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent_run_id: Option<RunId>,
 }
 
 /// A request for a workflow.

@@ -258,6 +258,8 @@ impl FactsFold {
             }
             // Questions inside a turn are answered inside it.
             RecordKind::Question(_) | RecordKind::Withdrawn { .. } => {}
+            // What an engine says of its subagents says nothing of the turn.
+            RecordKind::Subagent(_) => {}
             RecordKind::Status { .. }
             | RecordKind::Reasoning { .. }
             | RecordKind::Unknown { .. }

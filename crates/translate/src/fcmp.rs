@@ -164,6 +164,7 @@ impl FcmpTranslator {
             EvidenceData::ToolCallFailed(call) => {
                 self.tool_ended(tool_call_id, ToolCallStatus::Failed, call.output, Some(call.reason))
             }
+            EvidenceData::SubagentObserved(observed) => FcmpData::SubagentObserved(observed),
             EvidenceData::ParserWarning(diagnostic)
             | EvidenceData::ParserError(diagnostic)
             | EvidenceData::EngineError(diagnostic) => warning(diagnostic, level),

@@ -106,6 +106,7 @@ impl Progress {
             EvidenceData::EngineError(diagnostic) => self.problem(diagnostic),
             // Lines without a known meaning do not show that a retry succeeded.
             EvidenceData::RunStatus(_)
+            | EvidenceData::SubagentObserved(_)
             | EvidenceData::ParserWarning(_)
             | EvidenceData::ParserError(_)
             | EvidenceData::RawStdout(_)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use skillrun_model::delegation::SubagentObserved;
 use skillrun_model::rasp::data::{
     Diagnostic, EnginePhase, Foreign, MessageDelta, MessageFinal, RawText, ReasoningSummary, ToolCallCompleted,
     ToolCallFailed, ToolCallStarted,
@@ -11,7 +12,7 @@ use skillrun_model::rasp::{Correlation, Event, EvidenceData, Level, SpanRef};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
 use skillrun_parse::ansi;
-use skillrun_parse::record::{Asks, Flood, MessageKey, Raw, Record, RecordKind, Span, Voided};
+use skillrun_parse::record::{Asks, Flood, MessageKey, ObservedSubagent, Raw, Record, RecordKind, Span, Voided};
 use skillrun_parse::text::json::repair_surrogates;
 
 use crate::builder::{EventBuilder, EventOrigin, span_ref};
@@ -223,6 +224,9 @@ impl ToRasp {
                 data.sanitized = text.sanitized;
                 emit(Level::Warning, EvidenceData::EngineError(data), correlation);
             }
+            RecordKind::Subagent(subagent) => {
+                emit(Level::Info, EvidenceData::SubagentObserved(observed(subagent)), correlation);
+            }
             RecordKind::Notice { code, message } => {
                 let mut data = Diagnostic::new(*code, message);
                 if stream == Stream::Pty {
@@ -359,6 +363,25 @@ fn clean(text: &str, budget: usize) -> Clean {
 
 fn working(detail: String) -> EvidenceData {
     EvidenceData::RunStatus(EnginePhase { phase: Some(Phase::Working), detail: Some(detail) })
+}
+
+/// What the engine reports of a subagent, without control characters. Its texts were bounded when they were read.
+fn observed(subagent: &ObservedSubagent) -> SubagentObserved {
+    let mut sanitized = false;
+    let mut shown = |text: &str| {
+        let clean = clean(text, usize::MAX);
+        sanitized |= clean.sanitized;
+        clean.text
+    };
+    SubagentObserved {
+        subagent_id: shown(&subagent.id),
+        name: subagent.name.as_deref().map(&mut shown),
+        task: subagent.task.as_deref().map(&mut shown),
+        state: subagent.state.as_deref().map(&mut shown),
+        text: subagent.text.as_deref().map(&mut shown),
+        sanitized,
+        truncated: subagent.truncated,
+    }
 }
 
 fn marker_in_raw() -> EvidenceData {

@@ -6,6 +6,7 @@ mod tests;
 
 use std::fmt::Write;
 
+use skillrun_model::delegation::SubagentObserved;
 use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::interaction::{Pending, Scope};
@@ -156,6 +157,7 @@ impl Transcript {
             FcmpData::WorkflowEnded(end) => {
                 writeln!(text, "the workflow {}", presenters::of_workflow(end.outcome, Presenter::Cli).words)
             }
+            FcmpData::SubagentObserved(observed) => subagent(&mut text, observed, lines),
             FcmpData::AssistantFinal(message) => {
                 self.turn_has_text = true;
                 let mark = if message.partial { " (partial: the message was cut off)" } else { "" };
@@ -294,6 +296,20 @@ fn output(text: &mut String, output: Option<&str>, limit: LineLimit) -> std::fmt
         0 => Ok(()),
         more => writeln!(text, "  > … {more} more lines"),
     }
+}
+
+/// What the engine says, marked as such: no run stands behind it.
+fn subagent(text: &mut String, observed: &SubagentObserved, limit: LineLimit) -> std::fmt::Result {
+    let name = observed.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+    let said = observed.state.as_deref().map(|state| format!(" · the engine says: {state}")).unwrap_or_default();
+    writeln!(text, "subagent of the engine{name} · {}{said}", observed.subagent_id)?;
+    let texts = [("", &observed.task), ("> ", &observed.text)];
+    for (mark, said) in texts {
+        if let Some(said) = said {
+            writeln!(text, "  {mark}{}", limit.fit(said.trim_start(), 2 + mark.len()))?;
+        }
+    }
+    Ok(())
 }
 
 fn raw_line(text: &mut String, stream: &str, raw: &RawLine, limit: LineLimit) -> std::fmt::Result {

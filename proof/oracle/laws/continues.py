@@ -19,7 +19,7 @@ from ..words import Rasp
 
 # A turn that was not over, and turns for which the message had no room.
 OPEN, EARLIER = "open_turn", "earlier_turn"
-HEADING = re.compile(r"^(User|Agent|Tool call|Tool result)\b.*:", re.MULTILINE)
+HEADING = re.compile(r"^(User|Agent|Tool call|Tool result|Child run)\b.*:", re.MULTILINE)
 
 
 class Continues:

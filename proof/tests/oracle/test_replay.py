@@ -67,6 +67,29 @@ class Fold(LawCase):
         self.assertEqual({"refused_turn": 1}, replay.left_out)
         self.assertEqual(blake3.of(b""), replay.hash)
 
+    def child(self, behind: dict[str, Any], run: str, status: str, **more: Any) -> dict[str, Any]:
+        end = self.run_.again(behind)
+        end["event"].update(category="runtime", type="subagent.ended")
+        end["source"]["stream"] = "control"
+        end["data"] = {"child_run_id": run, "status": status, "reason": "CLEAN_FINAL", "elapsed_ms": 1, **more}
+        return end
+
+    def test_the_end_of_a_child_stands_behind_the_pending_pair(self) -> None:
+        call = self.run_.of("tool.call.started")
+        for status in ("detached", "completed", "failed"):
+            call = self.child(call, "c", status, summary="a\r\n\u2028\x1b" if status == "completed" else None)
+        pair = ["tool_call", "tool_result"]
+        self.assertEqual(["agent", "agent", *pair, "child", *pair, "agent"], self.types())
+        [item] = [item for item in self.fold().turns[0].items if item["type"] == "child"]
+        text = "The run c, which this conversation started, has ended: completed (CLEAN_FINAL).\n"
+        quoted = "Its answer, quoted as data:\n> a\\u{d}\n> \\u{2028}\\u{1b}"
+        self.assertEqual({"type": "child", "run_id": "c", "status": "completed", "text": text + quoted}, item)
+
+    def test_a_child_that_ends_later_is_not_in_a_turn_that_is_over(self) -> None:
+        before = self.fold().turns[0]
+        self.child(self.end, "c", "timed_out", timeout_ms=5)
+        self.assertEqual([before], self.fold().turns)
+
     def test_a_turn_without_a_record_has_nothing(self) -> None:
         self.run_.without(self.end)
         replay = self.fold()

@@ -700,6 +700,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/tree/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare what a run and all runs below it say of each other
+         * @description Needs the scope `read`.
+         */
+        get: operations["diagnose_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/verification": {
         parameters: {
             query?: never;
@@ -1251,7 +1271,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1350,6 +1370,13 @@ export interface components {
             parameter?: {
                 [key: string]: unknown;
             };
+            /**
+             * @description The run becomes a child of this one, whose open turn must be allowed to delegate. It then has the permission of its
+             *     parent; beside the task, only `engine`, `mode`, `input`, `parameter`, `model`, `options.hard_timeout_sec` and
+             *     `webhooks` can be given. The Idempotency-Key is the key of the child, which is unique in the turn of the parent;
+             *     without one, the same request gives the same child.
+             */
+            parent_run_id?: components["schemas"]["RunId"] | null;
             /**
              * @description The first message to the engine, for a run without a skill. A request has exactly one of `skill` (or a zip) and
              *     `prompt`.
@@ -1681,12 +1708,12 @@ export interface components {
          * @description The part that an error belongs to, roughly; shows the user where to look.
          * @enum {string}
          */
-        ErrorCategory: "usage" | "input" | "skill" | "engine" | "auth" | "quota" | "network" | "session" | "output" | "interaction" | "timeout" | "canceled" | "host" | "internal";
+        ErrorCategory: "usage" | "input" | "skill" | "engine" | "auth" | "quota" | "network" | "session" | "output" | "interaction" | "workflow" | "timeout" | "canceled" | "host" | "internal";
         /**
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "workflow.started" | "workflow.step_scheduled" | "workflow.step_held" | "workflow.step_ended" | "workflow.ended" | "subagent.observed";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1696,6 +1723,52 @@ export interface components {
             ended_by: components["schemas"]["EndedBy"] | null;
             signal: string | null;
         };
+        /** @description One check and its outcome. */
+        FamilyCheck: {
+            check: components["schemas"]["FamilyTopic"];
+            /** @description The runs that it is about. */
+            runs?: components["schemas"]["RunId"][];
+            severity: components["schemas"]["CheckSeverity"];
+            /** @description For people; the text may change. */
+            words: string;
+        };
+        /** @description A run and all runs below it. */
+        FamilyDiagnosis: {
+            checks: components["schemas"]["FamilyCheck"][];
+            run_id: components["schemas"]["RunId"];
+            /** @description Each run after its parent; siblings in the order in which they were asked for. */
+            runs: components["schemas"]["FamilyMember"][];
+        };
+        /** @description One run of a family. */
+        FamilyMember: {
+            /**
+             * Format: uint32
+             * @description 0 for the first one.
+             */
+            depth: number;
+            /**
+             * Format: uint64
+             * @description The event of its own Log that `ended` follows from.
+             */
+            end_seq?: number | null;
+            /** @description How it has ended by its own Log, as it counts for its parent; null while it has not ended. */
+            ended: components["schemas"]["SubagentStatus"] | null;
+            engine: string;
+            log: components["schemas"]["MemberLog"];
+            /** @description The run above it in this diagnosis; null for the first one. */
+            parent: components["schemas"]["RunId"] | null;
+            /** @description What the Log of its parent says of its end; null while the parent says nothing. */
+            parent_says: components["schemas"]["SubagentStatus"] | null;
+            /** @description The parent says `detached`, and its own Log how it ended. */
+            reconciled: boolean;
+            run_id: components["schemas"]["RunId"];
+            /** @description By its own Log; null where that cannot be read. */
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description The name of the skill, or the beginning of the prompt. */
+            title: string;
+        };
+        /** @description What is checked of a family. */
+        FamilyTopic: "missing_fields" | "stale_children" | "timeouts" | "orphans" | "detached";
         /** @description One event of a conversation, FCMP: everything that a frontend needs. */
         FcmpEvent: {
             correlation: components["schemas"]["Correlation"];
@@ -1737,6 +1810,22 @@ export interface components {
             data: components["schemas"]["SubagentEndedToShow"];
             /** @constant */
             type: "subagent.ended";
+        } | {
+            data: components["schemas"]["StepStartedToShow"];
+            /** @constant */
+            type: "step.started";
+        } | {
+            data: components["schemas"]["StepEndedToShow"];
+            /** @constant */
+            type: "step.ended";
+        } | {
+            data: components["schemas"]["WorkflowEndedToShow"];
+            /** @constant */
+            type: "workflow.ended";
+        } | {
+            data: components["schemas"]["SubagentObserved"];
+            /** @constant */
+            type: "subagent.observed";
         } | {
             data: components["schemas"]["AssistantDelta"];
             /** @constant */
@@ -1806,7 +1895,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "step.started" | "step.ended" | "workflow.ended" | "subagent.observed" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -1837,6 +1926,8 @@ export interface components {
             /** @description Where a link leads. */
             target?: components["schemas"]["OsText"] | null;
         };
+        /** @description Why a step waits for a decision of the user. */
+        HoldReason: "before" | "after" | "failure";
         /** @description The engine's home folder. */
         HomeChoice: "user" | "run";
         /** @description A question that is waiting for an answer. */
@@ -1888,10 +1979,11 @@ export interface components {
         };
         /**
          * @description `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn; `prompt` is not
-         *     a question: the run rests until the user sends the next prompt, which starts the next attempt.
+         *     a question: the run rests until the user sends the next prompt, which starts the next attempt. `step` asks for a
+         *     decision about a step of a workflow.
          * @enum {string}
          */
-        InteractionScope: "turn" | "call" | "prompt";
+        InteractionScope: "turn" | "call" | "prompt" | "step";
         /** @description The deadline of a question has passed. */
         InteractionTimeout: {
             deadline: components["schemas"]["Timestamp"] | null;
@@ -1973,6 +2065,8 @@ export interface components {
          * @enum {string}
          */
         McpServerType: "stdio" | "http";
+        /** @description Whether the Log of a member could be read. */
+        MemberLog: ("read" | "removed") | "not_made" | "unreadable";
         /** @description A further piece of a message that is not complete yet. */
         MessageDelta: {
             message_id: string;
@@ -2041,7 +2135,7 @@ export interface components {
          * @description What the user can do next.
          * @enum {string}
          */
-        NextActionKind: "reply" | "close" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
+        NextActionKind: "reply" | "close" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk" | "retry_failed_steps" | "show_workflow";
         /**
          * @description What happens when the deadline passes.
          * @enum {string}
@@ -2156,6 +2250,8 @@ export interface components {
             /** @description The run at the top, which has no parent. */
             root: components["schemas"]["RunId"];
             run_id: components["schemas"]["RunId"];
+            /** @description The step of the parent, where that is a workflow. */
+            step_id?: components["schemas"]["StepId"] | null;
         };
         /** @description How the lines of an attempt were read, as recorded in `meta.N.json`. */
         ParseFigures: {
@@ -2220,11 +2316,8 @@ export interface components {
         };
         /** @description What an engine may do without asking. */
         Permission: "read_only" | "workspace" | "full";
-        /**
-         * @description What a `run.status` made from engine output reports; a closed list, and not a state of the run.
-         * @enum {string}
-         */
-        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended";
+        /** @description What a `run.status` made from engine output reports; a closed list, and not a state of the run. */
+        Phase: ("session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended") | "time_up";
         /** @description A new run with the same request, which waits for the engine's quota. */
         PlannedRetry: {
             not_before: components["schemas"]["Timestamp"];
@@ -2560,6 +2653,54 @@ export interface components {
                 /** @constant */
                 type: "subagent.ended";
             };
+        } | {
+            data: components["schemas"]["WorkflowStarted"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.started";
+            };
+        } | {
+            data: components["schemas"]["StepScheduled"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.step_scheduled";
+            };
+        } | {
+            data: components["schemas"]["StepHeld"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.step_held";
+            };
+        } | {
+            data: components["schemas"]["StepEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.step_ended";
+            };
+        } | {
+            data: components["schemas"]["WorkflowEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "workflow.ended";
+            };
+        } | {
+            data: components["schemas"]["SubagentObserved"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "subagent.observed";
+            };
         });
         /** @description What an event is. */
         RaspKind: {
@@ -2692,6 +2833,13 @@ export interface components {
             truncated?: boolean;
             /** @constant */
             type: "tool_result";
+        } | {
+            run_id: components["schemas"]["RunId"];
+            status: components["schemas"]["SubagentStatus"];
+            /** @description In the form of every such item, with the answer of the child quoted as data. */
+            text: string;
+            /** @constant */
+            type: "child";
         };
         /** @description Why a part of the Log is not replayed. */
         ReplayLeftOut: "partial_message" | "voided_message" | "empty_message" | "text_of_broken_turn" | "reasoning" | "open_call" | "result_without_call" | "refused_turn" | "open_turn" | "earlier_turn";
@@ -2811,6 +2959,16 @@ export interface components {
             };
             /** @description Webhook addresses of the new run only. */
             webhooks?: string[];
+        };
+        /** @description The step of an earlier run of the workflow that counts here too. */
+        ReusedStep: {
+            /** @description The workflow. */
+            run_id: components["schemas"]["RunId"];
+            /**
+             * Format: uint64
+             * @description The `workflow.step_ended` there.
+             */
+            seq: number;
         };
         /**
          * @description The rule that decided how a turn ended: the first one that fitted.
@@ -2952,6 +3110,84 @@ export interface components {
          * @description A run. The id of a later run sorts after that of an earlier one.
          */
         RunId: string;
+        /** @description A run in the tree of its family. */
+        RunInTree: {
+            /** @description The number of the last attempt that began, which is also the number of attempts. */
+            attempt: components["schemas"]["AttemptNumber"];
+            /**
+             * Format: uint32
+             * @description How many questions were answered automatically.
+             * @default 0
+             */
+            auto_decision_count: number;
+            /**
+             * Format: uint32
+             * @description The same as `auto_decision_count`, under the name that 0.1.0 had for it.
+             */
+            auto_decisions: number;
+            /** @description Time of the first event. */
+            created_at: components["schemas"]["Timestamp"] | null;
+            /** @description Why the rest of its Log is not in this row. */
+            damage: string | null;
+            /** @description Time of the terminal record. */
+            ended_at: components["schemas"]["Timestamp"] | null;
+            /** @description The name of the engine. */
+            engine: string | null;
+            /** @description From the same source. */
+            error_code: components["schemas"]["Code"] | null;
+            /** @description The beginning of the error's message, on one line: what the engine or the program reported about this run. */
+            error_message: string | null;
+            /** @description Time of the last automatic answer; null when there is none. */
+            last_auto_decision_at: components["schemas"]["Timestamp"] | null;
+            /**
+             * @description The beginning of the last answer of the agent: of a message that a completed turn names. Text of a turn that broke
+             *     off is not an answer.
+             */
+            last_words: string | null;
+            /**
+             * Format: uint64
+             * @description Number of bytes of its Log that are in this row.
+             */
+            log_bytes: number;
+            mode: components["schemas"]["ExecutionMode"] | null;
+            /**
+             * Format: uint64
+             * @description Events that a newer version of skillrun wrote. They are not in this row, and this version cannot continue the run.
+             */
+            newer_events?: number | null;
+            /** @description The run does not begin before this time. */
+            not_before?: components["schemas"]["Timestamp"] | null;
+            /** @description The run that has asked for this one. */
+            parent?: components["schemas"]["ParentLink"] | null;
+            /** @description What the Log of its parent says of its end; absent for the first run, and while the parent says nothing. */
+            parent_says?: components["schemas"]["SubagentStatus"] | null;
+            /** @description The pending question. */
+            question: components["schemas"]["RunQuestion"] | null;
+            /** @description From the terminal record, before that from the last settled attempt. */
+            reason_code: components["schemas"]["Code"] | null;
+            /** @description The parent has ended before it and says `detached`; `status` is how it has really ended. */
+            reconciled?: boolean;
+            /** @description Whether the run waits only for a user. */
+            rests: boolean;
+            /** @description The automatic retry of this run, which failed. */
+            retried_as?: components["schemas"]["RunId"] | null;
+            run_id: components["schemas"]["RunId"];
+            /** @description The name of the skill; null for a run without one. */
+            skill: string | null;
+            /** @description None when its Log cannot be read far enough. */
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description The beginning of the prompt of a run without a skill. */
+            title?: string | null;
+            /** @description Time of the last event. */
+            updated_at: components["schemas"]["Timestamp"] | null;
+            /** @description None while no engine has reported any. */
+            usage: components["schemas"]["RunUsage"] | null;
+            /**
+             * Format: uint64
+             * @description Warnings of the last settled attempt.
+             */
+            warnings: number;
+        };
         /** @description Runs, the newest first. */
         RunList: {
             /** @description The `cursor` of the next page; null when there is none. */
@@ -3126,6 +3362,8 @@ export interface components {
             usage: components["schemas"]["TurnUsage"] | null;
             /** @description Codes of irregularities. */
             warnings: components["schemas"]["Code"][];
+            /** @description Of a workflow. */
+            workflow?: components["schemas"]["WorkflowResult"] | null;
         };
         /** @description The run has begun. */
         RunStarted: {
@@ -3153,9 +3391,11 @@ export interface components {
             /** @description The beginning of the prompt of a run without a skill, on one line. */
             title?: string | null;
             versions: components["schemas"]["Versions"];
+            /** @description The name of the workflow, if the run is one. Its engine is then called `workflow`. */
+            workflow?: string | null;
         };
         /** @description What presenters distinguish about a run: its status, what a waiting run waits for, and why one failed. */
-        RunState: ("queued" | "running" | "succeeded" | "closed" | "failed" | "canceled") | "waiting_answer" | "waiting_prompt" | "failed_timeout" | "failed_output";
+        RunState: ("queued" | "running" | "succeeded" | "closed" | "failed" | "canceled") | "waiting_answer" | "waiting_prompt" | "failed_timeout" | "failed_output" | "failed_partial";
         /** @description Status of a run. The last four are terminal and final. */
         RunStatus: ("queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled") | "closed";
         /** @description The run has changed its status, or the engine reports what it is doing. */
@@ -3256,7 +3496,7 @@ export interface components {
         /** @description A run and all runs below it. */
         RunTree: {
             /** @description Each run after its parent; siblings in the order in which they were asked for. `parent` has the depth. */
-            runs: components["schemas"]["RunSummary"][];
+            runs: components["schemas"]["RunInTree"][];
         };
         /** @description Tokens of all turns together, and their cost, as far as engines report them. */
         RunUsage: {
@@ -3416,6 +3656,123 @@ export interface components {
             /** Format: uint64 */
             to: number;
         };
+        /** @description A step has ended, or one item of a step that repeats. */
+        StepEnded: {
+            /** @description The child run that decided. */
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint64
+             * @description The last event of its Log.
+             */
+            child_seq?: number | null;
+            /** @description One sentence for people. */
+            details?: string | null;
+            /** @description BLAKE3 as in `workflow.step_scheduled`. */
+            fingerprint?: string | null;
+            /** @description It has an output that fits its schema. */
+            has_output?: boolean;
+            /** Format: uint32 */
+            item?: number | null;
+            /**
+             * Format: uint32
+             * @description The length of the list of a step that repeats.
+             */
+            items?: number | null;
+            /** @description Of the end of the child run; why the step did not begin otherwise. */
+            reason: components["schemas"]["Code"];
+            reused?: components["schemas"]["ReusedStep"] | null;
+            state: components["schemas"]["StepState"];
+            step_id: components["schemas"]["StepId"];
+            /** @description No other step begins after it. */
+            stops?: boolean;
+        };
+        /** @description A step of a workflow has ended. It was successful only if its state is `ready`. */
+        StepEndedToShow: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /** @description One sentence for people. */
+            details?: string | null;
+            /** Format: uint32 */
+            item?: number | null;
+            reason_code: components["schemas"]["Code"];
+            state: components["schemas"]["StepState"];
+            step_id: components["schemas"]["StepId"];
+        };
+        /** @description A step waits for a decision of the user, which the next event asks for. */
+        StepHeld: {
+            interaction_id: components["schemas"]["InteractionId"];
+            /** Format: uint32 */
+            item?: number | null;
+            step_id: components["schemas"]["StepId"];
+            why: components["schemas"]["HoldReason"];
+        };
+        /** @description The name of a step in its workflow. */
+        StepId: string;
+        /** @description A step begins: its child run is requested by the next event, unless the step needs none. */
+        StepScheduled: {
+            /** @description Absent where the list of a step that repeats is empty. */
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint32
+             * @description The place of the engine in the list of the step, from 0.
+             * @default 0
+             */
+            engine_index: number;
+            /** @description BLAKE3 of the skill, the input, the engine and the options: the same step has the same one in another run. */
+            fingerprint: string;
+            /**
+             * Format: uint32
+             * @description The place in the list of a step that repeats, from 0.
+             */
+            item?: number | null;
+            /**
+             * Format: uint32
+             * @description The length of that list.
+             */
+            items?: number | null;
+            /** @description The child waits until this moment for the quota of its engine. */
+            not_before?: components["schemas"]["Timestamp"] | null;
+            step_id: components["schemas"]["StepId"];
+            /**
+             * Format: uint32
+             * @description From 1: higher where the step is tried again.
+             */
+            trial: number;
+        };
+        /**
+         * @description A step of a workflow has begun, or one item of a step that repeats. Its run is named by the `subagent.started` that
+         *     follows.
+         */
+        StepStartedToShow: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint32
+             * @description The place in the list of a step that repeats, from 0.
+             */
+            item?: number | null;
+            step_id: components["schemas"]["StepId"];
+            /**
+             * Format: uint32
+             * @description From 1: higher where the step is tried again.
+             */
+            trial: number;
+        };
+        /** @description How a step ended, and so each item of a step that repeats. */
+        StepState: ("failed" | "timed_out" | "cancelled") | "ready" | "partial" | "held" | "skipped";
+        /** @description One step in the end of a workflow. */
+        StepSummary: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /** @description Of a step that repeats: how many items are ready, and how many there are. */
+            items?: [
+                number,
+                number
+            ] | null;
+            reason: components["schemas"]["Code"];
+            required: boolean;
+            state: components["schemas"]["StepState"];
+            step_id: components["schemas"]["StepId"];
+            /** @description Its output or its files can be used. */
+            usable?: boolean;
+        };
         /** @description Bytes recorded of each stream; none where there is no recording of it. */
         StreamSizes: {
             /**
@@ -3478,6 +3835,28 @@ export interface components {
             status: components["schemas"]["SubagentStatus"];
             /** @description The answer of a completed run, or its beginning. */
             summary?: string | null;
+        };
+        /**
+         * @description The engine has reported something of a subagent of its own, which is not a run: there is no Log from which it could
+         *     be checked. All texts are the engine's.
+         */
+        SubagentObserved: {
+            /** @description What the engine calls this kind of subagent. */
+            name?: string | null;
+            sanitized?: boolean;
+            /**
+             * @description Its state in the engine's own word, which need not be a state of a run. An engine may say `completed` of work
+             *     that has failed.
+             */
+            state?: string | null;
+            /** @description The engine's id of the subagent: that of a session, a thread, or the call that has started it. */
+            subagent_id: string;
+            /** @description The beginning of its task. */
+            task?: string | null;
+            /** @description What the engine adds to the state. */
+            text?: string | null;
+            /** @description The range covers more than the texts. */
+            truncated?: boolean;
         };
         /** @description A run has asked for a child, which is made after this event. */
         SubagentRequested: {
@@ -3731,6 +4110,46 @@ export interface components {
             skill: string | null;
             /** @description The beginning of the prompt of a run without a skill. */
             title?: string | null;
+        };
+        /** @description The workflow has ended; the end of its run follows. */
+        WorkflowEnded: {
+            /** @description Safe to do: nothing of it repeats a step that is ready. */
+            next_actions?: components["schemas"]["NextAction"][];
+            /** @description True for a completed workflow alone. */
+            ok: boolean;
+            outcome: components["schemas"]["WorkflowOutcome"];
+            /** @description The `outputs` of the workflow, as far as the steps to which they point are ready. */
+            output?: {
+                [key: string]: unknown;
+            } | null;
+            steps: components["schemas"]["StepSummary"][];
+        };
+        /** @description The workflow has ended. It was successful only if its outcome is `completed`. */
+        WorkflowEndedToShow: {
+            ok: boolean;
+            outcome: components["schemas"]["WorkflowOutcome"];
+        };
+        /** @description How a workflow ended. */
+        WorkflowOutcome: ("failed" | "timed_out" | "cancelled") | "completed" | "partial" | "held";
+        /** @description How a workflow ended. */
+        WorkflowResult: {
+            /** @description True for a completed workflow alone. */
+            ok: boolean;
+            outcome: components["schemas"]["WorkflowOutcome"];
+            steps: components["schemas"]["StepSummary"][];
+        };
+        /** @description The workflow has begun. */
+        WorkflowStarted: {
+            /** @description When its time is over. */
+            deadline_at?: components["schemas"]["Timestamp"] | null;
+            name: string;
+            /** @description The earlier run of the workflow whose ready steps count here too, if they are the same. */
+            reuses?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint32
+             * @description The number of its steps.
+             */
+            steps: number;
         };
         /** @description One change of the workspace. */
         WorkspaceChange: {
@@ -4374,7 +4793,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: SKILL_NOT_FOUND */
+            /** @description A problem: RUN_NOT_FOUND, SKILL_NOT_FOUND */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4392,7 +4811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: WORKSPACE_IN_USE */
+            /** @description A problem: WRONG_STATE, WORKSPACE_IN_USE */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4446,7 +4865,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: STOPPING */
+            /** @description A problem: STOPPING, OWNER_SILENT */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7392,6 +7811,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunTree"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diagnose_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs, and what was checked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FamilyDiagnosis"];
                 };
             };
             /** @description A problem: INVALID_REQUEST */

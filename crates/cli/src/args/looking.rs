@@ -64,6 +64,17 @@ pub(crate) struct OneRun {
 }
 
 #[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Diagnose {
+    /// Run: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    /// Compare what the run and all runs below it say of each other
+    #[arg(long)]
+    pub(crate) tree: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verify {
     /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,

@@ -31,13 +31,13 @@ pub(crate) use engines::{
     Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesUpgrade, EnginesVerify,
 };
 pub(crate) use looking::{
-    Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
+    Diagnose, Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use prompts::{Ask, Chat, PromptArgs};
 pub(crate) use runs::{
-    Cancel, Close, CommonArgs, ContinueArgs, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run, Wait,
-    WorkspaceWait,
+    Cancel, ChildArgs, Close, CommonArgs, ContinueArgs, Interrupt, Own, Recover, Reply, RequestArgs, RetryArgs, Run,
+    Wait, WorkspaceWait,
 };
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
@@ -169,7 +169,7 @@ pub(crate) enum Command {
     /// Derive a run again from its evidence and compare it with what is stored
     Verify(Verify),
     /// Explain the state of a run, what looks wrong, and what to do
-    Diagnose(OneRun),
+    Diagnose(Diagnose),
     /// List, show, validate, create and install skills
     Skills(Skills),
     /// Test a skill on several engines and compare the results

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Arg;
 
 use super::Json;
-use super::runs::CommonArgs;
+use super::runs::{ChildArgs, CommonArgs};
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = ASK_HELP, mut_args(prompt_help))]
@@ -15,6 +15,8 @@ pub(crate) struct Ask {
     pub(crate) prompt: OsString,
     #[command(flatten)]
     pub(crate) request: PromptArgs,
+    #[command(flatten)]
+    pub(crate) child: ChildArgs,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -29,6 +29,20 @@ pub(crate) struct Run {
     /// Reuse the result of an earlier successful run with an identical request (auto mode only)
     #[arg(long)]
     pub(crate) cached: bool,
+    #[command(flatten)]
+    pub(crate) child: ChildArgs,
+}
+
+/// A run that becomes a child of another one.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ChildArgs {
+    /// Start it as a child of this run, which must be allowed to delegate and have an open turn; only --engine, --model,
+    /// --mode, --timeout, --input and --param can be given
+    #[arg(long, value_name = "RUN")]
+    pub(crate) parent: Option<String>,
+    /// Name of the child in the turn of its parent: the same key gives the same child [default: the same request does]
+    #[arg(long, value_name = "KEY", requires = "parent")]
+    pub(crate) key: Option<String>,
 }
 
 const RUN_HELP: &str = "\
@@ -47,7 +61,7 @@ terminal.
 
 /// Flags of every request, with or without a skill. Their help is about skills; `prompt_help` has that of
 /// the commands without one.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct CommonArgs {
     /// Engine to run the skill on [default: the setting `engine`, else the only engine of the skill]
     #[arg(long, short, value_name = "E")]
@@ -97,7 +111,7 @@ pub(crate) struct CommonArgs {
 }
 
 /// Flags that describe a request. `retry` shares them and has its own help for them, see [`retry_help`].
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct RequestArgs {
     /// Whether the agent works alone (`auto`), may ask questions (`interactive`), or takes one prompt after another
     /// (`conversation`) [default: from the skill, else auto]
@@ -157,6 +171,14 @@ pub(crate) struct RequestArgs {
     /// How a later turn continues the session [default: as the engine's description says]
     #[arg(long, hide = true, value_parser = continuation())]
     pub(crate) continuation: Option<Continuation>,
+}
+
+impl RequestArgs {
+    /// The flags of a command without a skill.
+    pub(crate) fn of_prompt(args: &PromptArgs) -> Self {
+        let file = args.file.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        Self { file, common: args.common.clone(), ..Self::default() }
+    }
 }
 
 /// How long the command keeps running.

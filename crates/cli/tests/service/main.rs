@@ -1,6 +1,7 @@
 //! The service as a process of its own, over real connections: streams without a gap, and who is kept out.
 
 mod api;
+mod children;
 mod mcp;
 mod openapi;
 mod readme;

@@ -117,6 +117,7 @@ impl AttemptContent {
                 EvidenceData::ParserWarning(warning) => self.warned(warning.code),
                 EvidenceData::RunStatus(_)
                 | EvidenceData::ReasoningSummary(_)
+                | EvidenceData::SubagentObserved(_)
                 | EvidenceData::ParserError(_)
                 | EvidenceData::EngineError(_)
                 | EvidenceData::RawStdout(_)
@@ -381,8 +382,15 @@ fn is_paired(items: &[Item]) -> bool {
         open = match (open, item) {
             (None, Item::ToolCall { id, .. }) => Some(id),
             (Some(call), Item::ToolResult { id, .. }) if call == id => None,
-            (None, Item::User { .. } | Item::Agent { .. }) => None,
-            (Some(_), Item::User { .. } | Item::Agent { .. } | Item::ToolCall { .. } | Item::ToolResult { .. })
+            (None, Item::User { .. } | Item::Agent { .. } | Item::Child { .. }) => None,
+            (
+                Some(_),
+                Item::User { .. }
+                | Item::Agent { .. }
+                | Item::Child { .. }
+                | Item::ToolCall { .. }
+                | Item::ToolResult { .. },
+            )
             | (None, Item::ToolResult { .. }) => return false,
         };
     }

@@ -118,6 +118,7 @@ impl Observed {
             | EvidenceData::RunStatus(_)
             | EvidenceData::MessageDelta(_)
             | EvidenceData::ReasoningSummary(_)
+            | EvidenceData::SubagentObserved(_)
             | EvidenceData::ParserWarning(_)
             | EvidenceData::ParserError(_)
             | EvidenceData::EngineError(_)

@@ -136,7 +136,9 @@ fn a_large_prompt_is_read_from_its_file() {
     let folder = Folder::new(&prompt);
     let first = |replay: &Replay| match &replay.turns[0].items[0] {
         Item::User { text, truncated, .. } => (text.clone(), *truncated),
-        other @ (Item::Agent { .. } | Item::ToolCall { .. } | Item::ToolResult { .. }) => panic!("{other:?}"),
+        other @ (Item::Agent { .. } | Item::ToolCall { .. } | Item::ToolResult { .. } | Item::Child { .. }) => {
+            panic!("{other:?}")
+        }
     };
     assert_eq!(first(&folder.replay(None)), (prompt.clone(), false));
     fs::remove_dir_all(folder.data.run(folder.run).audit()).expect("removed");

@@ -98,6 +98,9 @@ pub struct DelegatedRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<Pending>>,
     pub elapsed_ms: u64,
+    /// The parent has recorded that the run is detached; the state is that of the run's own Log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reconciled: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_actions: Vec<NextAction>,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codes::{Code, NextAction};
-use crate::delegation::SubagentStatus;
+use crate::delegation::{SubagentObserved, SubagentStatus};
 use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, MessageOrigin, ResolutionMode, TurnLimit};
@@ -326,6 +326,7 @@ fcmp_types! {
     StepStarted(StepStarted) = "step.started",
     StepEnded(StepEnded) = "step.ended",
     WorkflowEnded(WorkflowEnded) = "workflow.ended",
+    SubagentObserved(SubagentObserved) = "subagent.observed",
     AssistantDelta(AssistantDelta) = "assistant.message.delta",
     AssistantFinal(AssistantFinal) = "assistant.message.final",
     AssistantReasoning(AssistantReasoning) = "assistant.reasoning",

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::envelope::{SourceStream, SpanRef};
 use crate::codes::{Code, ErrorCategory, NextAction};
 use crate::continues::{Continues, ReplayedHistory};
-use crate::delegation::{ParentLink, SubagentEnded, SubagentRequested, SubagentStarted};
+use crate::delegation::{ParentLink, SubagentEnded, SubagentObserved, SubagentRequested, SubagentStarted};
 use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::profile::ProfileId;
@@ -734,6 +734,7 @@ event_types! {
     StepHeld(StepHeld) = "workflow.step_held" in Runtime by Control,
     StepEnded(StepEnded) = "workflow.step_ended" in Runtime by Control,
     WorkflowEnded(WorkflowEnded) = "workflow.ended" in Runtime by Control,
+    SubagentObserved(SubagentObserved) = "subagent.observed" in Runtime by Evidence,
 }
 
 macro_rules! data_kind {
@@ -793,6 +794,7 @@ data_kind! {
         ToolCallStarted(ToolCallStarted),
         ToolCallCompleted(ToolCallCompleted),
         ToolCallFailed(ToolCallFailed),
+        SubagentObserved(SubagentObserved),
         ParserWarning(Diagnostic),
         ParserError(Diagnostic),
         EngineError(Diagnostic),

@@ -34,6 +34,7 @@ use crate::buffer::cut;
 use crate::json;
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
+use crate::profiles::subagents::Subagents;
 use crate::profiles::{stderr, text_errors};
 use crate::record::RecordKind;
 
@@ -85,6 +86,8 @@ struct Turn {
     said: Option<String>,
     /// The usage that was reported in pieces.
     spent: Option<Usage>,
+    /// Sessions that ours has started.
+    subagents: Subagents,
 }
 
 /// The session, if its name is known.

@@ -3,6 +3,8 @@
 //! An `item` of type `error` is a warning, an `error` event alone is a retry that may still succeed; only
 //! `turn.failed` ends a turn badly.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use skillrun_model::rasp::data::TurnUsage;
@@ -12,11 +14,17 @@ use skillrun_model::{Code, ProfileId, Stream};
 use crate::classify;
 use crate::json::{self, Str};
 use crate::profile::{Emit, LineOutcome, MergedUse, Profile, ProfileLine};
+use crate::profiles::subagents::{self, Subagents};
 use crate::profiles::{plan_items, stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind};
 
 #[derive(Debug, Default)]
-pub(crate) struct Codex;
+pub(crate) struct Codex {
+    subagents: [Subagents; 3],
+}
+
+/// Most subagents of one call that are looked at.
+const SUBAGENTS_OF_CALL: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
@@ -57,6 +65,18 @@ struct Item<'a> {
     items: Option<&'a RawValue>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
+    /// Of a call to a subagent.
+    prompt: Option<&'a RawValue>,
+    receiver_thread_ids: Option<&'a RawValue>,
+    agents_states: Option<&'a RawValue>,
+}
+
+/// What codex reports of one of its subagents.
+#[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct AgentState<'a> {
+    status: Option<&'a RawValue>,
+    message: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -84,7 +104,8 @@ impl Profile for Codex {
         if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
             return stderr::line(line, emit);
         }
-        json::read_event(line.text, |text| Some(event(serde_json::from_str(text).ok()?, emit)))
+        let subagents = &mut self.subagents[line.span.stream.index()];
+        json::read_event(line.text, |text| Some(event(serde_json::from_str(text).ok()?, subagents, emit)))
     }
 
     fn is_cut_success_end(&self, line: ProfileLine<'_>) -> bool {
@@ -97,7 +118,7 @@ impl Profile for Codex {
     }
 }
 
-fn event(event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
+fn event(event: Event<'_>, subagents: &mut Subagents, emit: &mut Emit<'_>) -> LineOutcome {
     match event.kind.as_str() {
         "thread.started" => {
             if let Some(id) = event.thread_id {
@@ -128,9 +149,9 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
             let message = event.message.unwrap_or_default();
             emit.push(warning(Code::EngineRetry, message.as_str()));
         }
-        "item.started" => return item(Moment::Started, event.item, emit),
-        "item.updated" => return item(Moment::Updated, event.item, emit),
-        "item.completed" => return item(Moment::Completed, event.item, emit),
+        "item.started" => return item(Moment::Started, event.item, subagents, emit),
+        "item.updated" => return item(Moment::Updated, event.item, subagents, emit),
+        "item.completed" => return item(Moment::Completed, event.item, subagents, emit),
         other => return LineOutcome::Unknown(other.to_owned()),
     }
     LineOutcome::Known
@@ -160,7 +181,7 @@ fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
     emit.status(Phase::TurnFailed);
 }
 
-fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> LineOutcome {
+fn item(moment: Moment, item: Option<Item<'_>>, subagents: &mut Subagents, emit: &mut Emit<'_>) -> LineOutcome {
     let Some(item) = item else { return LineOutcome::Unknown("item without content".to_owned()) };
     match (item.kind.as_str(), moment) {
         ("agent_message", Moment::Completed) => {
@@ -183,8 +204,12 @@ fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> LineOutc
             let message = item.message.or(item.text).unwrap_or_default();
             emit.push(warning(Code::EngineWarning, message.as_str()));
         }
-        ("command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call", _) => {
+        ("command_execution" | "file_change" | "mcp_tool_call" | "web_search", _) => tool(moment, item, emit),
+        ("collab_tool_call", _) => {
+            let (prompt, receivers, states) = (item.prompt, item.receiver_thread_ids, item.agents_states);
+            let is_task = item.tool.as_ref().is_some_and(|tool| tool.as_str().starts_with("spawn"));
             tool(moment, item, emit);
+            observe(subagents, prompt.filter(|_| is_task), receivers, states, emit);
         }
         (other, _) => return LineOutcome::Unknown(format!("item {other}")),
     }
@@ -216,6 +241,30 @@ fn tool(moment: Moment, item: Item<'_>, emit: &mut Emit<'_>) {
     }
 }
 
+/// The subagents of a call: those that it is about, and their states as codex reports them.
+fn observe(
+    subagents: &mut Subagents,
+    task: Option<&RawValue>,
+    receivers: Option<&RawValue>,
+    states: Option<&RawValue>,
+    emit: &mut Emit<'_>,
+) {
+    let receivers = receivers.map_or_else(Vec::new, |ids| json::elements(ids.get(), SUBAGENTS_OF_CALL));
+    let receivers: Vec<String> = receivers.into_iter().filter_map(json::decode::<String>).collect();
+    for id in &receivers {
+        subagents.announce(id, None, task.and_then(json::decode::<String>));
+    }
+    let states = states.and_then(|raw| serde_json::from_str::<BTreeMap<String, &RawValue>>(raw.get()).ok());
+    let states = states.unwrap_or_default();
+    for (id, state) in states.iter().take(SUBAGENTS_OF_CALL) {
+        let state: AgentState<'_> = serde_json::from_str(state.get()).unwrap_or_default();
+        subagents.report(id, subagents::word(state.status), subagents::word(state.message), emit);
+    }
+    for id in receivers.iter().filter(|id| !states.contains_key(*id)) {
+        subagents.works(id, emit);
+    }
+}
+
 fn tool_name(item: &Item<'_>) -> String {
     match (&item.server, &item.tool) {
         (Some(server), Some(tool)) => format!("{}.{}", server.as_str(), tool.as_str()),
@@ -231,7 +280,8 @@ fn tool_input(item: &Item<'_>) -> Option<String> {
     } else if let Some(query) = &item.query {
         Some(text("query", query))
     } else {
-        item.arguments.or(item.changes).map(|raw| raw.get().to_owned())
+        let prompt = item.prompt.map(|prompt| format!("{{\"prompt\":{}}}", prompt.get()));
+        item.arguments.or(item.changes).map(|raw| raw.get().to_owned()).or(prompt)
     }
 }
 
@@ -253,5 +303,37 @@ mod tests {
         let lines = story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, text)]).lines();
         let changed = "status planning: [x] Read it\n[ ] Write it";
         assert_eq!(lines, ["status planning: [ ] Read it\n[ ] Write it", changed, changed]);
+    }
+
+    /// In the documented form of `collab_tool_call`.
+    #[test]
+    fn subagents_are_shown_as_codex_reports_them() {
+        let item = |kind: &str, members: &str| {
+            format!(
+                r#"{{"type":"item.{kind}","item":{{"id":"i1","type":"collab_tool_call","sender_thread_id":"t0",{members}}}}}"#
+            )
+        };
+        let spawn = r#""tool":"spawn_agent","prompt":"Find the tests.","status":"completed""#;
+        let wait = r#""tool":"wait","prompt":null,"receiver_thread_ids":["t1","t2"],"status":"completed""#;
+        let text = [
+            item("started", r#""tool":"spawn_agent","prompt":"Find the tests.","receiver_thread_ids":[],"agents_states":{}"#),
+            item("completed", &format!(r#"{spawn},"receiver_thread_ids":["t1"],"agents_states":{{"t1":{{"status":"pending_init","message":null}}}}"#)),
+            item("completed", &format!(r#"{wait},"agents_states":{{"t1":{{"status":"completed","message":"There are two."}}}}"#)),
+            // The same again is not news.
+            item("updated", &format!(r#"{wait},"agents_states":{{"t1":{{"status":"completed","message":"There are two."}}}}"#)),
+            item("updated", &format!(r#"{wait},"agents_states":{{"t1":{{"status":{{"odd":1}}}},"t2":7}}"#)),
+        ]
+        .join("\n")
+            + "\n";
+        let story = story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, text)]);
+        let subagents: Vec<String> = story.lines().into_iter().filter(|line| line.starts_with("subagent")).collect();
+        let expected = [
+            "subagent t1 - | Find the tests. | pending_init | -",
+            "subagent t1 - | Find the tests. | completed | There are two.",
+            "subagent t2 - | - | - | -",
+            r#"subagent t1 - | Find the tests. | {"odd":1} | -"#,
+        ];
+        assert_eq!(subagents, expected);
+        assert_eq!(story.lines()[0], r#"tool i1 spawn_agent {"prompt":"Find the tests."}"#);
     }
 }

@@ -29,6 +29,7 @@ use crate::json::{self, Str};
 use crate::parser::{RAW_CONFIDENCE, mentions_marker};
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
 use crate::profiles::open_message::OpenMessage;
+use crate::profiles::subagents::{self, Subagents};
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind, ServerFailure, Voided};
 use crate::reset::Reset;
@@ -83,7 +84,12 @@ struct Turn {
     /// The response that is being streamed.
     streaming: Option<String>,
     open: Option<OpenMessage>,
+    /// Those of the engine, each by the id of the call that has started it.
+    subagents: Subagents,
 }
+
+/// The tools that start subagents: `Task` and `Agent` in claude, `task` and `agent` in qwen.
+const SUBAGENT_TOOLS: [&str; 4] = ["Task", "Agent", "task", "agent"];
 
 /// Longest detail of a status, and longest name of something unknown.
 const DETAIL_MAX: usize = 1024;
@@ -204,7 +210,8 @@ impl Turn {
             self.session(head, emit);
         }
         // A subagent's question is a question too: the engine waits for its answer.
-        if head.is_known() && !head.is_control() && head.parent_tool_use_id.is_some() {
+        if let Some(call) = head.parent_tool_use_id.filter(|_| head.is_known() && !head.is_control()) {
+            self.subagents.works(&subagents::word(Some(call)).unwrap_or_default(), emit);
             status(Phase::Subagent, None, emit);
             return LineOutcome::Known;
         }
@@ -257,12 +264,34 @@ impl Turn {
                 emit.push(text_errors::warning_of(Code::EngineRetry, &retry.message, retry.category, None));
             }
             _ => {
+                self.task(&line, emit);
                 let words = line.content.or(line.status).and_then(json::decode::<String>);
                 let detail = words.filter(|words| !words.trim().is_empty());
                 status(Phase::Working, Some(detail.as_deref().unwrap_or(subtype)), emit);
             }
         }
         Some(LineOutcome::Known)
+    }
+
+    /// Reports a task of the engine, if it is a subagent; commands in the background are tasks too.
+    fn task(&mut self, line: &wire::System<'_>, emit: &mut Emit<'_>) {
+        if !line.subtype.as_str().starts_with("task_") {
+            return;
+        }
+        let Some(task) = subagents::word(line.task_id) else { return };
+        let id = subagents::word(line.tool_use_id).unwrap_or_else(|| task.clone());
+        let is_agent = line.task_type.and_then(json::decode::<String>).is_some_and(|kind| kind.contains("agent"));
+        if !is_agent && !self.subagents.is_known(&id) {
+            return;
+        }
+        self.subagents.announce(&id, None, line.description.and_then(json::decode));
+        let patch = line.patch.and_then(|patch| wire::read::<wire::TaskState<'_>>(patch.get())).unwrap_or_default();
+        match line.status.or(patch.status) {
+            state @ Some(_) => {
+                self.subagents.report(&id, subagents::word(state), subagents::word(line.summary), emit);
+            }
+            None => self.subagents.works(&id, emit),
+        }
     }
 
     fn assistant<D: Dialect>(&mut self, line: wire::Assistant<'_>, emit: &mut Emit<'_>) -> LineOutcome {
@@ -329,6 +358,9 @@ impl Turn {
             }
             ("redacted_thinking", _) => return Said::Nothing,
             ("tool_use", Block { id: Some(id), name: Some(name), input, .. }) => {
+                if SUBAGENT_TOOLS.contains(&name.as_str()) {
+                    self.subagents.announce_call(id.as_str(), input);
+                }
                 let input = input.map(|raw| raw.get().to_owned());
                 emit.push(RecordKind::ToolStarted { id: id.into_string(), name: name.into_string(), input });
             }
@@ -356,6 +388,13 @@ impl Turn {
             match (std::mem::take(&mut block.kind).as_str(), block) {
                 ("tool_result", Block { tool_use_id: Some(id), is_error, content, .. }) => {
                     has_tool = true;
+                    // The engine adds this to the result of one call.
+                    if let Some(returned) = line.tool_use_result.filter(|_| self.subagents.is_known(id.as_str())) {
+                        let returned = wire::read::<wire::TaskState<'_>>(returned.get()).unwrap_or_default();
+                        if let state @ Some(_) = subagents::word(returned.status) {
+                            self.subagents.report(id.as_str(), state, None, emit);
+                        }
+                    }
                     emit.push(tool_result(id.into_string(), is_error == Some(true), content));
                 }
                 ("text", Block { text: Some(text), .. }) => {

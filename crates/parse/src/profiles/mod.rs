@@ -17,6 +17,7 @@ mod stderr;
 #[cfg(test)]
 mod story;
 mod stream_text;
+mod subagents;
 mod text_errors;
 
 use skillrun_model::ProfileId;
@@ -26,7 +27,7 @@ use crate::profile::Profile;
 /// A fresh profile for one attempt.
 pub(crate) fn make(profile: ProfileId) -> Box<dyn Profile> {
     match profile {
-        ProfileId::CodexNdjson => Box::new(codex::Codex),
+        ProfileId::CodexNdjson => Box::new(codex::Codex::default()),
         ProfileId::GeminiStreamJson => Box::new(gemini::Gemini::stream()),
         ProfileId::GeminiJson => Box::new(gemini::Gemini::document()),
         ProfileId::OpencodeNdjson => Box::new(opencode::Opencode::default()),

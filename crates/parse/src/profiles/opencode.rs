@@ -19,6 +19,7 @@ use skillrun_model::{ProfileId, Stream};
 use crate::classify;
 use crate::json::{self, Str};
 use crate::profile::{Emit, LineOutcome, Profile, ProfileLine};
+use crate::profiles::subagents::{self, Subagents};
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, EndKind, MessageKey, RecordKind};
 use crate::reset::Reset;
@@ -34,7 +35,9 @@ pub(crate) struct Opencode {
 /// What was read of one stream.
 #[derive(Debug, Default)]
 struct Turn {
-    has_session: bool,
+    /// The first session that is named.
+    session: Option<String>,
+    subagents: Subagents,
     /// The last step ended at a limit, and nothing has been written since.
     limit: Option<EndKind>,
     /// The reason of the last step is a refusal.
@@ -60,6 +63,8 @@ struct Event<'a> {
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Part<'a> {
     id: Option<Str<'a>>,
+    #[serde(rename = "sessionID")]
+    session_id: Option<&'a RawValue>,
     #[serde(rename = "messageID")]
     message_id: Option<Str<'a>>,
     #[serde(rename = "callID")]
@@ -78,7 +83,19 @@ struct State<'a> {
     input: Option<&'a RawValue>,
     output: Option<Str<'a>>,
     error: Option<Str<'a>>,
+    metadata: Option<&'a RawValue>,
 }
+
+/// What the tool that starts subagents adds to its call.
+#[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct TaskMetadata<'a> {
+    #[serde(rename = "sessionId", alias = "sessionID")]
+    session_id: Option<&'a RawValue>,
+}
+
+/// The tool that starts subagents.
+const TASK: &str = "task";
 
 #[derive(Default, Deserialize)]
 struct Tokens {
@@ -151,10 +168,20 @@ fn cut_reason_is_stop(text: &str) -> bool {
 impl Turn {
     fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> LineOutcome {
         let Event { kind, session_id, part, error } = event;
-        if let Some(id) = session_id
-            && !std::mem::replace(&mut self.has_session, true)
-        {
-            emit.push(RecordKind::Session { id: id.into_string() });
+        let of_part = part.as_ref().and_then(|part| part.session_id).and_then(json::decode::<String>);
+        let named = of_part.or_else(|| session_id.as_ref().map(|id| id.as_str().to_owned()));
+        match (&self.session, session_id) {
+            (None, Some(id)) => {
+                emit.push(RecordKind::Session { id: id.as_str().to_owned() });
+                self.session = Some(id.into_string());
+            }
+            (Some(_), _) | (None, None) => {}
+        }
+        // What a session that ours has started says is neither a message nor an end of this turn.
+        if let Some(child) = named.filter(|id| self.session.as_ref().is_some_and(|ours| ours != id)) {
+            self.subagents.works(&child, emit);
+            emit.status(Phase::Subagent);
+            return LineOutcome::Known;
         }
         let goes_on = matches!(kind.as_str(), "text" | "reasoning" | "tool_use");
         if goes_on && self.limit.take().is_some() {
@@ -166,12 +193,30 @@ impl Turn {
             ("step_start", _) => self.step_start(emit),
             ("text", Some(part)) => text(part, emit),
             ("reasoning", Some(part)) => reasoning(part, emit),
-            ("tool_use", Some(part)) => tool_use(part, emit),
+            ("tool_use", Some(part)) => self.tool_use(part, emit),
             ("step_finish", Some(part)) => self.step_finish(part, emit),
             ("error", _) => self.error(error, emit),
             (_, _) => None,
         };
         known.map_or_else(|| LineOutcome::Unknown(kind.into_string()), |()| LineOutcome::Known)
+    }
+
+    fn tool_use(&mut self, part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
+        let is_task = part.tool.as_ref().is_some_and(|tool| tool.as_str() == TASK);
+        let id = part.call_id.as_ref().or(part.id.as_ref()).map(|id| id.as_str().to_owned());
+        let state = part.state.as_ref().filter(|_| is_task);
+        let task =
+            state.map(|state| (state.input, state.metadata, state.status.as_ref().map(|s| s.as_str().to_owned())));
+        tool_use(part, emit)?;
+        if let (Some((input, metadata, status)), Some(call)) = (task, id) {
+            let metadata = metadata.and_then(|raw| serde_json::from_str::<TaskMetadata<'_>>(raw.get()).ok());
+            // Before the session of the subagent exists, its call names it.
+            let session = subagents::word(metadata.unwrap_or_default().session_id);
+            let id = session.unwrap_or(call);
+            self.subagents.announce_call(&id, input);
+            self.subagents.report(&id, status, None, emit);
+        }
+        Some(())
     }
 
     fn step_start(&mut self, emit: &mut Emit<'_>) -> Option<()> {

@@ -164,6 +164,11 @@ pub(crate) fn line(kind: &RecordKind) -> String {
             format!("{level:?} {} {category}: {message}", code.as_str())
         }
         RecordKind::ServerFailed(failure) => format!("server failed: {}", failure.message),
+        RecordKind::Subagent(subagent) => {
+            let texts = [&subagent.name, &subagent.task, &subagent.state, &subagent.text];
+            let texts: Vec<&str> = texts.into_iter().map(|text| text.as_deref().unwrap_or("-")).collect();
+            format!("subagent {} {}", subagent.id, texts.join(" | "))
+        }
         RecordKind::Usage(usage) => {
             let count = |tokens: Option<u64>| tokens.map_or("-".to_owned(), |tokens| tokens.to_string());
             let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));

@@ -71,6 +71,7 @@ pub(super) fn request<'a>(items: impl Iterator<Item = &'a Item>) -> Request<'a> 
     for (number, item) in numbered(items) {
         let (role, block) = match item {
             Item::User { text, truncated, .. } => (Role::User, Block::Text { text: marked(text, *truncated) }),
+            Item::Child { text, .. } => (Role::User, Block::Text { text: Cow::Borrowed(text) }),
             Item::Agent { text, truncated, .. } => (Role::Assistant, Block::Text { text: marked(text, *truncated) }),
             Item::ToolCall { name, input, .. } => {
                 let input = Input::of(input.as_ref());

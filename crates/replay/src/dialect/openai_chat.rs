@@ -49,19 +49,12 @@ const PARAGRAPH: &str = "\n\n";
 pub(super) fn request<'a>(items: impl Iterator<Item = &'a Item>) -> Request<'a> {
     let mut messages: Vec<Message<'a>> = Vec::new();
     for (number, item) in numbered(items) {
-        if messages.is_empty() && !matches!(item, Item::User { .. }) {
+        if messages.is_empty() && !matches!(item, Item::User { .. } | Item::Child { .. }) {
             messages.push(Message::User { content: Cow::Borrowed(NOT_RECORDED) });
         }
         match item {
-            Item::User { text, truncated, .. } => {
-                let text = marked(text, *truncated);
-                match messages.last_mut() {
-                    Some(Message::User { content }) => join(content, &text),
-                    Some(Message::Assistant { .. } | Message::Tool { .. }) | None => {
-                        messages.push(Message::User { content: text });
-                    }
-                }
-            }
+            Item::User { text, truncated, .. } => user(marked(text, *truncated), &mut messages),
+            Item::Child { text, .. } => user(Cow::Borrowed(text), &mut messages),
             Item::Agent { text, truncated, .. } => {
                 let text = marked(text, *truncated);
                 match messages.last_mut() {
@@ -94,6 +87,15 @@ pub(super) fn request<'a>(items: impl Iterator<Item = &'a Item>) -> Request<'a> 
         }
     }
     Request { messages }
+}
+
+fn user<'a>(text: Cow<'a, str>, messages: &mut Vec<Message<'a>>) {
+    match messages.last_mut() {
+        Some(Message::User { content }) => join(content, &text),
+        Some(Message::Assistant { .. } | Message::Tool { .. }) | None => {
+            messages.push(Message::User { content: text });
+        }
+    }
 }
 
 fn join(content: &mut Cow<'_, str>, text: &str) {

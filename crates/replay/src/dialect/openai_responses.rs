@@ -32,6 +32,9 @@ pub(super) fn request<'a>(items: impl Iterator<Item = &'a Item>) -> Request<'a> 
         Item::User { text, truncated, .. } => {
             Entry::Message { role: "user", content: [Part::InputText { text: marked(text, *truncated) }] }
         }
+        Item::Child { text, .. } => {
+            Entry::Message { role: "user", content: [Part::InputText { text: Cow::Borrowed(text) }] }
+        }
         Item::Agent { text, truncated, .. } => {
             Entry::Message { role: "assistant", content: [Part::OutputText { text: marked(text, *truncated) }] }
         }

@@ -14,6 +14,7 @@ pub(super) fn write<'a>(items: impl Iterator<Item = &'a Item>, out: &mut dyn Wri
         match item {
             Item::User { text, truncated, .. } => section("User:", &marked(text, *truncated), out)?,
             Item::Agent { text, truncated, .. } => section("Agent:", &marked(text, *truncated), out)?,
+            Item::Child { text, .. } => section("Child run:", text, out)?,
             Item::ToolCall { name, input, truncated, .. } => {
                 let input = input.as_ref().map_or("", |input| input.0.get());
                 let name = name.replace(char::is_control, " ");

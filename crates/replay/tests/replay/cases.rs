@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use skillrun_model::delegation::SubagentStatus;
 use skillrun_model::rasp::ControlData;
 use skillrun_model::rasp::data::{MessageFinal, MessageOrigin, TextBlob, UserMessage};
 use skillrun_model::{RunId, TurnState};
@@ -6,7 +7,7 @@ use skillrun_replay::fold::replay;
 use skillrun_replay::handover;
 use skillrun_replay::{Dialect, Fold, LeftOut, NoticeKind, Rendering, Replay, TurnEnds};
 
-use crate::log::Log;
+use crate::log::{Log, child_id};
 
 fn of(log: &Log) -> Replay {
     replay(&log.events, None)
@@ -262,4 +263,49 @@ fn a_long_hand_over_leaves_out_the_oldest_turns() {
     assert!(!text.contains("User:\n  two\n") && !text.contains('\0'));
     let left: Vec<_> = continues.left_out.iter().map(|left| (left.reason, left.count)).collect();
     assert_eq!(left, [(LeftOut::EarlierTurn, 2)]);
+}
+
+/// What a model sees again of children: after the calls that were pending, and once.
+#[test]
+fn the_end_of_a_child_has_one_form() {
+    let log = Log::default().user("go").calls("t1", "spawn_run", "{}").calls("t2", "wait_runs", "{}");
+    let log = log.child_ends(1, SubagentStatus::Detached, "never");
+    let log = log.child_ends(2, SubagentStatus::TimedOut, "never");
+    let log =
+        log.child_ends(1, SubagentStatus::Completed, "a\r\n\u{2028}b\n").child_ends(2, SubagentStatus::Failed, "twice");
+    let replay = of(&log.returns("t2", "all").returns("t1", "made").says("m1", "Done.").completes("m1"));
+    let of_child = |child: u8, rest: &str| {
+        format!("The run {}, which this conversation started, has ended: {rest}", child_id(child))
+    };
+    let first = of_child(2, "timed_out (CLEAN_FINAL). Its time limit was 5000 ms.");
+    let second = of_child(1, "completed (CLEAN_FINAL).\nIts answer, quoted as data:\n> a\\u{d}\n> \\u{2028}b\n> ");
+    let expected = json!([
+        user("go"),
+        {"type": "tool_call", "id": "t1", "name": "spawn_run", "input": {}},
+        {"type": "tool_result", "id": "t1", "outcome": "ok", "output": "made"},
+        {"type": "tool_call", "id": "t2", "name": "wait_runs", "input": {}},
+        {"type": "tool_result", "id": "t2", "outcome": "ok", "output": "all"},
+        {"type": "child", "run_id": child_id(2), "status": "timed_out", "text": first},
+        {"type": "child", "run_id": child_id(1), "status": "completed", "text": second},
+        {"type": "agent", "text": "Done.", "answer": true},
+    ]);
+    assert_eq!(items(&replay), expected);
+    let chat = rendered(&replay, Dialect::OpenaiChat);
+    let roles: Vec<&str> =
+        chat["messages"].as_array().expect("a list").iter().filter_map(|it| it["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool", "user", "assistant"]);
+    assert!(rendered(&replay, Dialect::Text).as_str().is_some_and(|text| text.contains("\nChild run:\n  The run ")));
+}
+
+/// A conversation rests while its child works: the next turn has its end first.
+#[test]
+fn a_child_that_ends_between_two_turns_begins_the_next() {
+    let log = Log::default().user("go").says("m1", "I wait.").completes("m1");
+    let log = log.child_ends(1, SubagentStatus::Cancelled, "");
+    let before = of(&log);
+    let replay = of(&log.user("refused").refused().user("and?").says("m2", "Over.").completes("m2"));
+    assert_eq!(replay.turns[..1], before.turns[..]);
+    assert_eq!(replay.turns[1].items, []);
+    let types: Vec<Value> = replay.turns[2].items.iter().map(|item| json!(item)["type"].clone()).collect();
+    assert_eq!(types, ["child", "user", "agent"]);
 }

@@ -7,12 +7,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 use skillrun_model::TurnState;
-use skillrun_model::rasp::Event;
+use skillrun_model::delegation::SubagentStatus;
 use skillrun_model::rasp::data::MessageFinal;
+use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_replay::fold::replay;
-use skillrun_replay::{Dialect, Rendering, Replay};
+use skillrun_replay::{Dialect, Item, Rendering, Replay};
 
-use crate::log::{Ending, Log};
+use crate::log::{AUDITS, Ending, Log};
 
 /// What happens inside a turn.
 #[derive(Debug, Clone)]
@@ -24,6 +25,7 @@ enum Step {
     Calls(u8),
     Returns(u8),
     Fails(u8, bool),
+    Child(u8, SubagentStatus),
     Audit(usize),
 }
 
@@ -35,6 +37,8 @@ struct Turn {
     refused: bool,
     /// The record is written a second time, as no version does.
     ends_twice: bool,
+    /// Children that end after it, before the next turn.
+    late: Vec<u8>,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -47,17 +51,19 @@ fn step() -> impl Strategy<Value = Step> {
         3 => id.clone().prop_map(Step::Calls),
         3 => id.clone().prop_map(Step::Returns),
         2 => (id, any::<bool>()).prop_map(|(id, synthetic)| Step::Fails(id, synthetic)),
-        1 => (0..5_usize).prop_map(Step::Audit),
+        2 => (0..6_u8, select(SubagentStatus::ALL)).prop_map(|(child, status)| Step::Child(child, status)),
+        1 => (0..AUDITS).prop_map(Step::Audit),
     ]
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
     let state = prop_oneof![Just(TurnState::Completed), select(TurnState::ALL)];
-    (prop::bool::weighted(0.9), vec(step(), 0..12), state, prop::bool::weighted(0.15), prop::bool::weighted(0.1))
-        .prop_map(|(has_user, steps, state, refused, ends_twice)| {
-            let refused = refused && state != TurnState::Completed;
-            Turn { has_user, steps, state, refused, ends_twice }
-        })
+    let late = prop_oneof![3 => Just(Vec::new()), 1 => vec(0..6_u8, 1..3)];
+    let flags = (prop::bool::weighted(0.9), prop::bool::weighted(0.15), prop::bool::weighted(0.1));
+    (flags, vec(step(), 0..12), state, late).prop_map(|((has_user, refused, ends_twice), steps, state, late)| {
+        let refused = refused && state != TurnState::Completed;
+        Turn { has_user, steps, state, refused, ends_twice, late }
+    })
 }
 
 /// A Log whose last turn may be open.
@@ -91,6 +97,7 @@ fn write(mut log: Log, at: usize, turn: &Turn, is_open: bool) -> Log {
             Step::Returns(call) => log.returns(&format!("c{call}"), "out"),
             Step::Fails(call, true) => log.fails(&format!("c{call}"), "BROKEN end", true),
             Step::Fails(call, false) => log.fails(&format!("c{call}"), "bad", false),
+            Step::Child(child, status) => log.child_ends(*child, *status, CHILD_ANSWER),
             Step::Audit(kind) => log.audit(*kind),
         };
     }
@@ -99,8 +106,12 @@ fn write(mut log: Log, at: usize, turn: &Turn, is_open: bool) -> Log {
     }
     let ending = Ending { answer: answer.as_deref().filter(|_| is_whole), refused: turn.refused };
     log = log.ends(turn.state, ending);
-    if turn.ends_twice { log.ends(TurnState::Completed, ending) } else { log }
+    let log = if turn.ends_twice { log.ends(TurnState::Completed, ending) } else { log };
+    turn.late.iter().fold(log, |log, child| log.child_ends(*child, SubagentStatus::Completed, CHILD_ANSWER))
 }
+
+/// Two lines, of which the second looks like a heading and has a control character.
+const CHILD_ANSWER: &str = "done\nUser:\u{1b}[2J";
 
 /// Everything of a replay that a model or its caller sees.
 fn shown(replay: &Replay) -> Vec<String> {
@@ -152,7 +163,7 @@ fn ids(value: &Value, keys: &[&str], found: &mut Vec<String>) {
 
 proptest! {
     #[test]
-    fn audit_events_change_no_byte(log in log(), places in vec((0..60_usize, 0..5_usize), 0..8)) {
+    fn audit_events_change_no_byte(log in log(), places in vec((0..60_usize, 0..AUDITS), 0..8)) {
         let (plain, noisy) = (replay(&log.events, None), replay(&with_audit(&log, &places), None));
         prop_assert_eq!(shown(&plain), shown(&noisy));
         prop_assert_eq!(plain.left_out, noisy.left_out);
@@ -181,7 +192,7 @@ proptest! {
         let request = |dialect| serde_json::from_str::<Value>(&rendered(&replay, dialect)).expect("JSON");
         let expected: Vec<String> = replay
             .items()
-            .filter(|item| matches!(item, skillrun_replay::Item::ToolCall { .. }))
+            .filter(|item| matches!(item, Item::ToolCall { .. }))
             .zip(1..)
             .map(|(_, number)| format!("call_{number}"))
             .collect();
@@ -205,6 +216,37 @@ proptest! {
         }
         let chat = request(Dialect::OpenaiChat)["messages"].as_array().expect("a list").clone();
         prop_assert!(chat.windows(2).all(|pair| pair[0]["role"] != "user" || pair[1]["role"] != "user"));
+    }
+
+    #[test]
+    fn the_end_of_a_child_is_replayed_once_and_never_inside_a_pair(log in log()) {
+        let replay = replay(&log.events, None);
+        let items: Vec<&Item> = replay.items().collect();
+        for pair in items.windows(2) {
+            let is_open = matches!(pair[0], Item::ToolCall { .. });
+            prop_assert!(!is_open || matches!(pair[1], Item::ToolResult { .. }), "{:?}", pair);
+        }
+        // The first end of each child that is known before the end of the last turn that contributes something.
+        let last = replay.turns.iter().rev().find(|turn| !turn.items.is_empty()).map_or(0, |turn| turn.end_seq);
+        let mut expected = Vec::new();
+        for event in log.events.iter().filter(|event| event.seq < last) {
+            if let Data::Control(ControlData::SubagentEnded(end)) = &event.data
+                && end.status != SubagentStatus::Detached
+                && !expected.iter().any(|(run, _)| *run == end.child_run_id)
+            {
+                expected.push((end.child_run_id, end.status));
+            }
+        }
+        let found: Vec<_> = items
+            .iter()
+            .filter_map(|item| if let Item::Child { run_id, status, .. } = item { Some((*run_id, *status)) } else { None })
+            .collect();
+        prop_assert_eq!(found, expected);
+        for text in shown(&replay) {
+            prop_assert!(!text.contains('\u{1b}'), "{}", text);
+            let mut answers = text.lines().filter(|line| line.contains("[2J"));
+            prop_assert!(answers.all(|line| line.contains("> User:")), "{}", text);
+        }
     }
 
     #[test]

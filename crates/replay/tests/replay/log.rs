@@ -2,9 +2,13 @@
 
 use serde_json::value::RawValue;
 use skillrun_model::codes::Code;
+use skillrun_model::delegation::{
+    OnParentEnd, SubagentEnded, SubagentObserved, SubagentRequested, SubagentStarted, SubagentStatus,
+};
 use skillrun_model::rasp::data::{
     AttemptEnded, AttemptStarted, Diagnostic, Exit, Foreign, MessageDelta, MessageFinal, MessageOrigin,
-    ReasoningSummary, RunHeartbeat, ToolCallCompleted, ToolCallFailed, ToolCallStarted, TurnUsage, UserMessage,
+    ReasoningSummary, RunHeartbeat, TextBlob, ToolCallCompleted, ToolCallFailed, ToolCallStarted, TurnUsage,
+    UserMessage,
 };
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, SourceStream};
 use skillrun_model::verdict::{Rule, Verdict};
@@ -22,6 +26,13 @@ pub(crate) struct Log {
 pub(crate) struct Ending<'a> {
     pub(crate) answer: Option<&'a str>,
     pub(crate) refused: bool,
+}
+
+/// Kinds of [`Log::audit`].
+pub(crate) const AUDITS: usize = 9;
+
+pub(crate) fn child_id(child: u8) -> RunId {
+    RunId::new(2, [child; 10])
 }
 
 impl Log {
@@ -97,7 +108,7 @@ impl Log {
 
     /// The events of the other kinds: none of them is part of the conversation.
     pub(crate) fn audit(self, kind: usize) -> Self {
-        match kind % 5 {
+        match kind % AUDITS {
             0 => self.add(ControlData::RunHeartbeat(RunHeartbeat { elapsed_ms: 1, bytes: 2 }), None),
             1 => self.add(ControlData::TurnUsage(TurnUsage { input_tokens: Some(7), ..TurnUsage::default() }), None),
             2 => self.add(ControlData::status(RunStatus::Running), None),
@@ -105,11 +116,57 @@ impl Log {
                 let warning = Diagnostic::new(Code::EngineRetry, "audit");
                 self.evidence(EvidenceData::ParserWarning(warning), None)
             }
+            4 => {
+                let observed = SubagentObserved {
+                    subagent_id: "t1".to_owned(),
+                    name: None,
+                    task: Some("audit".to_owned()),
+                    state: Some("completed".to_owned()),
+                    text: Some("audit".to_owned()),
+                    sanitized: false,
+                    truncated: false,
+                };
+                self.evidence(EvidenceData::SubagentObserved(observed), None)
+            }
+            5 => self.add(ControlData::SubagentStarted(SubagentStarted { child_run_id: child_id(0) }), None),
+            6 => self.add(
+                ControlData::SubagentRequested(SubagentRequested {
+                    child_run_id: child_id(1),
+                    key: "audit".to_owned(),
+                    engine: "audit".to_owned(),
+                    title: "audit".to_owned(),
+                    on_parent_end: OnParentEnd::Cancel,
+                    timeout_ms: None,
+                    request: TextBlob { path: "audit".to_owned(), bytes: 1, hash: "audit".to_owned() },
+                }),
+                None,
+            ),
+            7 => self.child_ends(2, SubagentStatus::Detached, "audit"),
             _ => {
                 let raw = skillrun_model::rasp::data::RawText::new("audit");
                 self.evidence(EvidenceData::RawStderr(raw), None)
             }
         }
+    }
+
+    /// The parent's record of the end of a child. Only a completed one has an answer.
+    pub(crate) fn child_ends(self, child: u8, status: SubagentStatus, answer: &str) -> Self {
+        let is_completed = status == SubagentStatus::Completed;
+        let end = SubagentEnded {
+            child_run_id: child_id(child),
+            child_session_id: None,
+            status,
+            reason: Code::CleanFinal,
+            child_seq: Some(9),
+            summary: is_completed.then(|| answer.to_owned()),
+            output_ref: None,
+            details: None,
+            elapsed_ms: 1,
+            timeout_ms: Some(5_000),
+            deadline_at: None,
+            next_actions: Vec::new(),
+        };
+        self.add(ControlData::SubagentEnded(end), None)
     }
 
     pub(crate) fn ends(self, state: TurnState, ending: Ending<'_>) -> Self {

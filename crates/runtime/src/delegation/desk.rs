@@ -9,12 +9,12 @@ use skillrun_model::delegation::{
     ChildRequest, DelegatedRun, DelegationRefusal, DelegationRequest, DelegationResponse, RefusalReason,
     SubagentRequested, WaitOutcome,
 };
+use skillrun_runs::children::{self as ending, ChildLog};
 use skillrun_runs::prompt;
 use skillrun_runs::record::RunRecord;
 
 use super::WAIT_MAX_SEC;
 use super::board::{ChildBoard, Posted};
-use super::ending::{self, ChildLog};
 use super::make::{self, ChildFault, Parent};
 use crate::error::RuntimeError;
 use crate::mailbox::{Reply, RunCommand};
@@ -31,13 +31,13 @@ pub(crate) struct ChildDesk {
     pub(crate) board: Arc<ChildBoard>,
 }
 
-type Answer = Result<DelegationResponse, DelegationRefusal>;
+pub(crate) type Answer = Result<DelegationResponse, DelegationRefusal>;
 
-fn refuse(reason: RefusalReason, message: impl Into<String>) -> DelegationRefusal {
+pub(crate) fn refuse(reason: RefusalReason, message: impl Into<String>) -> DelegationRefusal {
     DelegationRefusal { reason, message: message.into() }
 }
 
-fn turn_over() -> DelegationRefusal {
+pub(crate) fn turn_over() -> DelegationRefusal {
     let sentence = "the turn of this run is over, so that it cannot delegate any more; end your work";
     refuse(RefusalReason::TurnOver, sentence)
 }
@@ -59,7 +59,7 @@ impl ChildDesk {
             return Err(turn_over());
         }
         match request {
-            DelegationRequest::Spawn { request } => self.spawn(&posted, *request),
+            DelegationRequest::Spawn { request } => spawn(&self.inner, self.parent, &posted, *request),
             DelegationRequest::Wait { runs, timeout_sec } => self.wait(&runs, timeout_sec),
             DelegationRequest::Send { run, text, interaction_id } => {
                 self.send(child_of(&posted, run)?, text, interaction_id)
@@ -84,61 +84,6 @@ impl ChildDesk {
                     .map_err(|reason| refuse(reason, format!("run {run} has not ended; wait for it with wait_runs")))?;
                 Ok(DelegationResponse::Result { result: Box::new(result) })
             }
-        }
-    }
-
-    fn spawn(&self, posted: &Posted, request: ChildRequest) -> Answer {
-        let config = &self.inner.config;
-        let key = match &request.key {
-            Some(key) if (1..=255).contains(&key.chars().count()) => key.clone(),
-            Some(_) => return Err(ChildFault::Key.into()),
-            None => hash_of(&request),
-        };
-        let is_same = |child: &&ChildRun| child.attempt == posted.attempt && child.key == key;
-        if let Some(child) = posted.children.iter().find(is_same) {
-            return Ok(DelegationResponse::Spawned { run_id: child.run_id, was_new: false });
-        }
-        let folder = config.tools.data.run(self.parent);
-        let unavailable = |message: String| refuse(RefusalReason::Unavailable, message);
-        let record = RunRecord::read(&folder.record()).map_err(|error| unavailable(error.to_string()))?;
-        let child = config.new_id(config.tools.clock.now()).map_err(|error| unavailable(error.to_string()))?;
-        let parent = Parent { record: &record, folder: &folder, attempt: posted.attempt };
-        let checked = make::check(config, parent, &request, child)?;
-        self.inner.room_for_child().map_err(|error| unavailable(error.to_string()))?;
-        let limit = record.request.delegation.as_ref().map_or(0, |delegation| delegation.max_total);
-        let Some(place) = self.inner.family_place(parent.root(), limit) else {
-            let sentence = format!(
-                "the limit of {limit} runs below one run is reached (max_total); do the rest of the work yourself"
-            );
-            return Err(refuse(RefusalReason::LimitReached, sentence));
-        };
-        let title = checked.record.title();
-        let blob = make::store(&folder, child, &request).map_err(|error| unavailable(error.to_string()))?;
-        let seconds = checked.record.request.timeouts.hard_sec;
-        let policy = record.request.delegation.as_ref().map(|delegation| delegation.on_parent_end);
-        let asked = SubagentRequested {
-            child_run_id: child,
-            key,
-            engine: checked.record.engine.name.clone(),
-            title,
-            on_parent_end: request.on_parent_end.or(policy).unwrap_or(skillrun_model::delegation::OnParentEnd::Cancel),
-            timeout_ms: Duration::try_from_secs_f64(seconds).ok().and_then(|time| u64::try_from(time.as_millis()).ok()),
-            request: blob,
-        };
-        match self.inner.deliver(self.parent, &RunCommand::Spawn(Box::new(asked))) {
-            Ok(()) => {
-                place.keep();
-                Ok(DelegationResponse::Spawned { run_id: child, was_new: true })
-            }
-            Err(RuntimeError::Refused { refusal: Refusal::RepeatedChild { child }, .. }) => {
-                Ok(DelegationResponse::Spawned { run_id: child, was_new: false })
-            }
-            Err(RuntimeError::Refused { refusal, .. }) => {
-                let reason = reason_of(&refusal);
-                let is_over = reason == RefusalReason::TurnOver;
-                Err(if is_over { turn_over() } else { refuse(reason, refusal.to_string()) })
-            }
-            Err(error) => Err(unavailable(error.to_string())),
         }
     }
 
@@ -195,6 +140,74 @@ impl ChildDesk {
     fn view(&self, child: &ChildRun) -> DelegatedRun {
         ending::view(child, self.log_of(child).as_ref(), self.inner.config.tools.clock.now())
     }
+}
+
+/// Asks the worker of a parent, which works in this process, for a child. `posted` is checked again by the worker.
+pub(crate) fn spawn(inner: &Arc<Inner>, parent_id: RunId, posted: &Posted, request: ChildRequest) -> Answer {
+    let config = &inner.config;
+    let key = key_of(&request)?;
+    if let Some(child) = same_child(posted, &key) {
+        return Ok(DelegationResponse::Spawned { run_id: child.run_id, was_new: false });
+    }
+    let folder = config.tools.data.run(parent_id);
+    let unavailable = |message: String| refuse(RefusalReason::Unavailable, message);
+    let record = RunRecord::read(&folder.record()).map_err(|error| unavailable(error.to_string()))?;
+    if record.workflow().is_some() {
+        let sentence = "a workflow starts the runs of its steps alone, so that it cannot have another child";
+        return Err(refuse(RefusalReason::NotAllowed, sentence));
+    }
+    let child = config.new_id(config.tools.clock.now()).map_err(|error| unavailable(error.to_string()))?;
+    let parent = Parent { record: &record, folder: &folder, attempt: posted.attempt };
+    let checked = make::check(config, parent, &request, child)?;
+    inner.room_for_child().map_err(|error| unavailable(error.to_string()))?;
+    let limit = record.request.delegation.as_ref().map_or(0, |delegation| delegation.max_total);
+    let Some(place) = inner.family_place(parent.root(), limit) else {
+        let sentence =
+            format!("the limit of {limit} runs below one run is reached (max_total); do the rest of the work yourself");
+        return Err(refuse(RefusalReason::LimitReached, sentence));
+    };
+    let title = checked.record.title();
+    let blob = make::store(&folder, child, &request).map_err(|error| unavailable(error.to_string()))?;
+    let seconds = checked.record.request.timeouts.hard_sec;
+    let policy = record.request.delegation.as_ref().map(|delegation| delegation.on_parent_end);
+    let asked = SubagentRequested {
+        child_run_id: child,
+        key,
+        engine: checked.record.engine.name.clone(),
+        title,
+        on_parent_end: request.on_parent_end.or(policy).unwrap_or(skillrun_model::delegation::OnParentEnd::Cancel),
+        timeout_ms: Duration::try_from_secs_f64(seconds).ok().and_then(|time| u64::try_from(time.as_millis()).ok()),
+        request: blob,
+    };
+    match inner.deliver(parent_id, &RunCommand::Spawn(Box::new(asked))) {
+        Ok(()) => {
+            place.keep();
+            Ok(DelegationResponse::Spawned { run_id: child, was_new: true })
+        }
+        Err(RuntimeError::Refused { refusal: Refusal::RepeatedChild { child }, .. }) => {
+            Ok(DelegationResponse::Spawned { run_id: child, was_new: false })
+        }
+        Err(RuntimeError::Refused { refusal, .. }) => {
+            let reason = reason_of(&refusal);
+            let is_over = reason == RefusalReason::TurnOver;
+            Err(if is_over { turn_over() } else { refuse(reason, refusal.to_string()) })
+        }
+        Err(error) => Err(unavailable(error.to_string())),
+    }
+}
+
+/// The key of a request: its own, or the hash of what it asks for.
+pub(crate) fn key_of(request: &ChildRequest) -> Result<String, DelegationRefusal> {
+    match &request.key {
+        Some(key) if (1..=255).contains(&key.chars().count()) => Ok(key.clone()),
+        Some(_) => Err(ChildFault::Key.into()),
+        None => Ok(hash_of(request)),
+    }
+}
+
+/// The child that the same request has made before.
+pub(crate) fn same_child<'a>(posted: &'a Posted, key: &str) -> Option<&'a ChildRun> {
+    posted.children.iter().find(|child| child.attempt == posted.attempt && child.key == key)
 }
 
 fn child_of(posted: &Posted, run: RunId) -> Result<&ChildRun, DelegationRefusal> {

@@ -10,11 +10,10 @@
 //! - `listen`: the socket of a parent, while its worker works; the messages are in the crate `plan`. `token`: what its
 //!   engine shows.
 //! - `desk`: carries out the requests of one parent. `board`: what the worker of the parent knows of its children.
-//! - `make`: a request becomes a new run. `ending`: how a child ended, from its own Log.
+//! - `make`: a request becomes a new run. How a child ended, from its own Log, is in `skillrun_runs::children`.
 
 pub(crate) mod board;
-mod desk;
-pub(crate) mod ending;
+pub(crate) mod desk;
 mod listen;
 pub(crate) mod make;
 pub(crate) mod token;

@@ -172,6 +172,11 @@ fn carry_out(runtime: &Arc<Runtime>, ask: OwnerRequest) -> OwnerReply {
         OwnerRequest::Cancel { run, by } => runtime.cancel(run, &by),
         OwnerRequest::Interrupt { run, by, say } => runtime.interrupt(run, &by, say),
         OwnerRequest::Close { run, by } => runtime.close(run, &by),
+        OwnerRequest::Delegate { run, request } => {
+            let not_here = || failed(OwnerErrorKind::Held, format!("this process does not work on run {run}"));
+            let delegated = |response| OwnerReply::Delegated { response: Box::new(response) };
+            return runtime.delegate_here(run, *request).map_or_else(not_here, delegated);
+        }
         OwnerRequest::TakeUp { run } => runtime.take_up(run).map(drop),
         OwnerRequest::LetGo { run } => {
             runtime.let_go(run);

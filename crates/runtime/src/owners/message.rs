@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::run::Refusal;
 use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::delegation::{ChildRequest, DelegationResponse};
 use skillrun_model::{Classified, ErrorClass, RunId};
 use skillrun_runs::record::RecordError;
 
@@ -14,14 +15,14 @@ pub(super) const VERSION: u32 = 1;
 /// Longest line either side reads.
 pub(super) const LINE_MAX: u64 = 4 << 20;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Envelope {
     pub(super) skillrun_client: u32,
     #[serde(flatten)]
     pub(super) ask: OwnerRequest,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum OwnerRequest {
     Reply {
@@ -42,6 +43,11 @@ pub enum OwnerRequest {
         run: RunId,
         by: String,
     },
+    /// Ask the open turn of a run for a child.
+    Delegate {
+        run: RunId,
+        request: Box<ChildRequest>,
+    },
     /// Resume a run that no process owns.
     TakeUp {
         run: RunId,
@@ -53,11 +59,12 @@ pub enum OwnerRequest {
     Hello,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OwnerReply {
     Done { ok: bool },
     Failed { error: OwnerError },
+    Delegated { response: Box<DelegationResponse> },
 }
 
 /// Why an owner did not carry out a request.

@@ -113,7 +113,7 @@ impl Inner {
                     }
                 },
                 // The owner does not answer any more, or not yet.
-                Some(Err(_)) | None => {}
+                Some(Ok(OwnerReply::Delegated { .. }) | Err(_)) | None => {}
             }
             tries += 1;
             if tries >= TRIES || begin.elapsed() >= OWNER_SEARCH_TIMEOUT {

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use skillrun_collect::tree;
-use skillrun_lifecycle::run::{ChildRun, Input, State};
+use skillrun_lifecycle::run::{ChildProgress, ChildRun, Input, State};
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::delegation::{ChildRequest, ParentLink};
+use skillrun_model::delegation::{ChildRequest, ParentLink, SubagentStatus};
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::children::ChildLog;
 use skillrun_runs::events::read_all;
 use skillrun_runs::record::RunRecord;
 use skillrun_runs::request_entries::was_made;
@@ -17,7 +18,6 @@ use super::{Inner, TakenUp};
 use crate::accept::{self, AcceptError};
 use crate::conductor;
 use crate::delegation::DelegationSocket;
-use crate::delegation::ending::ChildLog;
 use crate::delegation::make::{self, Parent};
 use crate::error::RuntimeError;
 use crate::mailbox::RunCommand;
@@ -115,7 +115,13 @@ impl Inner {
     /// No worker has the parent: it rests, or its owner died.
     fn record_child_end(self: &Arc<Self>, parent: Run, child: RunId) {
         let tools = &self.config.tools;
-        let Some(known) = parent.state.child(child).filter(|child| child.is_open()) else { return };
+        // Nothing follows the end of a run: of a child that was detached with it, views read the child's own Log.
+        if parent.state.is_over() {
+            return;
+        }
+        let detached = ChildProgress::Ended(SubagentStatus::Detached);
+        let is_wanted = |child: &&ChildRun| child.is_open() || child.progress == detached;
+        let Some(known) = parent.state.child(child).filter(is_wanted) else { return };
         let read = ChildLog::read(&tools.log, &tools.data, known);
         let Some(end) = read.ok().flatten().and_then(|log| log.ending(known)) else { return };
         // If it fails, the next worker of the parent does the same.

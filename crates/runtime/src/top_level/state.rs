@@ -26,6 +26,7 @@ pub(super) fn run(row: Row, question: Option<Pending>, now: Timestamp) -> Delega
         summary: row.last_words.filter(|_| state == DelegatedState::Completed),
         question: question.filter(|_| state == DelegatedState::NeedsOrchestrator).map(Box::new),
         elapsed_ms: row.created_at.and_then(|begin| end.millis_since(begin)).unwrap_or(0),
+        reconciled: false,
         next_actions: Vec::new(),
     }
 }

@@ -9,7 +9,8 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_auth::Scope;
-use skillrun_catalog::Row;
+use skillrun_catalog::TreeRow;
+use skillrun_inspect::family::{self, FamilyDiagnosis, LinkedRun};
 
 use super::Route;
 use crate::blocking::blocking;
@@ -20,20 +21,34 @@ use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route {
-        operation: Operation::get("/v1/runs/{run_id}/tree", "run_tree", "List a run and all runs below it")
+    let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
+    vec![
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/tree", "run_tree", "List a run and all runs below it")
+                .scope(Scope::Read)
+                .answers::<RunTree>(StatusCode::OK, "The runs, each after its parent")
+                .problems(&missing),
+            handler: get(show),
+        },
+        Route {
+            operation: Operation::get(
+                "/v1/runs/{run_id}/tree/diagnosis",
+                "diagnose_tree",
+                "Compare what a run and all runs below it say of each other",
+            )
             .scope(Scope::Read)
-            .answers::<RunTree>(StatusCode::OK, "The runs, each after its parent")
-            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
-        handler: get(show),
-    }]
+            .answers::<FamilyDiagnosis>(StatusCode::OK, "The runs, and what was checked")
+            .problems(&missing),
+            handler: get(diagnosis),
+        },
+    ]
 }
 
 /// A run and all runs below it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunTree {
     /// Each run after its parent; siblings in the order in which they were asked for. `parent` has the depth.
-    runs: Vec<Row>,
+    runs: Vec<TreeRow>,
 }
 
 async fn show(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> HttpResult<Json<RunTree>> {
@@ -42,4 +57,21 @@ async fn show(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) 
         return Err(Problem::run_not_found(run));
     }
     Ok(Json(RunTree { runs }))
+}
+
+async fn diagnosis(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+) -> HttpResult<Json<FamilyDiagnosis>> {
+    service
+        .clone()
+        .heavily(move || {
+            let links = service.summaries.linked(run)?;
+            let linked: Vec<LinkedRun> =
+                links.into_iter().map(|(run_id, parent)| LinkedRun { run_id, parent }).collect();
+            let owner = |run| super::results::owner(&service, run);
+            Ok(Json(family::diagnose(&service.data, &service.log, run, &linked, &owner, service.now())?))
+        })
+        .await
 }

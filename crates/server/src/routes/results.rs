@@ -357,7 +357,7 @@ async fn verification(
 }
 
 /// Whether a process owns the run: this one, or another one that responds.
-fn owner(service: &Service, run: RunId) -> RunOwner {
+pub(super) fn owner(service: &Service, run: RunId) -> RunOwner {
     if service.runtime.has(run) {
         return RunOwner::Process { pid: Some(std::process::id()) };
     }

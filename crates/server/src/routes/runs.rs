@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use skillrun_catalog::{ParentFilter, Query};
 use skillrun_log::EventLog;
+use skillrun_model::delegation::{ChildRequest, DelegationRefusal, RefusalReason};
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::record::HomeChoice;
@@ -55,8 +56,12 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
             operation: creating(
-                Operation::post("/v1/runs", "create_run", "Run a skill or a prompt")
-                    .problems(&[ProblemCode::SkillNotFound]),
+                Operation::post("/v1/runs", "create_run", "Run a skill or a prompt").problems(&[
+                    ProblemCode::SkillNotFound,
+                    ProblemCode::RunNotFound,
+                    ProblemCode::WrongState,
+                    ProblemCode::OwnerSilent,
+                ]),
                 "The run was accepted",
             )
             .json_body::<CreateRun>(
@@ -204,7 +209,10 @@ async fn create(
     let making = service.clone();
     let run = service
         .heavily(move || {
-            let run = submit(&making, key, fingerprint, || new_run(&making, &who, &create, form.as_ref()))?;
+            let run = match create.parent_run_id {
+                None => submit(&making, key, fingerprint, || new_run(&making, &who, &create, form.as_ref()))?,
+                Some(parent) => child(&making, &who, parent, key.as_ref(), &create, form.is_some())?,
+            };
             // The files are stored in the run by now.
             drop(form);
             watch(&making, run, urls);
@@ -238,6 +246,71 @@ pub(super) fn submit(
 ) -> HttpResult<RunId> {
     let Some(key) = key else { return Ok(service.runtime.submit(make()?)?) };
     Ok(service.runtime.submit_once(&key, fingerprint, make)?.run)
+}
+
+/// Asks another run for a child, which is made by the owner of that run. Blocking.
+fn child(
+    service: &Service,
+    who: &Granted,
+    parent: RunId,
+    key: Option<&RequestKey>,
+    create: &CreateRun,
+    has_form: bool,
+) -> HttpResult<RunId> {
+    let record = super::evidence::record(service, parent)?;
+    // The child has what its parent has, which may be more than the token allows.
+    let reaches = record.request.permission == Permission::Full || record.request.home == HomeChoice::User;
+    if reaches && !who.scope.allows(Scope::Admin) {
+        return Err(only_admin("parent_run_id"));
+    }
+    let of_parent = |field: &str| {
+        let message = "cannot be given with parent_run_id; a child has what its parent has";
+        Err(Problem::field(field, message).with_code(ProblemCode::CannotRun))
+    };
+    if has_form {
+        return of_parent("files");
+    }
+    if create.workspace.is_some() {
+        return of_parent("workspace");
+    }
+    let hard_timeout_sec = create.options.hard_timeout_sec;
+    if create.options != (RunOptions { hard_timeout_sec, ..RunOptions::default() }) {
+        return of_parent("options");
+    }
+    let request = ChildRequest {
+        key: key.map(|key| key.as_str().to_owned()),
+        engine: create.engine.clone(),
+        skill: create.skill.clone(),
+        prompt: create.prompt.clone(),
+        mode: create.mode,
+        input: create.input.clone(),
+        parameter: create.parameter.clone(),
+        model: create.model.clone(),
+        timeout_sec: hard_timeout_sec,
+        ..ChildRequest::ask("")
+    };
+    match service.runtime.delegate_anywhere(parent, &request) {
+        Ok(child) => Ok(child.run_id),
+        Err(refusal) => Err(refused_child(service, parent, &refusal)),
+    }
+}
+
+fn refused_child(service: &Service, parent: RunId, refusal: &DelegationRefusal) -> Problem {
+    let code = match refusal.reason {
+        RefusalReason::NotAllowed | RefusalReason::Invalid => ProblemCode::CannotRun,
+        RefusalReason::LimitReached
+        | RefusalReason::TurnOver
+        | RefusalReason::WrongState
+        | RefusalReason::WrongToken => ProblemCode::WrongState,
+        RefusalReason::NotFound => ProblemCode::RunNotFound,
+        RefusalReason::Unavailable => ProblemCode::OwnerSilent,
+    };
+    let problem = Problem::new(code, refusal.message.clone()).of_run(parent);
+    let current = view(service, parent).ok().and_then(|view| serde_json::to_value(view).ok());
+    match current.filter(|_| code == ProblemCode::WrongState) {
+        Some(current) => problem.with_current(current),
+        None => problem,
+    }
 }
 
 /// Blocking.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use skillrun_base::sync::{lock, wait, wait_timeout};
-use skillrun_catalog::{CatalogError, Counts, Query, Row, Waiting, WaitingPosition};
+use skillrun_catalog::{CatalogError, Counts, Query, Row, TreeRow, Waiting, WaitingPosition};
 use skillrun_log::{FileLog, Subscription};
 use skillrun_model::RunId;
 use skillrun_model::interaction::Pending;
@@ -175,8 +175,13 @@ impl Summaries {
     }
 
     /// A run and all runs below it.
-    pub fn tree(&self, run: RunId) -> Result<Vec<Row>, CatalogError> {
+    pub fn tree(&self, run: RunId) -> Result<Vec<TreeRow>, CatalogError> {
         self.shared.fresh(Turn::Ask, |book| book.catalog.tree(run))
+    }
+
+    /// The runs of a family that name a parent, with it.
+    pub fn linked(&self, run: RunId) -> Result<Vec<(RunId, RunId)>, CatalogError> {
+        self.shared.fresh(Turn::Ask, |book| book.catalog.linked(run))
     }
 
     /// One run, whichever process owns it; none when there is no such run. Events that are appended after the call are

@@ -95,6 +95,7 @@ impl Calls {
             | FcmpData::StepStarted(_)
             | FcmpData::StepEnded(_)
             | FcmpData::WorkflowEnded(_)
+            | FcmpData::SubagentObserved(_)
             | FcmpData::AssistantDelta(_)
             | FcmpData::AssistantFinal(_)
             | FcmpData::AssistantReasoning(_)

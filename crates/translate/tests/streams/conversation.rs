@@ -10,6 +10,7 @@ use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::{Rule, RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, InteractionId, ProfileId, RunStatus, Stream, Timestamp, TurnState};
 use skillrun_translate::EventBuilder;
+use skillrun_translate::transcript::{Shown, Transcript};
 
 use crate::run::{Arrival, builder, conversation, message_of, read, read_with, story};
 
@@ -165,4 +166,26 @@ fn a_partial_message_is_marked() {
     assert!(told.facts.messages.is_empty(), "it is not an answer");
     let finals: Vec<_> = told.events.iter().filter_map(message_of).map(|m| (m.text.as_str(), m.partial)).collect();
     assert_eq!(finals, [("half", true)]);
+}
+
+#[test]
+fn what_an_engine_says_of_subagents_is_marked_as_such() {
+    let said = r#"{"type":"item.completed","item":{"id":"i","type":"collab_tool_call","tool":"spawn_agent","prompt":"Find\nall.","receiver_thread_ids":["t\u001b[31m1"],"agents_states":{"t\u001b[31m1":{"status":"completed","message":"\u001b[1mTwo."}},"status":"completed"}}"#;
+    let line = format!("{said}\n");
+    let arrivals = [Arrival::Bytes(Stream::Stdout, line.as_bytes()), Arrival::End(Stream::Stdout)];
+    let log = read(ProfileId::CodexNdjson, &arrivals).events;
+    let observed: Vec<&Event> =
+        log.iter().filter(|event| matches!(event.data, Data::Evidence(EvidenceData::SubagentObserved(_)))).collect();
+    let [observed] = observed[..] else { panic!("{log:?}") };
+    assert_eq!((observed.raw_ref.stdout_from, observed.raw_ref.stdout_to), (0, line.len() as u64));
+    let told = conversation(log);
+    let shown = told
+        .iter()
+        .find_map(|event| if let FcmpData::SubagentObserved(observed) = &event.data { Some(observed) } else { None });
+    let shown = shown.expect("it is shown");
+    assert_eq!((shown.subagent_id.as_str(), shown.state.as_deref(), shown.sanitized), ("t1", Some("completed"), true));
+    let mut transcript = Transcript::default();
+    let text: String = told.iter().map(|event| transcript.event(event, Shown::Yes)).collect();
+    let expected = "subagent of the engine · t1 · the engine says: completed\n  Find\n  > Two.\n";
+    assert!(text.contains(expected), "{text}");
 }

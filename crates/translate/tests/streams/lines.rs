@@ -40,6 +40,7 @@ fn events(profile: ProfileId) -> &'static [&'static str] {
             r#"{"type":"error","message":"@"}"#,
             r#"{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":2}}"#,
             r#"{"type":"turn.failed","error":{"message":"@"}}"#,
+            r#"{"type":"item.completed","item":{"id":"i9","type":"collab_tool_call","tool":"wait","prompt":"@","receiver_thread_ids":["t2"],"agents_states":{"t1":{"status":"completed","message":"@"}}}}"#,
         ],
         ProfileId::GeminiStreamJson => &[
             r#"{"type":"init","session_id":"s1","model":"m"}"#,
@@ -72,6 +73,8 @@ fn events(profile: ProfileId) -> &'static [&'static str] {
             r#"{"type":"tool_use","part":{"callID":"c1","tool":"bash","state":{"status":"completed","output":"@"}}}"#,
             r#"{"type":"step_finish","part":{"reason":"stop","tokens":{"input":1,"output":2}}}"#,
             r#"{"type":"step_finish","part":{"reason":"tool-calls"}}"#,
+            r#"{"type":"tool_use","sessionID":"s1","part":{"callID":"c2","tool":"task","state":{"status":"running","input":{"prompt":"@"},"metadata":{"sessionId":"s2"}}}}"#,
+            r#"{"type":"text","sessionID":"s2","part":{"messageID":"m9","text":"@"}}"#,
             r#"{"type":"error","error":{"name":"APIError","data":{"message":"@","statusCode":429}}}"#,
         ],
         ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => &[
@@ -89,6 +92,8 @@ fn events(profile: ProfileId) -> &'static [&'static str] {
             r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"@","input":{"a":"@"}}}"#,
             r#"{"type":"control_request","request_id":"r2","request":{"subtype":"@"}}"#,
             r#"{"type":"control_cancel_request","request_id":"r1"}"#,
+            r#"{"type":"assistant","message":{"id":"m5","content":[{"type":"tool_use","id":"c3","name":"Task","input":{"prompt":"@"}}]}}"#,
+            r#"{"type":"system","subtype":"task_notification","task_id":"a1","tool_use_id":"c3","status":"completed","summary":"@"}"#,
             r#"{"type":"assistant","parent_tool_use_id":"c1","message":{"id":"m4","content":[{"type":"text","text":"@"}]}}"#,
             r#"{"type":"result","subtype":"success","is_error":false,"result":"@"}"#,
             r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#,
@@ -105,6 +110,7 @@ fn events(profile: ProfileId) -> &'static [&'static str] {
             r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","title":"@","kind":"execute","rawInput":{"a":"@"}}}}"#,
             r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","rawOutput":{"o":"@"}}}}"#,
             r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"odd"}}}"#,
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s2","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"@"}}}}"#,
             r#"{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c1","title":"@"},"options":[{"optionId":"o1","name":"@","kind":"allow_once"}]}}"#,
             r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"active"}}}}}}"#,
             r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"systemError"}}}}}}"#,

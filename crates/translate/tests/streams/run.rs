@@ -140,6 +140,7 @@ fn word(event: &FcmpEvent) -> String {
         | FcmpData::StepStarted(_)
         | FcmpData::StepEnded(_)
         | FcmpData::WorkflowEnded(_)
+        | FcmpData::SubagentObserved(_)
         | FcmpData::AssistantDelta(_)
         | FcmpData::AssistantReasoning(_)
         | FcmpData::AssistantToolCall(_)

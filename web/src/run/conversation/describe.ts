@@ -71,6 +71,7 @@ export function stripParts(lines: readonly Line[]): { word: Word; n: number }[] 
     { word: words.rawLines, n: count(({ kind }) => kind === "stdout" || kind === "unknown") },
     { word: words.stderrLines, n: count(({ kind }) => kind === "stderr") },
     { word: words.guesses, n: count(({ kind }) => kind === "guess") },
+    { word: words.observed, n: count(({ kind }) => kind === "subagent") },
     { word: words.notes, n: count(({ kind }) => kind === "diagnostic") },
   ].filter(({ n }) => n > 0);
 }

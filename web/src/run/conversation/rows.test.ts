@@ -214,6 +214,14 @@ test("only the end of a child that was detached is replaced", () => {
   expect(ends("failed", "detached")).toMatchObject({ end: { status: "failed" } });
 });
 
+test("what an engine says of its subagents is small print and no child", () => {
+  const said = (data: object) => event("subagent.observed", { subagent_id: "t1", ...data });
+  const rows = rowsOf(told(() => [said({ name: "Explore", task: "Find the tests." }), said({ state: "completed", text: "Two.\n" })])).rows;
+  const lines = [{ kind: "subagent", level: "info", text: "Explore · Find the tests." }, { kind: "subagent", text: "t1 · completed · Two." }];
+  expect(rows.map(({ kind }) => kind)).not.toContain("child");
+  expect(rows.at(-1)).toMatchObject({ kind: "strip", lines });
+});
+
 test("an unknown event is small print", () => {
   const rows = rowsOf(told(() => [event("conversation.sang" as FcmpType, {})])).rows;
   expect(rows.at(-1)).toMatchObject({ kind: "strip", lines: [{ kind: "unknown", text: "conversation.sang" }] });

@@ -34,7 +34,7 @@ export type MessageState = "growing" | "partial" | "final";
 /** One line of small print. */
 export interface Line {
   readonly raspSeq: number;
-  readonly kind: "diagnostic" | "stdout" | "stderr" | "guess" | "unknown";
+  readonly kind: "diagnostic" | "stdout" | "stderr" | "guess" | "subagent" | "unknown";
   readonly level: Level;
   readonly code: string | undefined;
   /** None where the line is only in the evidence. */
@@ -189,6 +189,9 @@ class Fold {
       }
       case "subagent.ended":
         this.childEnded(event);
+        return;
+      case "subagent.observed":
+        this.line(event, { kind: "subagent", level: "info", code: undefined, text: observedText(event.data), count: 1 });
         return;
       case "user.input.required":
         this.lastAsked = event.data.scope === "prompt" ? "prompt" : "question";
@@ -423,6 +426,11 @@ function textOf(event: FcmpEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** What the engine says of a subagent, in its own words. */
+function observedText({ subagent_id: id, name, task, state, text }: FcmpEventOf<"subagent.observed">["data"]): string {
+  return [name ?? id, task, state, text].flatMap((part) => (typeof part === "string" ? [part.trim()] : [])).join(" · ");
 }
 
 /** How many lines of a strip are of each level; one that stands for many counts as many. */

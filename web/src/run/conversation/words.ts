@@ -59,6 +59,7 @@ export const words = defineWords({
   rawLines: { en: "{n} lines the parser did not know", one: "1 line the parser did not know", zh: "{n} 行解析器不认识的内容" },
   stderrLines: { en: "{n} lines on stderr", one: "1 line on stderr", zh: "标准错误输出 {n} 行" },
   range: { en: "bytes {from} to {to}", zh: "第 {from} 至 {to} 字节" },
+  observed: { en: "{n} reports of the engine on its subagents", one: "1 report of the engine on a subagent", zh: "引擎关于其子智能体的 {n} 条报告" },
   notes: { en: "{n} notes", one: "1 note", zh: "{n} 条提示" },
   guesses: { en: "{n} guesses", one: "1 guess", zh: "{n} 处推测" },
   errors: { en: "{n} errors", one: "1 error", zh: "{n} 个错误" },
@@ -123,5 +124,6 @@ export const lineWords = defineWords({
   stdout: { en: "stdout", zh: "标准输出" },
   stderr: { en: "stderr", zh: "标准错误" },
   guess: { en: "guess", zh: "推测" },
+  subagent: { en: "the engine says", zh: "引擎称" },
   unknown: { en: "unknown event", zh: "未知事件" },
 });

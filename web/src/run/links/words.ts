@@ -1,4 +1,5 @@
 // What the links of an event say.
+import type { FamilyDiagnosis } from "@skillrun/client";
 import { type Word, defineWords } from "../../words/words.ts";
 import type { Label } from "./builder.ts";
 
@@ -15,8 +16,19 @@ export const words = defineWords({
   request: { en: "Request", zh: "请求" },
   file: { en: "File", zh: "文件" },
   more: { en: "and {n} more", zh: "还有 {n} 个" },
+  compare: { en: "Compare the Logs", zh: "比对日志" },
+  detached: { en: "detached by its parent", zh: "已脱离父运行" },
   attempt: { en: "attempt {number}", zh: "第 {number} 次尝试" },
 });
+
+/** What the Logs of a tree are compared for. */
+export const treeTopicWords = defineWords({
+  missing_fields: { en: "records of ends", zh: "结束记录是否完整" },
+  stale_children: { en: "what parents say of their children", zh: "父运行对子运行的记录" },
+  timeouts: { en: "time limits", zh: "时间限制" },
+  orphans: { en: "runs without a parent that knows them", zh: "父运行不认识的子运行" },
+  detached: { en: "detached runs", zh: "已脱离的子运行" },
+} satisfies Record<FamilyDiagnosis["checks"][number]["check"], Word>);
 
 export const labelWords = defineWords({
   accepted: { en: "asked for", zh: "请求" },

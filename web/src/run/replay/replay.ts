@@ -36,6 +36,7 @@ export function textOf(item: ReplayItem): string {
   switch (item.type) {
     case "user":
     case "agent":
+    case "child":
       return item.text;
     case "tool_call":
       return item.input === undefined ? "" : renderedText(item.input);

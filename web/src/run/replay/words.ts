@@ -35,6 +35,7 @@ export const itemWords = defineWords({
   agent: { en: "Agent", zh: "智能体" },
   tool_call: { en: "Tool call", zh: "工具调用" },
   tool_result: { en: "Tool result", zh: "工具结果" },
+  child: { en: "Child run", zh: "子运行" },
 } satisfies Record<ReplayItem["type"], Word>);
 
 export const leftOutWords = defineWords({

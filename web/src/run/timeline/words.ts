@@ -102,6 +102,7 @@ export const typeWords = defineWords({
   "subagent.requested": { en: "Child run requested", zh: "请求子运行" },
   "subagent.started": { en: "Child run created", zh: "子运行已建立" },
   "subagent.ended": { en: "Child run ended", zh: "子运行结束" },
+  "subagent.observed": { en: "Engine reports a subagent", zh: "引擎报告子智能体" },
 } satisfies Record<RaspType, Word>);
 
 export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;

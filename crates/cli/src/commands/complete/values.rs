@@ -38,7 +38,7 @@ impl ValueKind {
             (["engines", _], "name") | (_, "engine" | "engines") => Some(Self::Engine),
             (["config", "set"], "values") if matches!(setting, Some(Key::Engine | Key::Consent)) => Some(Self::Engine),
             (["skills", "remove"], "name") | (_, "skill") => Some(Self::Skill),
-            (_, "run" | "runs" | "cut") => Some(Self::Run),
+            (_, "run" | "runs" | "cut" | "parent") => Some(Self::Run),
             (["config", _], "key") => Some(Self::Setting),
             (["explain"], "code") => Some(Self::Code),
             (["token", "revoke"], "name") => Some(Self::Token),

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use skillrun_log::FileLog;
+use skillrun_model::delegation::{ChildRequest, RefusalReason};
 use skillrun_model::{ErrorClass, RunId};
 use skillrun_runtime::{AcceptError, NewRun, RuntimeError};
 
@@ -30,10 +31,50 @@ use crate::settings::Settings;
 
 pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
     let settings = Settings::load(global)?;
+    if let Some(parent) = &args.child.parent {
+        if args.cached || args.workspace.limit.is_some() {
+            return Err(request::not_of_child());
+        }
+        let request = request::of_child(&settings, &args.request, &args.child)?;
+        let request = ChildRequest { skill: Some(args.skill.clone()), ..request };
+        return delegate(global, &settings, parent, &request, args.wait, follow::Style::of(args.wait));
+    }
     let skill = settings.search_path(settings.cwd()).resolve(&args.skill, settings.cwd())?;
     let new = request::of(&settings, skill, &args.request)?;
     let style = follow::Style::of(args.wait);
     submit(global, &settings, new, args.wait, style, args.workspace, args.cached)
+}
+
+/// Asks another run for a child and follows that, unless `--no-wait` is given.
+pub(crate) fn delegate(
+    global: &Global,
+    settings: &Settings,
+    parent: &str,
+    request: &ChildRequest,
+    wait: Wait,
+    style: follow::Style,
+) -> Result<ExitCode, Failure> {
+    take_over_orphans(settings);
+    let place = CommandContext { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
+    let parent = place.run(parent)?;
+    let owner = OwnerProcess::new(settings)?;
+    let child = owner.runtime.delegate_anywhere(parent, request).map_err(|refusal| {
+        let class = match refusal.reason {
+            RefusalReason::NotAllowed | RefusalReason::Invalid => ErrorClass::Usage,
+            RefusalReason::NotFound => ErrorClass::NotFound,
+            RefusalReason::LimitReached
+            | RefusalReason::TurnOver
+            | RefusalReason::WrongState
+            | RefusalReason::WrongToken => ErrorClass::Conflict,
+            RefusalReason::Unavailable => ErrorClass::Busy,
+        };
+        Failure::of_class(class, refusal)
+    })?;
+    if wait.no_wait {
+        return print_id(child.run_id, wait).map(|()| ExitCode::SUCCESS);
+    }
+    let output = Output::new(global.color, &settings.surroundings);
+    follow::follow(settings, &owner, child.run_id, 0, style, &output).map(ExitCode::from)
 }
 
 /// Creates a run and follows it, unless `--no-wait` is given. With `--wait-for-workspace`, the run is created when no

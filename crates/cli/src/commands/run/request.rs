@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use skillrun_model::delegation::ChildRequest;
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::profile::EngineName;
@@ -14,7 +15,7 @@ use skillrun_runs::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
 
-use crate::args::{CommonArgs, PromptArgs, RequestArgs};
+use crate::args::{ChildArgs, CommonArgs, PromptArgs, RequestArgs};
 use crate::failure::Failure;
 use crate::settings::Settings;
 
@@ -67,6 +68,44 @@ pub(crate) fn of_prompt(settings: &Settings, prompt: String, args: &PromptArgs) 
         },
         ..NewRun::ask(prompt, engine)
     })
+}
+
+/// A child of another run, without its task. It has what its parent has, so most flags have no meaning for it.
+pub(crate) fn of_child(settings: &Settings, args: &RequestArgs, child: &ChildArgs) -> Result<ChildRequest, Failure> {
+    let common = &args.common;
+    let allowed = CommonArgs {
+        engine: common.engine.clone(),
+        model: common.model.clone(),
+        timeout: common.timeout,
+        ..CommonArgs::default()
+    };
+    let allowed = RequestArgs {
+        mode: args.mode,
+        input: args.input.clone(),
+        param: args.param.clone(),
+        common: allowed,
+        ..RequestArgs::default()
+    };
+    if *args != allowed {
+        return Err(not_of_child());
+    }
+    Ok(ChildRequest {
+        key: child.key.clone(),
+        engine: common.engine.clone(),
+        prompt: None,
+        mode: args.mode,
+        input: values(&args.input, "--input", settings)?,
+        parameter: values(&args.param, "--param", settings)?,
+        model: common.model.clone(),
+        timeout_sec: common.timeout.map(|time| time.as_secs_f64()),
+        ..ChildRequest::ask("")
+    })
+}
+
+pub(crate) fn not_of_child() -> Failure {
+    let sentence = "with --parent only --engine, --model, --mode, --timeout, --input and --param can be given; \
+                    everything else is as in the parent";
+    Failure::Input(sentence.to_owned())
 }
 
 /// The folder that the flags name, and whether others may work in it.

@@ -11,6 +11,7 @@ use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runs::RunRecord;
+use skillrun_runs::children::{self, KnownEnd};
 use skillrun_runs::result::RunResult;
 
 use crate::args::{Global, OneRun, OutputForm};
@@ -34,6 +35,7 @@ struct Known {
     attempts: Attempts,
     result: Option<RunResult>,
     owner: Option<u32>,
+    children: Vec<KnownEnd>,
     files: Vec<File>,
 }
 
@@ -70,6 +72,7 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
             "question": known.state.question,
             "not_before": known.state.not_before,
             "retry": known.state.retry,
+            "children": known.children,
             "attempts": known.attempts.list().iter().map(attempt_json).collect::<Vec<_>>(),
             "cost_usd": known.result.as_ref().and_then(RunResult::cost_usd),
             "result": known.result,
@@ -114,6 +117,8 @@ fn look(place: &CommandContext, run: RunId) -> Result<Known, Failure> {
     attempts.measure(&folder.audit());
     let result = if state.is_over() { super::result::read(place, run)? } else { None };
     let owner = if state.is_over() { None } else { place.owner(run) };
+    let data = &place.settings.data;
+    let children = state.children.iter().map(|child| children::known_end(&place.log, data, child)).collect();
     let files = files(folder.root());
     let canceled_by = canceled_by.or_else(|| state.canceling.clone());
     Ok(Known {
@@ -128,6 +133,7 @@ fn look(place: &CommandContext, run: RunId) -> Result<Known, Failure> {
         attempts,
         result,
         owner,
+        children,
         files,
     })
 }

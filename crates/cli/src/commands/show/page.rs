@@ -3,6 +3,7 @@
 use serde_json::Value;
 use skillrun_base::text::shortened;
 use skillrun_inspect::attempts::Attempt;
+use skillrun_model::delegation::SubagentStatus;
 use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{Code, RunStatus};
@@ -30,6 +31,7 @@ pub(super) fn page(place: &CommandContext, known: &Known, output: &Output) -> St
     if !known.attempts.list().is_empty() {
         parts.push(attempts(known.attempts.list(), output));
     }
+    parts.extend(children(known, output));
     parts.extend(question(known, output));
     parts.extend(result(known, output));
     parts.push(files(place, known, output));
@@ -75,6 +77,22 @@ fn head(known: &Known, output: &Output) -> String {
         format!("{}{}{details}", indented(error.code.summary(), "  "), indented(&error.message, "  "))
     });
     format!("{id}\n{status}{code}\n{}{newer}", message.unwrap_or_default())
+}
+
+/// The children, as the Log of this run has them; how a detached one has ended, from its own Log.
+fn children(known: &Known, output: &Output) -> Option<String> {
+    let rows = known.children.iter().enumerate().map(|(at, child)| {
+        let label = if at == 0 { "children" } else { "" };
+        let status = child.status.map_or("open", SubagentStatus::as_str);
+        let own = match (child.reconciled, child.child_seq) {
+            (true, Some(seq)) => format!(" (detached; by event {seq} of its own Log)"),
+            (true, None) => " (detached; by its own Log)".to_owned(),
+            (false, _) => String::new(),
+        };
+        row(label, format!("{} {status}{own}  {} on {}", child.run_id, plain(&child.title), plain(&child.engine)))
+    });
+    let rows: Rows = rows.collect();
+    (!rows.is_empty()).then(|| output.table(&rows, LastColumn::Cut))
 }
 
 fn row(label: &str, text: String) -> [(Ink, String); 2] {

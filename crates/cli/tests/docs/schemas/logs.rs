@@ -20,7 +20,8 @@ pub(crate) struct Recording {
 /// After 10,000 raw lines in a row, one event stands for many.
 const FLOOD: usize = 10_100;
 
-/// Recordings of a codex and a gemini that write long texts and control characters, and of a flood of lines.
+/// Recordings of a codex and a gemini that write long texts and control characters, of a claude with a subagent, and of a
+/// flood of lines.
 pub(crate) fn recordings(root: &Path) -> Vec<Recording> {
     let long = "x".repeat(70 * 1024);
     let item = |event: &str, item: serde_json::Value| json!({"type": event, "item": item}).to_string();
@@ -51,6 +52,17 @@ pub(crate) fn recordings(root: &Path) -> Vec<Recording> {
         json!({"type": "result", "status": "success"}),
     ];
     let gemini = gemini.map(|line| line.to_string()).to_vec();
+    let task = json!({"subagent_type": "Explore", "description": long});
+    let call = json!({"type": "tool_use", "id": "t-1", "name": "Task", "input": task});
+    let told = json!({"task_id": "a-1", "tool_use_id": "t-1", "status": "completed", "summary": "\u{1b}[1mTwo."});
+    let mut notification = json!({"type": "system", "subtype": "task_notification", "session_id": "s-1"});
+    notification.as_object_mut().expect("an object").extend(told.as_object().expect("an object").clone());
+    let claude = [
+        json!({"type": "assistant", "session_id": "s-1", "message": {"id": "m-1", "content": [call]}}),
+        notification,
+        json!({"type": "result", "is_error": false, "result": "done", "session_id": "s-1"}),
+    ];
+    let claude = claude.map(|line| line.to_string()).to_vec();
     let record = |name: &str, engine: &str, lines: Vec<String>| {
         let folder = root.join(name);
         fs::create_dir_all(folder.join(".audit")).expect("a folder");
@@ -63,6 +75,7 @@ pub(crate) fn recordings(root: &Path) -> Vec<Recording> {
     vec![
         Recording { folder: record("codex", "codex", codex), from: 1 },
         Recording { folder: record("gemini", "gemini", gemini), from: 1 },
+        Recording { folder: record("claude", "claude", claude), from: 1 },
         Recording { folder: record("noise", "codex", noise), from: FLOOD as u64 - 100 },
     ]
 }

@@ -87,7 +87,8 @@ impl Turn {
 
     fn update(&mut self, params: Option<&RawValue>, emit: &mut Emit<'_>) -> LineOutcome {
         let Some((session, update, kind)) = read(params) else { return unknown(UPDATE) };
-        if self.is_of_another(session, emit) {
+        if let Some(child) = self.of_another(session, emit) {
+            self.subagents.works(&child, emit);
             status(Phase::Subagent, Some(&kind), emit);
             return LineOutcome::Known;
         }
@@ -136,18 +137,18 @@ impl Turn {
         known.map_or_else(|| unknown(&format!("{UPDATE}:{kind}")), |()| LineOutcome::Known)
     }
 
-    /// Learns the session's name, and returns whether the update belongs to a session that ours has started. That is
-    /// known only where the name was given to us.
-    fn is_of_another(&mut self, session: Option<&RawValue>, emit: &mut Emit<'_>) -> bool {
-        let Some(id) = answers::session_id(session) else { return false };
+    /// Learns the session's name, and returns the name of the session that the update belongs to if ours has started
+    /// it. That is known only where the name of ours was given to us.
+    fn of_another(&mut self, session: Option<&RawValue>, emit: &mut Emit<'_>) -> Option<String> {
+        let id = answers::session_id(session)?;
         match &self.session {
             SessionName::Unknown => {
                 emit.push(RecordKind::Session { id });
                 self.session = SessionName::Seen;
-                false
+                None
             }
-            SessionName::Seen => false,
-            SessionName::Given(ours) => *ours != id,
+            SessionName::Seen => None,
+            SessionName::Given(ours) => Some(id).filter(|id| ours != id),
         }
     }
 

@@ -240,10 +240,67 @@ fn a_subagent_is_status_alone() {
             .into(),
         concat!(r#"{"type":"result","is_error":false,"result":"child","parent_tool_use_id":"t1"}"#, "\n").into(),
     ];
-    assert_eq!(read_both(&lines.concat()), ["status subagent"; 6]);
+    let mut expected = vec!["subagent t1 - | - | - | -"];
+    expected.extend(["status subagent"; 6]);
+    assert_eq!(read_both(&lines.concat()), expected);
     // Nor does its text suppress that of the result.
-    let expected = ["status subagent", "message: all done", "end success", "status turn_completed"];
+    let expected =
+        ["subagent t1 - | - | - | -", "status subagent", "message: all done", "end success", "status turn_completed"];
     assert_eq!(read_both(&[child(text("m1", "child")), SUCCESS.to_owned()].concat()), expected);
+}
+
+/// In the documented form of the calls and of the `task_…` events.
+#[test]
+fn a_subagent_is_shown_as_the_engine_reports_it() {
+    let call = r#"{"type":"tool_use","id":"t1","name":"Task","input":{"subagent_type":"Explore","description":"Find tests","prompt":"Find all."}}"#;
+    let system = |members: &str| format!(r#"{{"type":"system","session_id":"s",{members}}}"#) + "\n";
+    let task = |kind: &str, members: &str| {
+        system(&format!(r#""subtype":"task_{kind}","task_id":"a9","tool_use_id":"t1"{members}"#))
+    };
+    let lines = [
+        // A command in the background is a task too.
+        system(r#""subtype":"task_started","task_id":"b1","task_type":"local_bash","description":"sleep""#),
+        assistant("m1", call),
+        task("started", r#","task_type":"local_agent","description":"Find tests","prompt":"Find all.""#),
+        text("m2", "child").replace(r#""parent_tool_use_id":null"#, r#""parent_tool_use_id":"t1""#),
+        task("progress", r#","description":"Reading""#),
+        task("updated", r#","patch":{"status":"running"}"#),
+        task("updated", r#","patch":{"status":"running"}"#),
+        task("notification", r#","status":"completed","summary":"There are two.""#),
+        concat!(
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"two"}]},"#,
+            r#""tool_use_result":{"status":"completed","agentId":"a9"}}"#,
+            "\n"
+        )
+        .into(),
+    ];
+    let read = read_both(&lines.concat());
+    let subagents: Vec<&str> = read.iter().map(String::as_str).filter(|line| line.starts_with("subagent")).collect();
+    let expected = [
+        "subagent t1 Explore | Find tests | - | -",
+        "subagent t1 Explore | Find tests | running | -",
+        "subagent t1 Explore | Find tests | completed | There are two.",
+    ];
+    assert_eq!(subagents, expected);
+    assert!(read.contains(&"completed t1: two".to_owned()), "{read:?}");
+}
+
+#[test]
+fn reports_of_subagents_are_bounded() {
+    let (long, many) = ("x".repeat(10_000), 3_000);
+    let of = |id: &str| {
+        text("m1", "child").replace(r#""parent_tool_use_id":null"#, &format!(r#""parent_tool_use_id":"{id}""#))
+    };
+    let call =
+        format!(r#"{{"type":"tool_use","id":"t1","name":"Agent","input":{{"subagent_type":7,"prompt":"{long}"}}}}"#);
+    let mut lines = vec![assistant("m1", &call), of("t1")];
+    lines.extend((0..many).map(|number| of(&format!("n{number}"))));
+    let story = story::read_whole(ProfileId::ClaudeStreamJson, &[(Stream::Stdout, lines.concat())]);
+    let observed =
+        story.pick(|record| if let RecordKind::Subagent(subagent) = &record.kind { Some(subagent) } else { None });
+    assert_eq!(observed.len(), 1_000);
+    assert_eq!((observed[0].name.as_deref(), observed[0].truncated), (None, true));
+    assert_eq!(observed[0].task.as_ref().map(String::len), Some(1024));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The events as they are written. Unneeded members are ignored; members of any shape are kept raw.
 
-use serde::de::{Deserialize, IgnoredAny};
+use serde::de::Deserialize;
 use serde_json::value::RawValue;
 
 pub(super) use crate::json::each_element;
@@ -14,7 +14,8 @@ pub(super) struct Head<'a> {
     #[serde(borrow)]
     pub(super) session_id: Option<Str<'a>>,
     /// The call that started the subagent whose event this is.
-    pub(super) parent_tool_use_id: Option<IgnoredAny>,
+    #[serde(borrow)]
+    pub(super) parent_tool_use_id: Option<&'a RawValue>,
 }
 
 impl<'a> Head<'a> {
@@ -41,6 +42,20 @@ pub(super) struct System<'a> {
     pub(super) status: Option<&'a RawValue>,
     pub(super) content: Option<&'a RawValue>,
     pub(super) mcp_servers: Option<&'a RawValue>,
+    /// Of a task, which may be a subagent.
+    pub(super) task_id: Option<&'a RawValue>,
+    pub(super) tool_use_id: Option<&'a RawValue>,
+    pub(super) task_type: Option<&'a RawValue>,
+    pub(super) description: Option<&'a RawValue>,
+    pub(super) summary: Option<&'a RawValue>,
+    pub(super) patch: Option<&'a RawValue>,
+}
+
+/// What has changed of a task, and what a call of a subagent has returned.
+#[derive(Default, serde::Deserialize)]
+pub(super) struct TaskState<'a> {
+    #[serde(borrow)]
+    pub(super) status: Option<&'a RawValue>,
 }
 
 /// An entry of `mcp_servers`.
@@ -81,6 +96,7 @@ pub(super) struct User<'a> {
     #[serde(rename = "isSynthetic")]
     pub(super) is_synthetic: Option<bool>,
     pub(super) refused_message_id: Option<Str<'a>>,
+    pub(super) tool_use_result: Option<&'a RawValue>,
 }
 
 #[derive(serde::Deserialize)]

@@ -40,7 +40,45 @@ fn a_turn_from_step_to_stop() {
 #[test]
 fn the_first_session_counts() {
     let other = STEP_START.replace("ses_1", "ses_2");
-    assert_eq!(facts(&[STEP_START, &other]), ["session ses_1", "end taken back", "end taken back"]);
+    assert_eq!(facts(&[STEP_START, &other]), ["session ses_1", "end taken back", "subagent ses_2 - | - | - | -"]);
+}
+
+/// In the documented form of the tool `task`. What its session says is neither a message nor an end of ours.
+#[test]
+fn a_session_of_a_task_is_shown_as_a_subagent() {
+    let input = r#"{"description":"Find tests","prompt":"Find all.","subagent_type":"explore"}"#;
+    let task = |state: &str| {
+        format!(
+            r#"{{"type":"tool_use","sessionID":"ses_1","part":{{"tool":"task","callID":"c1","state":{{{state}}}}}}}"#
+        )
+    };
+    let child = TEXT.replace("ses_1", "ses_2");
+    // The envelope may name the session of the run where the part names its own.
+    let part = TEXT.replace(r#""part":{"#, r#""part":{"sessionID":"ses_2","#);
+    let stop = step_finish("stop").replace("ses_1", "ses_2");
+    let lines = [
+        STEP_START,
+        &task(&format!(r#""status":"pending","input":{input}"#)),
+        &task(&format!(r#""status":"running","input":{input},"metadata":{{"sessionId":"ses_2"}}"#)),
+        &child,
+        &part,
+        &stop,
+        &task(&format!(r#""status":"completed","input":{input},"output":"two","metadata":{{"sessionId":"ses_2"}}"#)),
+        TEXT,
+    ];
+    let expected = [
+        "session ses_1".to_owned(),
+        "end taken back".to_owned(),
+        format!("tool c1 task {input}"),
+        "subagent c1 explore | Find tests | pending | -".to_owned(),
+        format!("seen c1 task {input}"),
+        "subagent ses_2 explore | Find tests | running | -".to_owned(),
+        format!("seen c1 task {input}"),
+        "completed c1: two".to_owned(),
+        "subagent ses_2 explore | Find tests | completed | -".to_owned(),
+        "message msg_1: Done.".to_owned(),
+    ];
+    assert_eq!(facts(&lines), expected);
 }
 
 #[test]

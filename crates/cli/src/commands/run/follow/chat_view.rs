@@ -67,6 +67,11 @@ impl ChatView {
                 let words = presenters::of_workflow(end.outcome, Presenter::Cli).words;
                 self.line("· ", &format!("the workflow {words}"))
             }
+            FcmpData::SubagentObserved(observed) => {
+                let name = observed.name.as_ref().or(observed.task.as_ref()).unwrap_or(&observed.subagent_id);
+                let said = observed.state.as_deref().map(|state| format!(" · the engine says: {state}"));
+                self.line("· ", &format!("subagent of the engine: {name}{}", said.unwrap_or_default()))
+            }
             FcmpData::AssistantReasoning(reasoning) => self.line("· ", &reasoning.text),
             FcmpData::AssistantToolCall(call) => self.call(call),
             FcmpData::TurnEnded(ended) => self.turn_ended(ended),

@@ -116,7 +116,7 @@ fn a_response_to_another_request_does_not_end_the_history() {
 fn a_subagents_session_is_not_ours() {
     let theirs = named("m1", "theirs").replace("\"s1\"", "\"s2\"");
     let lines = facts(&[INITIALIZED, OPENED, &theirs, &named("m2", "ours"), &stopped("end_turn")]);
-    assert_eq!(lines, ["message m2: ours", "end success"]);
+    assert_eq!(lines, ["subagent s2 - | - | - | -", "message m2: ours", "end success"]);
     // It is not known which session is ours: then no message may be lost.
     let lines = facts(&[&named("m2", "ours"), &theirs, &stopped("end_turn")]);
     assert_eq!(lines, ["message m2: ours", "message m1: theirs", "end success"]);

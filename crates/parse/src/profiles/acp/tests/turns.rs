@@ -57,7 +57,8 @@ fn a_loaded_session_has_its_name_from_the_request() {
         let other = named("m0", "x").replace("\"s1\"", "\"s2\"");
         let lines = [INITIALIZED, &opened, &answered("now", "{}"), &other, &named("m1", "y"), &stopped("end_turn")];
         let story = stdout(&joined(&lines));
-        assert_eq!(story.facts(), ["session s1", "message m1: y", "end success"], "{name}");
+        let expected = ["session s1", "subagent s2 - | - | - | -", "message m1: y", "end success"];
+        assert_eq!(story.facts(), expected, "{name}");
     }
 }
 

@@ -1,5 +1,13 @@
 //! How a child ended, and how it stands: from its own Log alone.
+//!
+//! Nothing is appended to the Log of a run that has ended, so the record of a child that was detached with the end of
+//! its parent stays `detached`. Views read how it really ended from the Log of the child, and say that they did.
 
+use crate::data_folder::DataFolder;
+use crate::events::read_lines;
+use crate::result::{ResultFold, RunResult, finished_result};
+use schemars::JsonSchema;
+use serde::Serialize;
 use skillrun_lifecycle::run::{ChildProgress, ChildRun, State};
 use skillrun_log::{FileLog, LogError};
 use skillrun_model::codes::Code;
@@ -7,18 +15,15 @@ use skillrun_model::delegation::{
     DelegatedResult, DelegatedRun, DelegatedState, RefusalReason, SubagentEnded, SubagentStatus,
 };
 use skillrun_model::presenters::RunState;
-use skillrun_model::rasp::{ControlData, Data};
-use skillrun_model::{Classified, ErrorClass, RunStatus, Timestamp};
-use skillrun_runs::data_folder::DataFolder;
-use skillrun_runs::events::read_lines;
-use skillrun_runs::result::{ResultFold, RunResult, finished_result};
+use skillrun_model::rasp::{ControlData, Data, Event};
+use skillrun_model::{Classified, ErrorClass, RunId, RunStatus, Timestamp};
 
 /// Longest summary in the Log of the parent.
 const SUMMARY_MAX: usize = 4 * 1024;
 
 /// What the Log of a child says.
 #[derive(Debug)]
-pub(crate) struct ChildLog {
+pub struct ChildLog {
     state: State,
     result: Option<RunResult>,
     /// Of the last event.
@@ -29,10 +34,21 @@ pub(crate) struct ChildLog {
 
 impl ChildLog {
     /// None where the child was not made.
-    pub(crate) fn read(log: &FileLog, data: &DataFolder, child: &ChildRun) -> Result<Option<Self>, LogError> {
+    pub fn read(log: &FileLog, data: &DataFolder, child: &ChildRun) -> Result<Option<Self>, LogError> {
+        Self::read_with(log, data, child, |_| ())
+    }
+
+    /// The same, with each event for the caller.
+    pub fn read_with(
+        log: &FileLog,
+        data: &DataFolder,
+        child: &ChildRun,
+        mut each: impl FnMut(&Event),
+    ) -> Result<Option<Self>, LogError> {
         let (mut state, mut fold) = (State::default(), ResultFold::default());
         let (mut at, mut deadline_at) = (child.requested_at, None);
         let read = read_lines(log, child.run_id, |line, event| {
+            each(&event);
             state.evolve(&event);
             fold.linked(&event, line.prev());
             at = event.ts;
@@ -54,7 +70,7 @@ impl ChildLog {
     }
 
     /// The record for the parent; none while the child has not ended.
-    pub(crate) fn ending(&self, child: &ChildRun) -> Option<SubagentEnded> {
+    pub fn ending(&self, child: &ChildRun) -> Option<SubagentEnded> {
         let result = self.result.as_ref()?;
         let status = status_of(result);
         let reason = match status {
@@ -97,8 +113,13 @@ impl ChildLog {
         }
     }
 
+    /// What the events of the child add up to.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
     /// The open question.
-    pub(crate) fn question(&self) -> Option<skillrun_model::interaction::Pending> {
+    pub fn question(&self) -> Option<skillrun_model::interaction::Pending> {
         self.state.question.clone()
     }
 }
@@ -130,7 +151,7 @@ fn status_of(result: &RunResult) -> SubagentStatus {
 }
 
 /// A child, as its parent sees it: the Log of the parent says whether it has ended, that of the child all else.
-pub(crate) fn view(child: &ChildRun, log: Option<&ChildLog>, now: Timestamp) -> DelegatedRun {
+pub fn view(child: &ChildRun, log: Option<&ChildLog>, now: Timestamp) -> DelegatedRun {
     let ended = log.and_then(|log| log.ending(child));
     let (state, end) = match child.progress {
         ChildProgress::Requested => (DelegatedState::Queued, None),
@@ -150,19 +171,70 @@ pub(crate) fn view(child: &ChildRun, log: Option<&ChildLog>, now: Timestamp) -> 
         summary: end.as_ref().and_then(|end| end.summary.clone()),
         question: question.map(Box::new),
         elapsed_ms,
+        reconciled: false,
         next_actions: end.map(|end| end.next_actions).unwrap_or_default(),
     }
 }
 
+/// The end of a child, as a view shows it to a user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KnownEnd {
+    pub run_id: RunId,
+    pub engine: String,
+    /// The name of the skill, or the beginning of the prompt.
+    pub title: String,
+    /// None while it has not ended.
+    pub status: Option<SubagentStatus>,
+    /// The record of the parent says `detached`; `status` follows from event `child_seq` of the child's own Log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reconciled: bool,
+    /// The event of the child's own Log, where a view has read it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_seq: Option<u64>,
+}
+
+/// The end of a child: what its parent has recorded, or, where that is `detached`, what the child's own Log says.
+pub fn known_end(log: &FileLog, data: &DataFolder, child: &ChildRun) -> KnownEnd {
+    let told = match child.progress {
+        ChildProgress::Requested | ChildProgress::Started => None,
+        ChildProgress::Ended(status) => Some(status),
+    };
+    let own = reconciled(child, || ChildLog::read(log, data, child).ok().flatten());
+    KnownEnd {
+        run_id: child.run_id,
+        engine: child.engine.clone(),
+        title: child.title.clone(),
+        status: own.as_ref().map(|end| end.status).or(told),
+        reconciled: own.is_some(),
+        child_seq: own.and_then(|end| end.child_seq),
+    }
+}
+
+/// How a detached child has ended; none where its parent has recorded another state, or it still works.
+fn reconciled(child: &ChildRun, log: impl FnOnce() -> Option<ChildLog>) -> Option<SubagentEnded> {
+    match child.progress {
+        ChildProgress::Ended(SubagentStatus::Detached) => log()?.ending(child),
+        ChildProgress::Requested
+        | ChildProgress::Started
+        | ChildProgress::Ended(
+            SubagentStatus::Completed | SubagentStatus::Failed | SubagentStatus::TimedOut | SubagentStatus::Cancelled,
+        ) => None,
+    }
+}
+
 /// The result of a child that has ended.
-pub(crate) fn result(
-    child: &ChildRun,
-    log: Option<&ChildLog>,
-    now: Timestamp,
-) -> Result<DelegatedResult, RefusalReason> {
-    let run = view(child, log, now);
+pub fn result(child: &ChildRun, log: Option<&ChildLog>, now: Timestamp) -> Result<DelegatedResult, RefusalReason> {
+    let mut run = view(child, log, now);
     if !run.state.is_ended() {
         return Err(RefusalReason::WrongState);
+    }
+    if run.state == DelegatedState::Detached
+        && let Some(end) = log.and_then(|log| log.ending(child))
+    {
+        run.state = end.status.into();
+        run.reconciled = true;
+        (run.reason, run.summary, run.elapsed_ms) = (Some(end.reason), end.summary, end.elapsed_ms);
+        run.next_actions = end.next_actions;
     }
     let result = log.and_then(|log| log.result.as_ref()).filter(|_| run.state == DelegatedState::Completed);
     Ok(DelegatedResult {
