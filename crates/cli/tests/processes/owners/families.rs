@@ -9,7 +9,7 @@ use lab::{Dice, Lab, TEST_TIMEOUT, is_end, kind, signal};
 use serde_json::{Value, json};
 
 /// Rounds in `make test`; `make kills` asks for more.
-const ROUNDS: u32 = 6;
+const ROUNDS: u32 = 4;
 
 /// Processes that are killed in one round, at most.
 const KILLS: u64 = 3;
