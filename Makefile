@@ -136,7 +136,7 @@ chaos-planted: ## Plant faults in a copy and check that chaos finds each
 kills: ## Run the tests that kill at random moments, for longer
 	cargo build --locked -p skillrun -p stand-ins
 	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test processes -- capture::kill:: --nocapture
-	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test processes -- owners::kill:: --nocapture
+	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test processes -- owners::kill:: owners::children:: owners::families:: --nocapture
 
 .PHONY: simulation
 simulation: ## Run a million interleavings in virtual time; INTERLEAVINGS

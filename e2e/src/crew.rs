@@ -89,6 +89,9 @@ impl Crew<'_> {
         if scenario == Scenario::Continue && lab.engine(engine.heir()).is_none() {
             return Cell::Skipped(Skip::Without(engine.heir()));
         }
+        if scenario == Scenario::Repeated && engine.call_limit().is_none() {
+            return Cell::Skipped(Skip::Without("short limit"));
+        }
         let begin = Instant::now();
         let usual = begin + scenario.bound();
         let deadline = Deadline::new(lab.end.map_or(usual, |end| usual.min(end)), &lab.stop);

@@ -84,6 +84,47 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
+/// An engine that can be made to end a call of a tool after five seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallLimit {
+    engines: &'static [&'static str],
+    pub(crate) setting: LimitSetting,
+    /// What the model then receives, among other words.
+    pub(crate) words: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitSetting {
+    /// A variable of the engine, and its value.
+    Variable(&'static str, &'static str),
+    /// A change in the engine's file, as an operator would make it: this text by that.
+    File(&'static str, &'static str),
+}
+
+const CALL_LIMITS: &[CallLimit] = &[
+    CallLimit {
+        engines: &["codex"],
+        setting: LimitSetting::File(
+            r#"each = ["-c", "mcp_servers.{{mcp_name}}={{mcp_entry}}"]"#,
+            r#"each = ["-c", "mcp_servers.{{mcp_name}}={{mcp_entry}}", "-c", "mcp_servers.{{mcp_name}}.tool_timeout_sec=5"]"#,
+        ),
+        words: "timed out awaiting tools/call",
+    },
+    CallLimit {
+        engines: &["claude", "claude-acp"],
+        setting: LimitSetting::Variable("MCP_TOOL_TIMEOUT", "5000"),
+        words: "timed out after 5s",
+    },
+    CallLimit {
+        engines: &["opencode", "opencode-acp"],
+        setting: LimitSetting::File(
+            "text = ',\"mcp\":{{mcp_servers}}'",
+            "text = ',\"experimental\":{\"mcp_timeout\":5000},\"mcp\":{{mcp_servers}}'",
+        ),
+        words: "Request timed out",
+    },
+];
+
 /// It runs commands in a sandbox and asks about none of them, but about a patch it does.
 const ASKS_ABOUT_PATCHES: &str = "codex-acp";
 
@@ -115,6 +156,11 @@ impl Engine {
     /// What the model does so that it asks before it writes a file.
     pub(crate) fn writing(&self) -> Writing {
         if self.name == ASKS_ABOUT_PATCHES { Writing::Patch } else { Writing::Command }
+    }
+
+    /// How a call of a tool is made to end early; none where no setting of the engine does that.
+    pub(crate) fn call_limit(&self) -> Option<CallLimit> {
+        CALL_LIMITS.iter().find(|limit| limit.engines.contains(&self.name.as_str())).copied()
     }
 
     /// The engine that continues its conversations: the next one in its table, and the first one after the last.

@@ -20,7 +20,7 @@ pub(crate) enum Cell {
 /// Why something was not tried, or not to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Skip {
-    /// This program is not installed.
+    /// This program is not installed, or the engine has no such setting.
     Without(&'static str),
     /// The time for everything is used up.
     NoTime,

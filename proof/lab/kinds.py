@@ -51,6 +51,8 @@ class Options:
     idle: float | None = None
     reply_needed: bool = True
     quota_retries: int | None = None
+    # It may ask for other runs, within the usual limits.
+    delegates: bool = False
 
     def body(self, profile: Profile | None) -> dict[str, object]:
         """The member `options` of a request."""
@@ -64,6 +66,7 @@ class Options:
             "interactive_require_user_reply": None if self.reply_needed else False,
             "retry": None if self.quota_retries is None else {"quota": "wait", "quota_max": self.quota_retries},
             "profile": profile,
+            "delegation": {} if self.delegates else None,
         }
         return {name: value for name, value in told.items() if value is not None}
 
@@ -81,6 +84,7 @@ class Options:
         }
         words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
         words += [] if self.reply_needed else ["--no-reply-needed"]
+        words += ["--delegate"] if self.delegates else []
         return words + ([] if self.quota_retries is None else ["--retry-quota", "wait"])
 
 
@@ -298,6 +302,49 @@ TALK = """
   - sleep_ms: 200
 """
 
+# Children of other kinds. The repeated call is one that an engine has cut off.
+FAMILY = """
+- - delegate: {do: spawn, request: {key: a, skill: kind-auto}}
+  - delegate: {do: spawn, request: {key: b, prompt: Why is the sky blue?}}
+  - delegate: {do: spawn, request: {key: a, skill: kind-auto}}
+  - delegate: {do: wait, timeout_sec: 45}
+  - output: {answer: '{{delegated}}'}
+    done: true
+"""
+
+MIXED_FAMILY = """
+- - delegate: {do: spawn, request: {skill: kind-auto}}
+  - delegate: {do: spawn, request: {skill: kind-fails}}
+  - delegate: {do: spawn, request: {skill: kind-endless, timeout_sec: 2}}
+  - delegate: {do: wait, timeout_sec: 45}
+  - output: {answer: '{{delegated}}'}
+    done: true
+"""
+
+NESTED_FAMILY = """
+- - delegate: {do: spawn, request: {skill: kind-family}}
+  - delegate: {do: wait, timeout_sec: 45}
+  - output: {answer: '{{delegated}}'}
+    done: true
+"""
+
+# It is canceled while it waits, with the runs below it.
+ENDLESS_FAMILY = """
+- - delegate: {do: spawn, request: {key: a, skill: kind-endless}}
+  - delegate: {do: spawn, request: {key: b, skill: kind-slow}}
+  - delegate: {do: wait, timeout_sec: 45}
+  - hang
+"""
+
+# It ends before its children do: one is canceled, one continues alone, and one is waited for.
+LEAVING_FAMILY = """
+- - delegate: {do: spawn, request: {key: a, skill: kind-slow}}
+  - delegate: {do: spawn, request: {key: b, skill: kind-auto, on_parent_end: detach}}
+  - delegate: {do: spawn, request: {key: c, skill: kind-auto, on_parent_end: wait}}
+  - output: {answer: '{{delegated}}'}
+    done: true
+"""
+
 NO_QUOTA = """
 - - sleep_ms: 100
   - fail: 'Rate limit reached for the model. Please try again in 1s.'
@@ -305,6 +352,7 @@ NO_QUOTA = """
 
 SUCCEEDED = ("succeeded",)
 STICKY = Continuation.STICKY
+DELEGATES = Options(delegates=True)
 RESUMABLE = Continuation.RESUMABLE
 
 KINDS: tuple[Kind, ...] = (
@@ -347,6 +395,11 @@ KINDS: tuple[Kind, ...] = (
         "unanswered", Mode.INTERACTIVE, ("failed:INTERACTION_WAIT_TIMEOUT",), ASKS,
         options=Options(continuation=STICKY, session_timeout=1), profiles=STICKY_PROFILES, weight=6,
     ),
+    Kind("family", Mode.AUTO, SUCCEEDED, FAMILY, options=DELEGATES, profiles=STICKY_PROFILES, weight=20),
+    Kind("family-mixed", Mode.AUTO, SUCCEEDED, MIXED_FAMILY, options=DELEGATES, profiles=STICKY_PROFILES, weight=12),
+    Kind("family-nested", Mode.AUTO, SUCCEEDED, NESTED_FAMILY, options=DELEGATES, weight=10),
+    Kind("family-endless", Mode.AUTO, ("canceled",), ENDLESS_FAMILY, options=DELEGATES, weight=12),
+    Kind("family-leaving", Mode.AUTO, SUCCEEDED, LEAVING_FAMILY, options=DELEGATES, weight=10),
     Kind(
         "no-quota", Mode.AUTO, ("failed:ENGINE_FAILED",), NO_QUOTA,
         options=Options(quota_retries=1), weight=6,

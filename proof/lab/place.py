@@ -50,6 +50,10 @@ argv = [
 [prompt]
 argument = ["--prompt={{{{prompt}}}}"]
 stdin = ["--prompt=-"]
+# It asks its owner itself; with this it may.
+[mcp]
+form = "claude"
+flags = []
 """
 
 AGENT = """\

@@ -34,6 +34,11 @@ CASES: tuple[Case, ...] = (
     Case("silent-close", ("status",), "a conversation is closed without the event that gives the reason"),
     Case("replayed-text", ("replay",), "the messages of a turn that did not complete are replayed"),
     Case("shuffled-turns", ("continues",), "a run that continues another receives the newest turn first"),
+    Case("twin-child", ("children",), "a new owner makes the children of a run once more"),
+    Case("second-child", ("children",), "a repeated call makes a second child"),
+    Case("kind-parent", ("children",), "a child that failed counts as completed"),
+    Case("hopeful-wait", ("children",), "a wait is completed when every child has ended"),
+    Case("early-end", ("children",), "a run ends before the ends of its children are in its Log"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 

@@ -236,6 +236,10 @@ impl<'a> Worker<'a> {
             let others = effects.into_iter().filter(|effect| !matches!(effect, Effect::WriteInput(_)));
             return self.carry_out(others.collect());
         });
+        planted!(ForgetsChildren => {
+            let others = effects.into_iter().filter(|effect| !matches!(effect, Effect::MakeChild { .. }));
+            return self.carry_out(others.collect());
+        });
         planted!(DoesNotInterruptAgain => {
             let others = effects.into_iter().filter(|effect| *effect != Effect::InterruptTurn);
             return self.carry_out(others.collect());
@@ -325,6 +329,11 @@ impl<'a> Worker<'a> {
         planted!(InterruptsBeforeWriting => {
             if let (Input::Interrupt { .. }, Some(host)) = (&input, &mut self.host) {
                 host.interrupt_now(self.run.state.attempt);
+            }
+        });
+        planted!(MakesBeforeWriting => {
+            if let Input::ChildRequested(asked) = &input {
+                self.children.make(&self.run, &children::child_of(asked)).ok();
             }
         });
         planted!(SaysYesBeforeWriting => { answer.send(Ok(())).ignored(); });

@@ -11,8 +11,6 @@ use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::workflow::StepView;
-use skillrun_model::{ExecutionMode, ProfileId};
-
 use skillrun_model::{ExecutionMode, ProfileId, RunId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;

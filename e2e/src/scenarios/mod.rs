@@ -6,6 +6,7 @@ mod auto;
 mod cancel;
 mod commentary;
 mod cut;
+mod delegate;
 mod errors;
 mod fenced;
 mod handover;
@@ -47,6 +48,8 @@ word_enum! {
         Turns = "turns",
         Interrupt = "interrupt",
         Continue = "continue",
+        Delegate = "delegate",
+        Repeated = "repeated",
         Asked = "asked",
         Denied = "denied",
         Waits = "waits",
@@ -113,6 +116,14 @@ impl Scenario {
                  the next column, after the last one on that of the first: its model receives the good answer and the \
                  commands, and not the message of the broken turn"
             }
+            Self::Delegate => {
+                "a run that may delegate: its model calls `spawn_run`, `wait_runs` and `read_result` of skillrun's MCP \
+                 server; the child runs on the same engine, and the answer of the parent contains that of the child"
+            }
+            Self::Repeated => {
+                "the same, but the engine ends the first wait after five seconds, and the model repeats all of its calls: \
+                 there is one child"
+            }
             Self::Asked => {
                 "the agent asks before it writes a file; the options of the question are those that the agent offers, and after \
                  `skillrun reply RUN allow` the file exists and the turn continues"
@@ -161,7 +172,7 @@ impl Scenario {
             Self::Cancel => Play::SleepTool,
             Self::Restart => Play::Slow,
             Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => Play::Interactive,
-            Self::Turns | Self::Interrupt | Self::Continue | Self::Idle => {
+            Self::Turns | Self::Interrupt | Self::Continue | Self::Idle | Self::Delegate | Self::Repeated => {
                 return format!("{}.{}-{}", Play::Ordered, engine.name, self.as_str());
             }
             Self::Skill => return format!("{}.{}", Play::Script, skill::SCRIPT),
@@ -185,6 +196,8 @@ impl Scenario {
             Self::Waits | Self::Resumed | Self::Reload | Self::Interrupt | Self::Idle => 180,
             // Three engines retry a server that fails for up to 150 s.
             Self::Turns | Self::Continue => 300,
+            // Two processes of the engine, one after the other.
+            Self::Delegate | Self::Repeated => 240,
         };
         Duration::from_secs(seconds)
     }
@@ -213,6 +226,8 @@ impl Scenario {
             Self::Interrupt => interrupt::check(trial),
             Self::Continue => handover::check(trial),
             Self::Idle => idle::check(trial),
+            Self::Delegate => delegate::check(trial),
+            Self::Repeated => delegate::repeated(trial),
         }
     }
 }

@@ -32,6 +32,10 @@ class Family(LawCase):
         self.link = {"run_id": PARENT, "attempt": 1}
         self.times = 1
         self.is_open = True
+        self.limits: dict[str, Any] | None = {"max_children": 2, "max_total": 2, "max_depth": 1}
+        # What a wait says, before the end of the child.
+        self.wait: dict[str, Any] | None = None
+        self.result: dict[str, Any] = {"text": "Done.", "output": None}
 
     def end(self, status: str, reason: str = "CLEAN_FINAL", **more: Any) -> dict[str, Any]:
         return {"child_run_id": CHILD, "status": status, "reason": reason, "child_seq": 2, **more}
@@ -42,17 +46,21 @@ class Family(LawCase):
     def report(self) -> Report:
         runs = self.data / "runs"
         (runs / PARENT).mkdir(parents=True)
+        (runs / PARENT / "run.json").write_text(json.dumps({"request": {"delegation": self.limits}}))
         if self.own:
             (runs / CHILD).mkdir()
             started = {"seq": 1, "event": {"type": "run.started"}, "data": {"parent": self.link}}
             last = {"seq": 2, "event": {"type": self.own[0]}, "data": self.own[1]}
             text = "".join(json.dumps(event) + "\n" for event in (started, last))
             (runs / CHILD / "events.jsonl").write_text(text)
+            (runs / CHILD / "result.json").write_text(json.dumps(self.result))
         report = Report()
         law = Children(Looking(runs / PARENT, PARENT, report, Promises(), is_settled=True))
         before = Fold(attempt=1, is_open=self.is_open)
         for _ in range(self.times):
             law.event(self.event("subagent.requested", self.requested), before)
+        if self.wait:
+            law.event(self.event("tool.call.completed", {"output": json.dumps(self.wait)}), before)
         if self.ended:
             law.event(self.event("subagent.ended", self.ended), before)
         law.event(self.event("run.completed", {}), Fold(attempt=1))
@@ -108,5 +116,98 @@ class Family(LawCase):
         self.assert_breach("names another parent")
 
     def test_a_detached_child_may_end_in_any_way(self) -> None:
-        self.own, self.ended = ("run.failed", TIMED_OUT), self.end("detached", "PARENT_ENDED")
+        self.own, self.ended = ("run.failed", TIMED_OUT), self.end("detached", "PARENT_ENDED", child_seq=None)
         self.assert_holds(self.report())
+
+    def test_the_summary_is_another_text(self) -> None:
+        self.result = {"text": "Something else.", "output": None}
+        self.assert_breach("its summary is not its answer")
+
+    def test_a_run_that_may_not_delegate_has_a_child(self) -> None:
+        self.limits = None
+        self.assert_breach("may not delegate")
+
+    def test_more_children_than_allowed_work_at_once(self) -> None:
+        self.limits = {"max_children": 0}
+        self.assert_breach("one more than the 0 that may work at once")
+
+    def test_a_wait_knows_an_end_that_the_log_does_not(self) -> None:
+        self.wait = {"is": "waited", "outcome": "completed", "runs": [{"run_id": CHILD, "state": "completed"}]}
+        self.assert_breach(f"a wait says that child {CHILD} is completed, and the Log None")
+
+    def test_a_wait_is_completed_with_an_open_child(self) -> None:
+        self.wait = {"is": "waited", "outcome": "completed", "runs": [{"run_id": CHILD, "state": "running"}]}
+        self.assert_breach("a wait is completed with children ['running']")
+
+    def test_a_wait_that_says_what_the_log_says_breaks_no_law(self) -> None:
+        self.wait = {"is": "waited", "outcome": "incomplete", "runs": [{"run_id": CHILD, "state": "running"}]}
+        self.assert_holds(self.report())
+
+
+class Born(LawCase):
+    """A child with a parent. `asked` are the runs that the parent has asked for."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.asked = [CHILD]
+        self.link = {"run_id": PARENT, "attempt": 1, "root": PARENT, "depth": 1}
+        self.recorded = self.link
+        self.parent = {"permission": "workspace", "delegation": {"max_depth": 1, "max_children": 2, "engines": ["e"]}}
+        self.request: dict[str, Any] = {"permission": "workspace", "mode": "auto", "env": [], "secrets": []}
+        self.engine = "e"
+
+    def report(self) -> Report:
+        runs = self.data / "runs"
+        for run in (PARENT, CHILD):
+            (runs / run).mkdir(parents=True)
+        asked = [{"seq": 1, "event": {"type": "run.started"}, "data": {}}]
+        asked += [{"event": {"type": "subagent.requested"}, "data": {"child_run_id": child}} for child in self.asked]
+        (runs / PARENT / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in asked))
+        (runs / PARENT / "run.json").write_text(json.dumps({"request": self.parent}))
+        record = {"request": self.request, "parent": self.recorded, "engine": {"name": self.engine}}
+        (runs / CHILD / "run.json").write_text(json.dumps(record))
+        report = Report()
+        law = Children(Looking(runs / CHILD, CHILD, report, Promises(), is_settled=True))
+        value = {"correlation": {"parent_run_id": PARENT}}
+        line = Line(Kind.OBJECT, 1, 0, 0, {})
+        started = Event(line, CHILD, 1, 0, "control", "run.started", Rasp.RUN_STARTED, {"parent": self.link}, value)
+        law.event(started, Fold())
+        return report
+
+    def assert_breach(self, words: str) -> None:
+        self.assert_breaks(Law.CHILDREN, words, self.report())
+
+    def test_a_child_that_was_asked_for_breaks_no_law(self) -> None:
+        self.assert_holds(self.report())
+
+    def test_a_second_run_for_one_request(self) -> None:
+        self.asked = ["00000000-0003-7001-8101-010101010101"]
+        self.assert_breach("which has not asked for it")
+
+    def test_the_record_names_another_parent(self) -> None:
+        self.recorded = {}
+        self.assert_breach("run.json names the parent")
+
+    def test_a_child_is_deeper_than_allowed(self) -> None:
+        self.parent["delegation"]["max_depth"] = 0
+        self.assert_breach("its parent allows 0")
+
+    def test_a_child_is_at_another_depth_than_below_its_parent(self) -> None:
+        self.link = self.recorded = {**self.link, "depth": 2}
+        self.assert_breach("it is at depth 2 below")
+
+    def test_a_child_has_another_engine_than_allowed(self) -> None:
+        self.engine = "other"
+        self.assert_breach("its parent allows neither other")
+
+    def test_a_child_has_more_permission_than_its_parent(self) -> None:
+        self.request["permission"] = "full"
+        self.assert_breach("it has the permission full")
+
+    def test_a_child_is_a_conversation(self) -> None:
+        self.request["mode"] = "conversation"
+        self.assert_breach("a child is a conversation")
+
+    def test_a_child_has_variables_of_its_parent(self) -> None:
+        self.request["env"] = ["TOKEN"]
+        self.assert_breach("a child has variables")

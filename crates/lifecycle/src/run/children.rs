@@ -160,9 +160,15 @@ pub(super) fn hold_end(state: &State, now: Timestamp, mut decision: Decision) ->
     if state.open_children().next().is_none() {
         return decision;
     }
-    let is_known = state.lacks_end() || state.is_unfinished || decision.events[..end].iter().any(is_reason);
-    if is_known {
+    if state.lacks_end() || decision.events[..end].iter().any(is_reason) {
         decision.events.truncate(end);
+        return decision;
+    }
+    if state.is_unfinished {
+        // The rest of a batch that was cut short. It is written with the end: a part of it, such as the question of a
+        // process that is gone, would complete the turn record, and the end would not follow any more.
+        decision.events.clear();
+        decision.effects.retain(|effect| *effect == Effect::EndProcess);
         return decision;
     }
     let detached = |child: &ChildRun| {

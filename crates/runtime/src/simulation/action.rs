@@ -35,6 +35,9 @@ actions! {
     Mail = "the owner takes its mail" in [1, 2, 3, 4, 5, 6, 7] with 20,
     Due = "a timer is due" in [3] with 20,
     Host = "the process works" in [2, 3, 4, 5, 6, 7] with 30,
+    /// Also once more for the same one, and also when no turn is open.
+    Spawn = "the process asks for a child" in [2, 3] with 12,
+    ChildEnds = "a child ends" in [2, 3] with 12,
     Time = "time passes" in [1, 2, 3, 4, 5, 6, 7] with 16,
     Reply = "a client answers" in [3] with 16,
     Again = "the same again" in [1, 2, 3, 4, 5, 6, 7] with 3,

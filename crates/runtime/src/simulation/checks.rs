@@ -12,6 +12,9 @@ use super::scene::{IDLE, SESSION_TIMEOUT};
 use super::world::{SimulatedWorld, Spot};
 use crate::worker::Alarm;
 
+/// How long the owner may not look at its children, in milliseconds.
+const CHILD_CHECK: u64 = 2_001;
+
 impl SimulatedWorld {
     /// Checks against the laws which answers processes received, and which processes began.
     pub(crate) fn look_at_processes(&mut self) -> Result<(), Broken> {
@@ -71,6 +74,7 @@ impl SimulatedWorld {
         if self.clients.has_closed && !self.laws.is_closing {
             return Err(Law::Closed.broken("a client received the acknowledgement, and the Log does not contain it"));
         }
+        self.laws.check_asked(&self.family)?;
         self.clients.check(&self.laws.replies, &self.laws.says)
     }
 
@@ -78,7 +82,7 @@ impl SimulatedWorld {
     pub(super) fn check_idle(&mut self, spot: Spot) -> Result<(), Broken> {
         let Some(owner) = &self.owner else { return Ok(()) };
         let state = &self.disk.state;
-        let is_waiting = matches!(spot, Spot::Desk | Spot::Wait { .. });
+        let is_waiting = matches!(spot, Spot::Desk | Spot::Wait { .. } | Spot::Children { .. });
         if state.is_over() && is_waiting && self.hosts.is_forgotten() {
             return Err(Law::ProcessLeft.broken("the run is over, and its process is not asked to end"));
         }
@@ -86,6 +90,22 @@ impl SimulatedWorld {
             return Ok(());
         }
         let forgotten = |words: &str| Err(Law::Forgotten.broken(words));
+        let waits_for_work = owner.is_queued || owner.again_at.is_some();
+        if let Some(key) = self.laws.unmade_child(&self.family).filter(|_| is_waiting && !waits_for_work) {
+            return Err(Law::ChildMade.broken(format!("child {key} was not made, and no owner makes it")));
+        }
+        let looks_at = match spot {
+            Spot::Wait { until, .. } => until,
+            Spot::Children { until } => Some(until),
+            Spot::Desk | Spot::Busy | Spot::Append | Spot::Start => Some(self.now),
+        };
+        let is_unrecorded = self.laws.unrecorded_child(&self.family).is_some();
+        if is_unrecorded && looks_at.is_none_or(|until| until > self.now + CHILD_CHECK) {
+            return forgotten("a child has ended, and the owner does not look at it");
+        }
+        if matches!(spot, Spot::Children { .. }) {
+            return Ok(());
+        }
         let question = state.question.as_ref();
         let is_ending = state.is_ending();
         let has_deadline = question.is_some_and(|question| question.deadline.is_some());
@@ -118,7 +138,8 @@ impl SimulatedWorld {
         if host.phase == Phase::Held {
             return forgotten("the host waits for the start request, and the owner waits too");
         }
-        if is_ending && host.ladder.is_none() {
+        // While children of a run that is closed end, its process may have a moment to exit.
+        if is_ending && self.hosts.is_forgotten() {
             return forgotten("the process should end, and no owner ends it");
         }
         let is_at_turn = host.attempt == state.attempt.0 && !host.is_changing;

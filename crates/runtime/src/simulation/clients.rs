@@ -5,6 +5,7 @@ use std::sync::mpsc::TryRecvError;
 use skillrun_lifecycle::run::Refusal;
 use skillrun_model::InteractionId;
 
+use super::family::Family;
 use super::laws::{Broken, Law};
 use super::world::SimulatedWorld;
 use crate::error::RuntimeError;
@@ -43,6 +44,10 @@ pub(crate) enum Said {
     Interrupt(usize),
     Close,
     Cancel,
+    /// The process asks for a child, by its index in the list.
+    Spawn(usize),
+    /// A child has ended.
+    ChildNews,
     /// The owner leaves the run to the next one.
     LetGo,
 }
@@ -83,8 +88,10 @@ impl Clients {
         Said::Interrupt(number - 1)
     }
 
-    pub(crate) fn command(&self, said: Said) -> RunCommand {
+    pub(crate) fn command(&self, said: Said, family: &Family) -> RunCommand {
         match said {
+            Said::Spawn(at) => RunCommand::Spawn(Box::new(family.request(at))),
+            Said::ChildNews => RunCommand::ChildNews,
             Said::Interrupt(at) => {
                 RunCommand::Interrupt { by: "a client".to_owned(), say: self.interrupts[at].say.clone() }
             }
@@ -107,7 +114,7 @@ impl Clients {
         match said {
             Said::Cancel => self.has_canceled = true,
             Said::Close => self.has_closed = true,
-            Said::LetGo => {}
+            Said::LetGo | Said::Spawn(_) | Said::ChildNews => {}
             Said::Interrupt(at) => self.interrupts[at].response = Response::Yes,
             Said::Reply(at) => self.sent[at].response = Response::Yes,
         }
@@ -120,7 +127,7 @@ impl Clients {
                 self.interrupts[at].response = Response::No;
                 return;
             }
-            Said::Close | Said::Cancel | Said::LetGo => return,
+            Said::Close | Said::Cancel | Said::LetGo | Said::Spawn(_) | Said::ChildNews => return,
         };
         let sent = &mut self.sent[at];
         sent.response = match (refusal, sent.response) {
@@ -194,7 +201,7 @@ impl SimulatedWorld {
         self.narrate(|| format!("the owner reads {said:?}"));
         let (answer, heard) = std::sync::mpsc::channel();
         self.answers.push((said, heard));
-        Some(Mail { command: self.clients.command(said), answer })
+        Some(Mail { command: self.clients.command(said, &self.family), answer })
     }
 
     /// Clients receive what the worker has answered.
@@ -217,6 +224,9 @@ impl SimulatedWorld {
             Ok(()) => {
                 self.narrate(|| "the client receives the acknowledgement".to_owned());
                 self.clients.done(said);
+                if let Said::Spawn(at) = said {
+                    self.family.asked[at].response = Response::Yes;
+                }
             }
             Err(RuntimeError::Refused { refusal, .. }) => {
                 self.narrate(|| format!("it is refused: {refusal}"));
@@ -226,11 +236,14 @@ impl SimulatedWorld {
                     Refusal::NoOpenTurn { .. } | Refusal::NotInterruptible => "an interrupt is refused",
                     Refusal::OtherPrompt => "another prompt for the same interrupt is refused",
                     Refusal::NotAtRest { .. } | Refusal::NothingHeld { .. } => "a close is refused",
-                    Refusal::RepeatedChild { .. }
-                    | Refusal::NoDelegation
-                    | Refusal::NoTurnForChild { .. }
-                    | Refusal::TooManyChildren { .. } => "a child is refused",
+                    Refusal::RepeatedChild { .. } => "a repeated call gets the same child",
+                    Refusal::NoDelegation | Refusal::NoTurnForChild { .. } | Refusal::TooManyChildren { .. } => {
+                        "a child is refused"
+                    }
                 });
+                if let Said::Spawn(at) = said {
+                    self.family.asked[at].response = Response::No;
+                }
                 self.clients.refused(said, &refusal);
             }
             // It was not written; the client tries again, or gives up.
@@ -265,6 +278,8 @@ impl SimulatedWorld {
             Said::Close => "a client wants to close".to_owned(),
             Said::Cancel => "a client wants to cancel".to_owned(),
             Said::LetGo => "the owner is to leave the run".to_owned(),
+            Said::ChildNews => "the owner of a child reports its end".to_owned(),
+            Said::Spawn(at) => format!("the process asks for child {}", self.family.request(at).key),
             Said::Reply(at) => {
                 let sent = &self.clients.sent[at];
                 let key = sent.key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();

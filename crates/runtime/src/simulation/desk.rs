@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use skillrun_collect::protocol::HostRequest;
 use skillrun_lifecycle::run::{HostState, Input, SessionLeft, made_until};
 use skillrun_model::rasp::data::{RunStarted, Versions};
-use skillrun_model::{AttemptNumber, RunStatus};
+use skillrun_model::{AttemptNumber, IgnoredError, RunStatus};
 use skillrun_runs::data_folder::DataFolder;
 
 use super::action::Action;
 use super::clients::{Clients, Said};
 use super::disk::Disk;
+use super::family::Family;
 use super::faults::{Fault, HostFault};
 use super::host::Hosts;
 use super::laws::{Broken, Law, Laws};
@@ -274,7 +275,13 @@ impl Story {
     /// A client's request to a run that no worker has: `deliver.rs`.
     fn take_mail(&self) {
         let Some(said) = self.lock().owner.as_mut().and_then(|owner| owner.mail.pop_front()) else { return };
-        let command = self.lock().clients.command(said);
+        if said == Said::ChildNews {
+            return self.record_child_end();
+        }
+        let command = {
+            let world = self.lock();
+            world.clients.command(said, &world.family)
+        };
         let Some(input) = command.input() else { return };
         self.lock().narrate(|| format!("the owner reads {said:?}"));
         if let Err(error) = self.apply_unowned(input, Some(said)) {
@@ -285,6 +292,19 @@ impl Story {
                 world.owner_dies();
             }
         }
+    }
+
+    /// A child has ended while no worker has the run: `children.rs`.
+    fn record_child_end(&self) {
+        let run = self.open();
+        let end = {
+            let world = self.lock();
+            run.state.open_children().find_map(|child| world.family.ending(child, world.wall()))
+        };
+        let Some(end) = end else { return };
+        self.narrate("the owner records the end of a child");
+        // If it fails, the next worker does the same.
+        self.apply_unowned(Input::ChildEnded(Box::new(end)), None).ignored();
     }
 
     /// The deadline of a question has passed.
@@ -364,6 +384,8 @@ impl SimulatedWorld {
             self.disk = Disk::default();
             self.laws = Laws::default();
             self.clients = Clients::default();
+            self.family = Family::default();
+            self.tally_of_runs += 1;
             self.hosts = Hosts::new(HostFault::of(self.fault));
             if let Some(owner) = &mut self.owner {
                 owner.mail.clear();

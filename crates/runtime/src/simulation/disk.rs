@@ -123,7 +123,7 @@ impl SimulatedWorld {
         let number = event.attempt_number;
         self.narrate(|| format!("    {:>3} {} (attempt {number})", event.seq, event.event_type().as_str()));
         let event = Arc::new(event.clone());
-        let judged = self.laws.event(&event, &self.disk.state, &mut self.hosts, &self.scene);
+        let judged = self.laws.event(&event, &self.disk.state, &mut self.hosts, &self.scene, &self.family);
         let failed_before = self.has_failed_turn();
         self.disk.append(event, durability, self.scene.paper);
         if failed_before && self.disk.state.attempt_is_open {

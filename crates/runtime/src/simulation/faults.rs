@@ -72,6 +72,16 @@ faults! {
     ForgetsTheMessage breaks [Message],
     /// A process that waits for the next prompt is never ended.
     WaitsForever breaks [Forgotten],
+    /// A new worker does not make the children that an earlier one did not make.
+    ForgetsChildren breaks [ChildMade],
+    /// A child is made before its request is in the Log.
+    MakesBeforeWriting breaks [ChildAsked],
+    /// Whatever the end of a child is, it counts as completed.
+    CallsItCompleted breaks [ChildEnd],
+    /// A run that ends leaves its children alone.
+    LeavesChildren breaks [ChildLeft],
+    /// The end of a child is only looked at when it is reported.
+    WaitsForNews breaks [Forgotten],
 }
 
 /// What is wrong with the hosts of a story.

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
+use skillrun_model::delegation::{OnParentEnd, SubagentEnded, SubagentStatus};
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::status::Phase;
 use skillrun_model::verdict::Rule;
-use skillrun_model::{AttemptNumber, ExecutionMode, RunStatus};
+use skillrun_model::{AttemptNumber, ExecutionMode, RunId, RunStatus};
 
+use super::clients::Response;
 use super::evidence::expected;
+use super::family::Family;
 use super::host::{Given, Hosts, SimulatedAttempt};
 use super::scene::Scene;
 use super::tally::Tally;
@@ -59,6 +62,10 @@ laws! {
     Result = "a run that is over has a result",
     OneRetry = "a run that was planned is made once",
     TooEarly = "a run begins when its moment has come",
+    ChildAsked = "a child is asked for by an open turn, once for each key, and is in the Log before it is made",
+    ChildMade = "a child that is in the Log is made, unless the Log says that it was not",
+    ChildEnd = "a child has one end in the Log of its parent, and it is its own",
+    ChildLeft = "a child is canceled, waited for or left alone as its request says, and no run ends before its children",
     Evidence = "a line of a process is reported once",
     Panics = "nothing panics",
     Text = "a Log reads the same as it was written",
@@ -110,6 +117,21 @@ pub(crate) struct Laws {
     has_message: bool,
     /// Events made from evidence in the open attempt.
     evidence: Vec<Arc<Event>>,
+    /// The children that the Log has.
+    children: Vec<LoggedChild>,
+}
+
+/// A child in the Log of its parent.
+#[derive(Debug)]
+struct LoggedChild {
+    run_id: RunId,
+    attempt: u32,
+    key: String,
+    is_started: bool,
+    ended: Option<SubagentStatus>,
+    /// Its end was not known, although its request says that it is not left alone.
+    is_abandoned: bool,
+    policy: OnParentEnd,
 }
 
 impl Laws {
@@ -120,6 +142,7 @@ impl Laws {
         state: &State,
         hosts: &mut Hosts,
         scene: &Scene,
+        family: &Family,
     ) -> Result<(), Broken> {
         let name = event.event_type().as_str();
         Law::SeqGap
@@ -251,14 +274,92 @@ impl Laws {
             | ControlData::ArtifactPreviewReady(_)
             | ControlData::ParserWarning(_)
             | ControlData::TurnUsage(_)
-            | ControlData::SubagentRequested(_)
-            | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_)
             | ControlData::WorkflowStarted(_)
             | ControlData::StepScheduled(_)
             | ControlData::StepHeld(_)
             | ControlData::StepEnded(_)
             | ControlData::WorkflowEnded(_) => {}
+            ControlData::SubagentRequested(asked) => {
+                let is_same = |child: &LoggedChild| child.attempt == self.attempts && child.key == asked.key;
+                let is_so = self.is_open && !self.is_canceling && !self.children.iter().any(is_same);
+                Law::ChildAsked.check(is_so, || format!("child {} is asked for", asked.key))?;
+                self.children.push(LoggedChild {
+                    run_id: asked.child_run_id,
+                    attempt: self.attempts,
+                    key: asked.key.clone(),
+                    is_started: false,
+                    ended: None,
+                    is_abandoned: false,
+                    policy: asked.on_parent_end,
+                });
+            }
+            ControlData::SubagentStarted(started) => {
+                let is_made = family.is_made(started.child_run_id);
+                let child = self.child(started.child_run_id);
+                let is_first = child.is_some_and(|child| {
+                    let is_first = !child.is_started && child.ended.is_none();
+                    child.is_started = true;
+                    is_first
+                });
+                Law::ChildMade.check(is_made && is_first, || "a child is started".to_owned())?;
+            }
+            ControlData::SubagentEnded(end) => self.child_ended(end, family)?,
+        }
+        Ok(())
+    }
+
+    fn child(&mut self, run: RunId) -> Option<&mut LoggedChild> {
+        self.children.iter_mut().find(|child| child.run_id == run)
+    }
+
+    fn child_ended(&mut self, end: &SubagentEnded, family: &Family) -> Result<(), Broken> {
+        let run = end.child_run_id;
+        let (is_made, own) = (family.is_made(run), family.ended(run));
+        let is_canceled = family.is_canceled(run);
+        let unknown = || Law::ChildEnd.broken("a child ends that was not asked for");
+        let child = self.child(run).ok_or_else(unknown)?;
+        let is_first = child.ended.is_none_or(|status| status == SubagentStatus::Detached);
+        child.ended = Some(end.status);
+        let words = || format!("child {} is {} ({}), and it is {own:?}", child.key, end.status, end.reason);
+        let is_so = match (end.status, end.reason) {
+            (SubagentStatus::Failed, Code::ChildNotMade) => !is_made,
+            (SubagentStatus::Detached, _) => {
+                child.is_abandoned = child.policy != OnParentEnd::Detach && !is_canceled;
+                true
+            }
+            (status, _) => own == Some(status),
+        };
+        Law::ChildEnd.check(is_first && is_so, words)
+    }
+
+    /// A child is about to be made.
+    pub(crate) fn may_make(&mut self, run: RunId) -> Result<(), Broken> {
+        let child = self.child(run);
+        let is_so = child.as_ref().is_some_and(|child| child.ended.is_none());
+        Law::ChildAsked.check(is_so, || "a child is made, and is not in the Log, or has ended there".to_owned())
+    }
+
+    /// The first child that is in the Log and was never made.
+    pub(crate) fn unmade_child(&self, family: &Family) -> Option<&str> {
+        let is_unmade = |child: &&LoggedChild| child.ended.is_none() && !family.is_made(child.run_id);
+        self.children.iter().find(is_unmade).map(|child| child.key.as_str())
+    }
+
+    /// The first child whose own end is not in the Log.
+    pub(crate) fn unrecorded_child(&self, family: &Family) -> Option<&str> {
+        let is_unrecorded = |child: &&LoggedChild| child.ended.is_none() && family.ended(child.run_id).is_some();
+        self.children.iter().find(is_unrecorded).map(|child| child.key.as_str())
+    }
+
+    /// Every acknowledged request for a child is in the Log, and every refused one is not.
+    pub(crate) fn check_asked(&self, family: &Family) -> Result<(), Broken> {
+        for asked in &family.asked {
+            let is_there = self.children.iter().any(|child| child.run_id == asked.run_id);
+            match asked.response {
+                Response::Yes if !is_there => return Err(Law::LostReply.broken("a child is not in the Log")),
+                Response::No if is_there => return Err(Law::RefusedReply.broken("a child is in the Log")),
+                Response::Yes | Response::No | Response::Nothing => {}
+            }
         }
         Ok(())
     }
@@ -275,6 +376,13 @@ impl Laws {
 
     fn ends(&mut self, status: RunStatus) -> Result<(), Broken> {
         Law::OneRecord.check(!self.is_open, || "the run ends before its attempt".to_owned())?;
+        let open = self.children.iter().find(|child| child.ended.is_none());
+        Law::ChildLeft
+            .check(open.is_none(), || format!("the run ends before child {}", open.map_or("", |c| &c.key)))?;
+        // Where the reason for the end was not in the Log before, nothing could be waited for.
+        let abandoned = self.children.iter().find(|child| child.is_abandoned && status != RunStatus::Failed);
+        Law::ChildLeft
+            .check(abandoned.is_none(), || format!("child {} is left alone", abandoned.map_or("", |c| &c.key)))?;
         let is_canceled = status == RunStatus::Canceled;
         Law::Canceled.check(is_canceled == self.is_canceling, || format!("it is {status}"))?;
         let is_earned = status != RunStatus::Succeeded || self.verdict == Some(RunStatus::Succeeded);

@@ -6,6 +6,7 @@
 //!   scheduler.
 //! - `outside` what the owner uses: `disk` the Log, `host` hosts and what they leave, `process` what processes do,
 //!   `evidence` their output. `clients` answer, interrupt, close and cancel. `desk` is the owner while no worker has the run.
+//! - `family` the children of the run.
 //! - `faults` what is done wrong on purpose, to check that it is noticed.
 //! - `laws` what must hold, `checks` when that is checked. `story`, `shrink` print a story that breaks one, as short as
 //!   possible. `tally` what was reached.
@@ -20,6 +21,7 @@ mod clients;
 mod desk;
 mod disk;
 mod evidence;
+mod family;
 pub(crate) mod faults;
 mod host;
 mod laws;

@@ -264,19 +264,30 @@ impl Hosts for Outside {
     }
 }
 
-/// No run of the simulation delegates.
 impl Children for Outside {
-    fn make(&self, _: &Run, _: &ChildRun) -> Result<(), ChildFault> {
-        Err(ChildFault::Never("no run delegates here".to_owned()))
+    fn make(&self, _: &Run, child: &ChildRun) -> Result<(), ChildFault> {
+        self.0.turn(Spot::Busy);
+        let made = self.0.lawful(|world| world.make_child(child));
+        self.0.turn(Spot::Busy);
+        made
     }
 
-    fn ending(&self, _: &ChildRun) -> Option<SubagentEnded> {
-        None
+    fn ending(&self, child: &ChildRun) -> Option<SubagentEnded> {
+        let world = self.0.lock();
+        world.family.ending(child, world.wall())
     }
 
-    fn cancel(&self, _: &ChildRun) {}
+    fn cancel(&self, child: &ChildRun) {
+        self.0.turn(Spot::Busy);
+        self.0.lock().cancel_child(child.run_id);
+    }
 
-    fn post(&self, _: &State) {}
+    fn post(&self, state: &State) {
+        self.0.lawful(|world| {
+            let is_so = state.children == world.disk.state.children;
+            if is_so { Ok(()) } else { Err(Law::Fold.broken("the owner shows other children than the Log has")) }
+        });
+    }
 
     fn lend_slot(&self) -> Option<LentSlot> {
         None
@@ -284,7 +295,11 @@ impl Children for Outside {
 
     fn look_again(&self) {}
 
-    fn wait_for_mail(&self, _: Duration) {}
+    fn wait_for_mail(&self, time: Duration) {
+        self.0.lock().tally.mark("a run waits for its children");
+        let until = self.0.lock().now.saturating_add(millis(time));
+        self.0.turn(Spot::Children { until });
+    }
 }
 
 impl Steps for Outside {

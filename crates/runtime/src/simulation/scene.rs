@@ -7,6 +7,7 @@ use serde_json::Map;
 use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::OsText;
 use skillrun_lifecycle::run::SessionLeft;
+use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
@@ -38,10 +39,15 @@ pub(crate) struct Scene {
     pub(crate) max_attempt: Option<u32>,
     pub(crate) policy: Option<DecisionPolicy>,
     pub(crate) paper: Paper,
+    /// The run may have children.
+    pub(crate) delegates: bool,
 }
 
 /// In milliseconds, as all times of a story.
 pub(crate) const SESSION_TIMEOUT: u64 = 20_000;
+
+/// Children that work at the same time.
+const CHILDREN_MAX: u32 = 2;
 
 /// How long a process waits for the next prompt.
 pub(crate) const IDLE: u64 = 15_000;
@@ -74,6 +80,7 @@ impl Scene {
         let policy = policies[tape.pick(4)];
         let on_quota = if tape.pick(3) == 2 { OnQuota::Wait } else { OnQuota::Fail };
         let max_attempt = (tape.pick(5) == 4).then_some(2);
+        let delegates = tape.pick(3) == 2;
         let paper = if tape.pick(24) == 23 { Paper::Text } else { Paper::Events };
         Self {
             continuation,
@@ -85,6 +92,7 @@ impl Scene {
             max_attempt,
             policy,
             paper,
+            delegates,
         }
     }
 
@@ -151,7 +159,7 @@ impl Scene {
                 snapshot: Snapshot::Off,
                 env: Vec::new(),
                 secrets: Vec::new(),
-                delegation: None,
+                delegation: self.delegates.then(|| Delegation { max_children: CHILDREN_MAX, ..Delegation::default() }),
                 mcp_servers: McpServers::default(),
                 priority: 0,
                 retry: RetryPolicy { quota: self.on_quota, quota_max: 2 },

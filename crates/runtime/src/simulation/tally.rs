@@ -112,6 +112,9 @@ const EVENTS: &[&str] = &[
     "interaction.replied",
     "interaction.timeout",
     "interaction.auto_decision",
+    "subagent.requested",
+    "subagent.started",
+    "subagent.ended",
 ];
 
 const MARKS: &[&str] = &[
@@ -152,5 +155,12 @@ const MARKS: &[&str] = &[
     "a process waits too long for the next prompt",
     "a close is refused",
     "a planned run is made",
+    "a child is found made",
+    "a child cannot be made",
+    "a child is canceled",
+    "a child is refused",
+    "a repeated call gets the same child",
+    "the end of a child is not reported",
+    "a run waits for its children",
     "the Log is kept as text",
 ];

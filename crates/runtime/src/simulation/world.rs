@@ -14,6 +14,7 @@ use super::clients::{Clients, Said};
 use super::desk::Owner;
 use super::disk::Disk;
 use super::evidence::SimulatedExit;
+use super::family::Family;
 use super::faults::{self, Fault, HostFault};
 use super::host::{Hosts, Phase};
 use super::laws::{Broken, Law, Laws};
@@ -47,6 +48,9 @@ pub(crate) struct SimulatedWorld {
     pub(crate) disk: Disk,
     pub(crate) hosts: Hosts,
     pub(crate) clients: Clients,
+    pub(crate) family: Family,
+    /// Runs that were made in place of this one.
+    pub(crate) tally_of_runs: u32,
     pub(crate) owner: Option<Owner>,
     pub(crate) laws: Laws,
     /// The run before this one planned it.
@@ -81,6 +85,8 @@ pub(crate) enum Spot {
     Start,
     /// A worker waits for the host of this number, its mail, or this moment.
     Wait { host: u32, until: Option<u64> },
+    /// A worker without a host waits for the ends of its children, for its mail, or until this moment.
+    Children { until: u64 },
 }
 
 /// What the scheduler has chosen for the owner.
@@ -116,6 +122,8 @@ impl SimulatedWorld {
             disk: Disk::default(),
             hosts,
             clients: Clients::default(),
+            family: Family::default(),
+            tally_of_runs: 0,
             owner: Some(Owner::default()),
             laws: Laws::default(),
             planned: None,
@@ -200,6 +208,12 @@ impl SimulatedWorld {
             (Spot::Desk, None) => choices.push(Action::Restart),
             (Spot::Desk, Some(owner)) => self.desk_choices(owner, choices),
             (Spot::Busy | Spot::Append | Spot::Start, _) => choices.push(Action::Owner),
+            (Spot::Children { until }, _) => {
+                let has_mail = self.owner.as_ref().is_some_and(|owner| !owner.mail.is_empty());
+                if has_mail || until <= self.now {
+                    choices.push(Action::Owner);
+                }
+            }
             (Spot::Wait { host, until }, _) => {
                 let has_mail = self.owner.as_ref().is_some_and(|owner| !owner.mail.is_empty());
                 if has_mail || self.hosts.has_news(host) || until.is_some_and(|until| until <= self.now) {
@@ -210,6 +224,9 @@ impl SimulatedWorld {
         let is_idle = choices.first().is_none_or(|action| *action == Action::Restart);
         if self.host_can_work() {
             choices.push(Action::Host);
+        }
+        if self.family.has_working() {
+            choices.push(Action::ChildEnds);
         }
         let state = &self.disk.state;
         // A request that could not be answered now would be retried indefinitely.
@@ -250,8 +267,12 @@ impl SimulatedWorld {
                     if self.clients.may_interrupt() {
                         choices.push(Action::Interrupt);
                     }
-                    if matches!(spot, Spot::Wait { .. }) {
+                    if matches!(spot, Spot::Wait { .. } | Spot::Children { .. }) {
                         choices.push(Action::LetGo);
+                    }
+                    let has_process = self.hosts.living.as_ref().is_some_and(|host| host.phase != Phase::Held);
+                    if has_process && self.scene.delegates && self.family.may_ask() {
+                        choices.push(Action::Spawn);
                     }
                 }
                 choices.push(Action::Crash);
@@ -261,7 +282,7 @@ impl SimulatedWorld {
                         choices.push(Action::DiskFull);
                     }
                     Spot::Start => choices.push(Action::StartFails),
-                    Spot::Desk | Spot::Busy | Spot::Wait { .. } => {}
+                    Spot::Desk | Spot::Busy | Spot::Wait { .. } | Spot::Children { .. } => {}
                 }
             }
         }
@@ -329,6 +350,8 @@ impl SimulatedWorld {
             }
             Action::Close => self.put_in_mail(Said::Close),
             Action::LetGo => self.put_in_mail(Said::LetGo),
+            Action::Spawn => self.asks_for_child(),
+            Action::ChildEnds => self.child_ends(),
             Action::Crash => {
                 self.narrate(|| "the owner dies".to_owned());
                 self.owner_dies();
@@ -412,6 +435,7 @@ impl SimulatedWorld {
         let mut moments = [self.hosts.due(), None, None, None];
         match (spot, &self.owner) {
             (Spot::Wait { until, .. }, _) => moments[1] = until,
+            (Spot::Children { until }, _) => moments[1] = Some(until),
             (Spot::Desk, Some(owner)) => {
                 moments[1] = owner.timer.map(|timer| millis(timer.at));
                 moments[2] = owner.again_at;

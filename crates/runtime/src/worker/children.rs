@@ -69,6 +69,11 @@ impl Worker<'_> {
         let wanted: Vec<ChildRun> = self.run.state.children.iter().filter(is_wanted).cloned().collect();
         for child in wanted {
             if let Some(end) = self.children.ending(&child) {
+                planted!(CallsItCompleted => {
+                    let end = SubagentEnded { status: SubagentStatus::Completed, ..end };
+                    self.run.apply(Input::ChildEnded(Box::new(end)))?;
+                    continue;
+                });
                 self.run.apply(Input::ChildEnded(Box::new(end)))?;
             }
         }
@@ -81,6 +86,7 @@ impl Worker<'_> {
         if self.has_child_news {
             return Some(Duration::ZERO);
         }
+        planted!(WaitsForNews => { return None; });
         self.run.state.open_children().next().map(|_| self.child_check_at)
     }
 
@@ -106,6 +112,11 @@ impl Worker<'_> {
             }
             let now = self.run.clock().awake();
             for child in open {
+                planted!(LeavesChildren => {
+                    let end = child.ended(SubagentStatus::Detached, Code::ParentEnded, self.run.now());
+                    self.run.apply(Input::ChildEnded(Box::new(end)))?;
+                    continue;
+                });
                 let is_late = now.saturating_sub(begin) >= patience;
                 let policy = match child.on_parent_end {
                     _ if self.run.state.canceling.is_some() => OnParentEnd::Cancel,
@@ -151,5 +162,22 @@ impl Worker<'_> {
             }
             None => self.children.wait_for_mail(time),
         }
+    }
+}
+
+/// A child as the Log would have it.
+#[cfg(test)]
+pub(super) fn child_of(asked: &skillrun_model::delegation::SubagentRequested) -> ChildRun {
+    ChildRun {
+        run_id: asked.child_run_id,
+        key: asked.key.clone(),
+        engine: asked.engine.clone(),
+        title: asked.title.clone(),
+        attempt: skillrun_model::AttemptNumber(1),
+        requested_at: skillrun_model::Timestamp::EPOCH,
+        on_parent_end: asked.on_parent_end,
+        timeout_ms: asked.timeout_ms,
+        request: asked.request.clone(),
+        progress: ChildProgress::Requested,
     }
 }

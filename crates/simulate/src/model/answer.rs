@@ -9,8 +9,8 @@ use skillrun_base::sync::lock;
 use super::http::Request;
 use super::log::{Log, Seen, skills};
 use super::memory::Memory;
-use super::plan::{Decision, decide};
-use super::scenario::{Choice, Scenario};
+use super::plan::{Decision, decide, script_name};
+use super::scenario::Choice;
 use super::script::{Script, ScriptError, Scripts};
 use super::tape::{Tape, json_text};
 use super::wire::{self, Endpoint, Tag};
@@ -110,9 +110,9 @@ impl Mind {
         let asked = wire::read(wire, &body);
         seen.model = model.map(str::to_owned).or_else(|| asked.model.clone());
         seen.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
-        let name = choice.key.as_deref().unwrap_or_default();
-        let script = if choice.scenario == Scenario::Script { lock(&self.scripts).get(name).cloned() } else { None };
-        if choice.scenario == Scenario::Script && script.is_none() {
+        let wanted = script_name(&choice, &asked);
+        let script = wanted.and_then(|name| lock(&self.scripts).get(name).cloned());
+        if wanted.is_some() && script.is_none() {
             return Reply::error(404, "no such script; POST /control/scripts/NAME gives one");
         }
         match decide(&choice, &asked, script.as_ref(), &mut lock(&self.memory)) {

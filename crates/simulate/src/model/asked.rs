@@ -6,6 +6,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Offered {
     pub(super) name: String,
+    /// The group of tools that it is in: codex has one for each MCP server.
+    pub(super) namespace: Option<String>,
     /// The schema of its arguments.
     pub(super) parameters: Value,
 }
@@ -27,6 +29,8 @@ pub(super) struct Asked {
     pub(super) user: String,
     pub(super) assistant: String,
     pub(super) printed: String,
+    /// What the last tool printed.
+    pub(super) last_printed: String,
 }
 
 /// Who said a part of the conversation.
@@ -61,6 +65,7 @@ impl Conversation {
                 self.asked.after_result = false;
             }
             Who::Tool => {
+                text.clone_into(&mut self.asked.last_printed);
                 self.asked.results += 1;
                 self.asked.after_result = true;
             }

@@ -19,6 +19,7 @@
 //!
 //! - `server`, `http`: connections and bytes. `answer`: from a request to its answer. `log`: what was asked.
 //! - `scenario`, `script`, `order`: what may be asked for. `plan`: what the model answers, pure. `texts`: its words.
+//! - `shell`, `mcp`: the tools that it calls.
 //! - `wire`: one file per API. `asked`: a request in no API's words. `tape`: a stream ready to be sent.
 //! - `command`: `skillrun simulate-model`.
 
@@ -28,6 +29,7 @@ mod asked;
 mod command;
 mod http;
 mod log;
+mod mcp;
 mod memory;
 mod order;
 mod plan;

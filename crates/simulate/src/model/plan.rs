@@ -1,7 +1,10 @@
 //! What the model answers: decided from the request alone, except where something is done once.
 
+use serde_json::{Map, Value};
+
 use super::artifact;
 use super::asked::Asked;
+use super::mcp;
 use super::memory::Memory;
 use super::order::Order;
 use super::scenario::{Choice, Scenario};
@@ -184,7 +187,7 @@ pub(super) fn decide(choice: &Choice, asked: &Asked, script: Option<&Script>, me
         Scenario::Err500 => return failure(500),
         Scenario::ErrMid if asked.after_result => return failure(500),
         Scenario::Script => return play(script, asked),
-        Scenario::Ordered => return obey(asked),
+        Scenario::Ordered => return obey(asked, script),
         Scenario::Auto | Scenario::ErrMid => after(texts::DATE, Plan::done()),
         Scenario::AutoFenced => after(texts::DATE, Plan::text(texts::done_fenced())),
         Scenario::SleepTool => after(texts::SLEEP, Plan::done()),
@@ -258,8 +261,26 @@ fn commands_of(asked: &Asked, said: Option<&str>, commands: &[&str]) -> Plan {
     }
 }
 
+/// A tool of an MCP server, with what the model says before.
+fn call_of(asked: &Asked, said: Option<&str>, tool: &str, arguments: Map<String, Value>) -> Plan {
+    let said = said.map(|said| Block::Text(said.to_owned()));
+    match mcp::call(asked, tool, arguments) {
+        Some(call) => Plan::new(said.into_iter().chain([Block::Tool(call)]).collect()),
+        None => Plan::text(texts::NO_TOOL),
+    }
+}
+
+/// The name of the script that is played.
+pub(super) fn script_name<'a>(choice: &'a Choice, asked: &'a Asked) -> Option<&'a str> {
+    match (choice.scenario, Order::last(&asked.user)) {
+        (Scenario::Script, _) => Some(choice.key.as_deref().unwrap_or_default()),
+        (Scenario::Ordered, Some(Order::Play(name))) => Some(name),
+        _ => None,
+    }
+}
+
 /// What the last prompt orders.
-fn obey(asked: &Asked) -> Decision {
+fn obey(asked: &Asked, script: Option<&Script>) -> Decision {
     let break_off = |word: &str| commands_of(asked, Some(&texts::broken_word(word)), &[texts::DATE]);
     Decision::Answer(match Order::last(&asked.user) {
         Some(Order::Say(word)) => Plan::text(texts::said_word(word)),
@@ -268,6 +289,12 @@ fn obey(asked: &Asked) -> Decision {
         Some(Order::Break(_)) if asked.after_result => return failure(500),
         Some(Order::Break(word)) => break_off(word),
         Some(Order::Fail(status)) => return failure(status),
+        Some(Order::Call(..)) if asked.after_result => Plan::text(texts::printed(&asked.last_printed)),
+        Some(Order::Call(tool, arguments)) => match serde_json::from_str(arguments) {
+            Ok(arguments) => call_of(asked, None, tool, arguments),
+            Err(_) => Plan::text(texts::NO_ORDER),
+        },
+        Some(Order::Play(_)) => return play(script, asked),
         None => Plan::text(texts::NO_ORDER),
     })
 }
@@ -277,9 +304,14 @@ fn play(script: Option<&Script>, asked: &Asked) -> Decision {
     let Some(turn) = script.and_then(|script| script.turn(asked.turns)) else {
         return Decision::Answer(Plan::text(texts::SCRIPT_OVER));
     };
+    let filled = |text: &str| mcp::filled(text, asked);
     Decision::Answer(match turn {
-        Turn::Say(text) => Plan::text(text),
-        Turn::Tool { say, command } => commands_of(asked, say.as_deref(), &[command]),
+        Turn::Say(text) => Plan::text(filled(text)),
+        Turn::Tool { say, command } => commands_of(asked, say.as_deref().map(filled).as_deref(), &[command]),
+        Turn::Call { say, tool, arguments } => {
+            let arguments = mcp::filled_object(arguments, asked);
+            call_of(asked, say.as_deref().map(filled).as_deref(), tool, arguments)
+        }
         Turn::Status(status) => return failure(*status),
     })
 }

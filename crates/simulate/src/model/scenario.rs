@@ -72,7 +72,7 @@ scenarios! {
     CutAfter, "cutafter", "a command, then as cut";
     CutOnce, "cutonce", "cutonce.KEY: as cut the first time, then the final object";
     EndOnce, "endonce", "endonce.KEY: the stream ends properly in the middle of the text the first time";
-    Ordered, "ordered", "does what the last order in the user's words says: [[say WORD]], [[run COMMAND]], [[fail STATUS]] or [[break WORD]]";
+    Ordered, "ordered", "does what the last order in the user's words says: [[say WORD]], [[run COMMAND]], [[fail STATUS]], [[break WORD]], [[call TOOL JSON]] or [[play SCRIPT]]";
     Script, "script", "script.NAME: plays a script that was given to the server";
 }
 

@@ -4,15 +4,20 @@
 //! {"turns": [
 //!   {"say": "I look at the table first.", "tool": "head -n 3 table.csv"},
 //!   {"tool": "wc -l < table.csv"},
-//!   {"say": "Which column?"},
+//!   {"call": "spawn_run", "arguments": {"prompt": "Count the rows."}},
+//!   {"call": "wait_runs", "arguments": {"run_ids": ["{{run}}"]}},
+//!   {"say": "Which column? {{printed}}"},
 //!   {"answer": {"rows": 12}},
 //!   {"status": 429}
 //! ]}
 //! ```
 //!
-//! A turn is one answer of the model. `say` alone ends the turn of the CLI, `tool` runs a command, `answer` is an
-//! object to which the marker is added, after what it says, if it says something; `status` is an HTTP error, every time
-//! its turn is asked for.
+//! A turn is one answer of the model. `say` alone ends the turn of the CLI, `tool` runs a command, `call` calls a tool of
+//! an MCP server, `answer` is an object to which the marker is added, after what it says, if it says something; `status`
+//! is an HTTP error, every time its turn is asked for.
+//!
+//! In what a turn says and in the strings of its arguments, `{{run}}` is replaced by the first run that a tool has named
+//! in the conversation, and `{{printed}}` by what the last tool printed.
 
 use std::collections::BTreeMap;
 
@@ -37,6 +42,7 @@ pub struct Script {
 pub(super) enum Turn {
     Say(String),
     Tool { say: Option<String>, command: String },
+    Call { say: Option<String>, tool: String, arguments: Map<String, Value> },
     Status(u16),
 }
 
@@ -47,7 +53,10 @@ pub enum ScriptError {
     TooLarge(usize),
     #[error("no script: {0}")]
     Unreadable(#[from] serde_json::Error),
-    #[error("turn {0} needs one of `say`, `tool`, `answer` and `status`, and `say` alone may stand beside another")]
+    #[error(
+        "turn {0} needs one of `say`, `tool`, `call`, `answer` and `status`; `say` may stand beside another but `status`, \
+         and `arguments` beside `call`"
+    )]
     Unclear(usize),
     #[error("turn {turn} has the status {status}, which is not an HTTP error")]
     NoError { turn: usize, status: u16 },
@@ -68,6 +77,8 @@ struct Written {
 struct WrittenTurn {
     say: Option<String>,
     tool: Option<String>,
+    call: Option<String>,
+    arguments: Option<Map<String, Value>>,
     answer: Option<Map<String, Value>>,
     status: Option<u16>,
 }
@@ -95,15 +106,22 @@ impl Script {
 impl WrittenTurn {
     fn read(self, number: usize) -> Result<Turn, ScriptError> {
         match self {
-            Self { say: Some(say), tool: None, answer: None, status: None } => Ok(Turn::Say(say)),
-            Self { say, tool: Some(command), answer: None, status: None } => Ok(Turn::Tool { say, command }),
-            Self { say, tool: None, answer: Some(answer), status: None } => {
+            Self { say: Some(say), tool: None, call: None, arguments: None, answer: None, status: None } => {
+                Ok(Turn::Say(say))
+            }
+            Self { say, tool: Some(command), call: None, arguments: None, answer: None, status: None } => {
+                Ok(Turn::Tool { say, command })
+            }
+            Self { say, tool: None, call: Some(tool), arguments, answer: None, status: None } => {
+                Ok(Turn::Call { say, tool, arguments: arguments.unwrap_or_default() })
+            }
+            Self { say, tool: None, call: None, arguments: None, answer: Some(answer), status: None } => {
                 let mut object = Map::from_iter([(DONE_KEY.to_owned(), Value::Bool(true))]);
                 object.extend(answer);
                 let object = Value::Object(object);
                 Ok(Turn::Say(say.map_or_else(|| object.to_string(), |say| format!("{say}\n\n{object}"))))
             }
-            Self { say: None, tool: None, answer: None, status: Some(status) } => {
+            Self { say: None, tool: None, call: None, arguments: None, answer: None, status: Some(status) } => {
                 let is_error = (400..600).contains(&status);
                 if is_error { Ok(Turn::Status(status)) } else { Err(ScriptError::NoError { turn: number, status }) }
             }
@@ -150,7 +168,7 @@ mod tests {
     fn turns_are_read() {
         let read = turns(json!([
             {"say": "a"}, {"tool": "ls"}, {"say": "b", "tool": "ls"}, {"answer": {"x": 1}},
-            {"say": "c", "answer": {"__SKILL_DONE__": false}}, {"status": 429},
+            {"say": "c", "answer": {"__SKILL_DONE__": false}}, {"status": 429}, {"call": "t", "arguments": {"x": 1}},
         ]));
         let tool = |say: Option<&str>| Turn::Tool { say: say.map(str::to_owned), command: "ls".to_owned() };
         let say = |text: &str| Turn::Say(text.to_owned());
@@ -161,6 +179,7 @@ mod tests {
             say(r#"{"__SKILL_DONE__":true,"x":1}"#),
             say("c\n\n{\"__SKILL_DONE__\":false}"),
             Turn::Status(429),
+            Turn::Call { say: None, tool: "t".to_owned(), arguments: Map::from_iter([("x".to_owned(), json!(1))]) },
         ];
         assert_eq!(read, Ok(wanted));
     }
@@ -171,6 +190,7 @@ mod tests {
             (json!([{}]), "turn 1 needs one of"),
             (json!([{"say": "a"}, {"tool": "ls", "answer": {}}]), "turn 2 needs one of"),
             (json!([{"status": 200}]), "status 200"),
+            (json!([{"say": "a", "arguments": {}}]), "turn 1 needs one of"),
             (json!([{"shout": "a"}]), "unknown field"),
             (json!("turns"), "no script"),
         ] {

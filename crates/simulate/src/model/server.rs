@@ -13,7 +13,7 @@ use super::answer::{Mind, Reply};
 use super::http::{self, NoRequest};
 use super::log::Seen;
 use super::plan::Pace;
-use super::script::Script;
+use super::script::{Script, ScriptError};
 use super::tape::{Ending, Tape};
 
 /// The most connections at a time.
@@ -90,6 +90,11 @@ impl Server {
     /// `http://127.0.0.1:PORT/s/SCENARIO`: a [`Scenario`](super::Scenario), or its name with a key.
     pub fn base(&self, scenario: impl AsRef<str>) -> String {
         format!("{}/s/{}", self.origin(), scenario.as_ref())
+    }
+
+    /// Keeps one more script.
+    pub fn keep(&self, name: &str, script: Script) -> Result<(), ScriptError> {
+        self.shared.mind.keep(name, script)
     }
 
     /// The last requests, the oldest first.

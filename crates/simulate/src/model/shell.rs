@@ -21,6 +21,8 @@ const NAMES: &[&str] = &[
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Call {
+    /// As the request offers it.
+    pub(super) namespace: Option<String>,
     pub(super) name: String,
     pub(super) arguments: Map<String, Value>,
 }
@@ -28,7 +30,11 @@ pub(super) struct Call {
 /// A call that runs a command; none when no tool can.
 pub(super) fn call(tools: &[Offered], command: &str) -> Option<Call> {
     let tool = NAMES.iter().find_map(|name| tools.iter().find(|tool| tool.name == *name))?;
-    Some(Call { name: tool.name.clone(), arguments: arguments(&tool.parameters, command) })
+    Some(Call {
+        namespace: tool.namespace.clone(),
+        name: tool.name.clone(),
+        arguments: arguments(&tool.parameters, command),
+    })
 }
 
 fn arguments(schema: &Value, command: &str) -> Map<String, Value> {
@@ -76,7 +82,7 @@ mod tests {
     use super::*;
 
     fn offered(name: &str, parameters: Value) -> Offered {
-        Offered { name: name.to_owned(), parameters }
+        Offered { name: name.to_owned(), namespace: None, parameters }
     }
 
     #[test]

@@ -62,12 +62,18 @@ pub(super) const THOUGHT: &str = "Thinking about it … 思考中 🤔 step one,
 pub(super) const REFUSED: &str = "I'm sorry, but I can't help with that";
 pub(super) const NO_SHELL: &str = "No tool that runs commands was offered, so nothing was done.";
 pub(super) const SCRIPT_OVER: &str = "The script has no more turns.";
+pub(super) const NO_TOOL: &str = "No such tool was offered, so nothing was done.";
 pub(super) const COMMAND_OVER: &str = "The command is over.";
 pub(super) const NO_ORDER: &str = "There is no order to follow.";
 
 /// An answer with an ordered word. An order alone does not contain it, so that the two can be distinguished.
 pub(super) fn said_word(word: &str) -> String {
     format!("The word is {word}.")
+}
+
+/// What a tool printed, after it was called by an order.
+pub(super) fn printed(text: &str) -> String {
+    format!("The tool says: {}", text.trim())
 }
 
 /// A message of a turn that is going to fail.

@@ -3,6 +3,7 @@
 mod beside;
 mod children;
 mod deaf;
+mod families;
 mod faults;
 mod held;
 mod kill;

@@ -172,19 +172,28 @@ fn four_parents_on_four_slots_all_end() {
 #[test]
 fn cancel_of_a_waiting_parent_ends_the_tree() {
     let (lab, runtime) = RuntimeLab::running();
-    let script =
-        "- - delegate: {do: spawn, request: {skill: nested}}\n  - delegate: {do: wait, timeout_sec: 45}\n  - hang\n";
-    skill(&lab, "nested", "- - say: working\n  - hang\n");
-    let run = runtime.submit(parent(&lab, script, Delegation::default())).expect("accepted");
+    let waits = |skill: &str| {
+        format!(
+            "- - delegate: {{do: spawn, request: {{skill: {skill}}}}}\n  - delegate: {{do: wait, timeout_sec: 45}}\n  - hang\n"
+        )
+    };
+    skill(&lab, "middle", &waits("inner"));
+    skill(&lab, "inner", "- - say: working\n  - hang\n");
+    let run = runtime.submit(parent(&lab, &waits("middle"), Delegation::default())).expect("accepted");
     let is_made = |state: &State| state.children.iter().any(|child| child.progress == ChildProgress::Started);
-    let child = lab.wait(run, "child", is_made).children[0].run_id;
-    lab.wait_said(child, "working");
+    let middle = lab.wait(run, "child", is_made).children[0].run_id;
+    let inner = lab.wait(middle, "child", is_made).children[0].run_id;
+    lab.wait_said(inner, "working");
     runtime.cancel(run, "test").expect("canceled");
-    let state = lab.finish(&runtime, run);
-    assert_eq!(state.status, Some(RunStatus::Canceled));
-    assert_eq!(statuses(&lab, run), [SubagentStatus::Cancelled]);
-    lab.check_whole(child);
+    lab.finish(&runtime, run);
     check_family(&lab, run);
+    for (over, children) in [(run, 1), (middle, 1), (inner, 0)] {
+        assert_eq!(lab.state(over).status, Some(RunStatus::Canceled));
+        assert_eq!(statuses(&lab, over), vec![SubagentStatus::Cancelled; children]);
+        lab.check_whole(over);
+        // The evidence of the attempt is complete: its host has recorded the end.
+        assert!(lab.data().run(over).audit().join("host.1.json").is_file(), "{over}");
+    }
 }
 
 #[test]

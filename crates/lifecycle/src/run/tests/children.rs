@@ -93,3 +93,27 @@ fn only_a_detached_child_can_end_once_more() {
     assert_eq!(world.state.child(child(1)).expect("a child").progress, ChildProgress::Ended(SubagentStatus::Failed));
     assert_eq!(world.types().iter().filter(|name| **name == "subagent.ended").count(), 2);
 }
+
+/// Found by the simulation: the question was written without the end, and the run waited without an owner.
+#[test]
+fn a_cut_batch_whose_process_is_gone_is_completed_after_the_children() {
+    let sticky = RunOptions { continuation: Continuation::Sticky, max_children: Some(2), ..RunOptions::default() };
+    let mut world = World::new(sticky);
+    world.all(&[Happening::Accept, Happening::HostReady]);
+    world.happens(request(1, "a")).expect("accepted");
+    world.dies_writing(&Happening::Settle(RunStatus::WaitingUser), 1);
+    assert!(world.state.is_unfinished, "{:?}", world.types());
+    let again = world.recovery(HostState::Ended, SessionLeft::Lost);
+    world.carry_out(again);
+    assert_eq!(next_step(&world.state, None), RunStep::EndChildren, "{:?}", world.types());
+    world.happens(end(&world, 1, SubagentStatus::Cancelled)).expect("noted");
+    assert_eq!(next_step(&world.state, None), RunStep::End);
+    let last = world.recovery(HostState::Ended, SessionLeft::Lost);
+    world.carry_out(last);
+    assert_eq!(
+        (world.state.status, world.failure()),
+        (Some(RunStatus::Failed), Code::SessionLost),
+        "{:?}",
+        world.types()
+    );
+}

@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use super::super::asked::Offered;
+use super::super::shell::Call;
 use super::*;
 
 fn asked() -> Asked {
     let parameters = json!({"properties": {"command": {"type": "string"}}, "required": ["command"]});
-    Asked { tools: vec![Offered { name: "bash".to_owned(), parameters }], ..Asked::default() }
+    Asked { tools: vec![Offered { name: "bash".to_owned(), namespace: None, parameters }], ..Asked::default() }
 }
 
 fn choice(text: &str) -> Choice {
@@ -120,7 +121,7 @@ fn errors_are_for_everybody_and_titles_are_harmless() {
 
 #[test]
 fn without_a_shell_it_says_so() {
-    let tools = vec![Offered { name: "read_file".to_owned(), parameters: json!({}) }];
+    let tools = vec![Offered { name: "read_file".to_owned(), namespace: None, parameters: json!({}) }];
     for scenario in ["auto", "commentary", "parallel", "artifact"] {
         let plan = plan_of(scenario, &Asked { tools: tools.clone(), ..Asked::default() });
         assert_eq!(summarized(&plan), [texts::NO_SHELL], "{scenario}");
@@ -173,4 +174,39 @@ fn long_texts_have_their_size() {
     assert!((60_000..61_000).contains(&size("long60k")));
     assert!((2_000_000..2_001_000).contains(&size("longtext")));
     assert!((8_000_000..8_001_000).contains(&size("long9000k")), "there is a bound");
+}
+
+#[test]
+fn an_order_calls_a_tool_of_a_server_and_repeats_what_it_printed() {
+    let offered = Offered { name: "lab_wait_runs".to_owned(), namespace: None, parameters: json!({}) };
+    let user = r#"[[call wait_runs {"run_ids": []}]]"#.to_owned();
+    let begun = Asked { tools: vec![offered], user, ..Asked::default() };
+    let plan = plan_of("ordered", &begun);
+    let arguments = json!({"run_ids": []}).as_object().cloned().expect("an object");
+    assert_eq!(plan.blocks, [Block::Tool(Call { namespace: None, name: "lab_wait_runs".to_owned(), arguments })]);
+    let over = Asked { after_result: true, last_printed: "completed\n".to_owned(), ..begun };
+    assert_eq!(summarized(&plan_of("ordered", &over)), ["The tool says: completed"]);
+    let without = Asked { after_result: false, tools: asked().tools, ..over };
+    assert_eq!(summarized(&plan_of("ordered", &without)), [texts::NO_TOOL]);
+}
+
+#[test]
+fn an_order_plays_a_script_with_values_of_the_conversation() {
+    let run = "0199aaaa-bbbb-7ccc-8ddd-0123456789ab";
+    let turns = json!([{"call": "wait_runs", "arguments": {"run_ids": ["{{run}}"]}}, {"say": "It says {{printed}}."}]);
+    let script = Script::from_json(&json!({"turns": turns})).expect("a script");
+    let offered = Offered { name: "lab_wait_runs".to_owned(), namespace: None, parameters: json!({}) };
+    let printed = format!("Run {run} is started.");
+    let begun = Asked { tools: vec![offered], user: "[[play x]]".to_owned(), printed, ..Asked::default() };
+    assert_eq!(script_name(&choice("ordered.y"), &begun), Some("x"));
+    assert_eq!(script_name(&choice("auto"), &begun), None);
+    let decided = |asked: &Asked| match decide(&choice("ordered.y"), asked, Some(&script), &mut Memory::default()) {
+        Decision::Answer(plan) => plan,
+        Decision::Error(failure) => panic!("{failure:?}"),
+    };
+    let plan = decided(&begun);
+    let [Block::Tool(call)] = &plan.blocks[..] else { panic!("{plan:?}") };
+    assert_eq!(call.arguments["run_ids"], json!([run]));
+    let over = Asked { turns: 1, last_printed: "completed".to_owned(), ..begun };
+    assert_eq!(summarized(&decided(&over)), ["It says completed."]);
 }

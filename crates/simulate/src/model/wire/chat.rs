@@ -24,7 +24,8 @@ pub(super) fn read(request: &Value) -> Asked {
     let functions = list(request, "tools").iter().filter(|tool| text(tool, "type") == "function");
     let offered = |tool: &Value| {
         let function = &tool["function"];
-        Offered { name: text(function, "name").to_owned(), parameters: function["parameters"].clone() }
+        let name = text(function, "name").to_owned();
+        Offered { name, namespace: None, parameters: function["parameters"].clone() }
     };
     Asked {
         model: request["model"].as_str().map(str::to_owned),

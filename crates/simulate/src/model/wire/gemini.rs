@@ -28,7 +28,7 @@ pub(super) fn read(request: &Value) -> Asked {
     let functions = list(request, "tools").iter().flat_map(|tool| list(tool, "functionDeclarations"));
     let offered = |function: &Value| {
         let parameters = function.get("parametersJsonSchema").unwrap_or(&function["parameters"]);
-        Offered { name: text(function, "name").to_owned(), parameters: parameters.clone() }
+        Offered { name: text(function, "name").to_owned(), namespace: None, parameters: parameters.clone() }
     };
     Asked {
         model: request["model"].as_str().map(str::to_owned),

@@ -25,7 +25,11 @@ pub(super) fn read(request: &Value) -> Asked {
         stream: request["stream"] == true,
         wants_json: request["output_config"]["format"].is_object() || request["output_format"].is_object(),
         tools: tools
-            .map(|tool| Offered { name: text(tool, "name").to_owned(), parameters: tool["input_schema"].clone() })
+            .map(|tool| Offered {
+                name: text(tool, "name").to_owned(),
+                namespace: None,
+                parameters: tool["input_schema"].clone(),
+            })
             .collect(),
         ..conversation.into_asked()
     }

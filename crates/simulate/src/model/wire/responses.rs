@@ -29,15 +29,30 @@ pub(super) fn read(request: &Value) -> Asked {
             }
         }
     }
-    let functions = list(request, "tools").iter().filter(|tool| text(tool, "type") == "function");
     Asked {
         model: request["model"].as_str().map(str::to_owned),
         stream: request["stream"] == true,
         wants_json: text(&request["text"]["format"], "type").starts_with("json"),
-        tools: functions
-            .map(|tool| Offered { name: text(tool, "name").to_owned(), parameters: tool["parameters"].clone() })
-            .collect(),
+        tools: list(request, "tools").iter().flat_map(offered).collect(),
         ..conversation.into_asked()
+    }
+}
+
+/// One function, or those of a namespace: that is how codex offers the tools of an MCP server.
+fn offered(tool: &Value) -> Vec<Offered> {
+    let function = |tool: &Value, namespace: Option<&str>| Offered {
+        name: text(tool, "name").to_owned(),
+        namespace: namespace.map(str::to_owned),
+        parameters: tool["parameters"].clone(),
+    };
+    let is_function = |tool: &&Value| text(tool, "type") == "function";
+    match text(tool, "type") {
+        "function" => vec![function(tool, None)],
+        "namespace" => {
+            let namespace = text(tool, "name");
+            list(tool, "tools").iter().filter(is_function).map(|tool| function(tool, Some(namespace))).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -46,7 +61,7 @@ enum Item<'a> {
     Thought(&'a str),
     Text(&'a str, Option<&'static str>),
     Refusal(&'a str),
-    Call { name: &'a str, arguments: String },
+    Call { namespace: Option<&'a str>, name: &'a str, arguments: String },
 }
 
 fn items(plan: &Plan) -> Vec<Item<'_>> {
@@ -60,9 +75,11 @@ fn items(plan: &Plan) -> Vec<Item<'_>> {
                 Phases::Told => Some("commentary"),
             },
         ),
-        Block::Tool(call) => {
-            Item::Call { name: &call.name, arguments: Value::Object(call.arguments.clone()).to_string() }
-        }
+        Block::Tool(call) => Item::Call {
+            namespace: call.namespace.as_deref(),
+            name: &call.name,
+            arguments: Value::Object(call.arguments.clone()).to_string(),
+        },
     });
     let refusal = match plan.finish {
         Finish::Stop | Finish::Length | Finish::Refused(Refusal::Silent) => None,
@@ -100,10 +117,16 @@ fn finished(item: &Item<'_>, id: &str, at: usize, tag: &Tag, status: &str) -> Va
             let content = [json!({"type": "refusal", "refusal": text})];
             json!({"type": "message", "id": id, "role": "assistant", "status": status, "content": content})
         }
-        Item::Call { name, arguments } => json!({
-            "type": "function_call", "id": id, "call_id": tag.part("call_", at), "name": name, "arguments": arguments,
-            "status": "completed",
-        }),
+        Item::Call { namespace, name, arguments } => {
+            let mut call = json!({
+                "type": "function_call", "id": id, "call_id": tag.part("call_", at), "name": name,
+                "arguments": arguments, "status": "completed",
+            });
+            if let Some(namespace) = namespace {
+                call["namespace"] = json!(namespace);
+            }
+            call
+        }
     }
 }
 

@@ -359,3 +359,23 @@ fn paths_say_which_api() {
         assert_eq!(Endpoint::of(nothing), None, "{nothing}");
     }
 }
+
+/// codex offers the tools of an MCP server in this form, and refuses a call without the namespace.
+#[test]
+fn a_call_names_the_namespace_of_its_tool() {
+    let function = json!({"type": "function", "name": "wait_runs", "parameters": {"type": "object"}});
+    let namespace = json!({"type": "namespace", "name": "mcp__skillrun", "tools": [function]});
+    let order = r#"[[call wait_runs {"run_ids": []}]]"#;
+    let asked = read(Wire::Responses, &json!({"input": order, "tools": [namespace]}));
+    let plan = match decide(&"ordered".parse().expect("a scenario"), &asked, None, &mut Memory::default()) {
+        Decision::Answer(plan) => plan,
+        Decision::Error(failure) => panic!("{failure:?}"),
+    };
+    let whole = whole(Wire::Responses, &plan, &tag());
+    let call = &whole["output"][0];
+    assert_eq!((&call["namespace"], &call["name"]), (&json!("mcp__skillrun"), &json!("wait_runs")));
+    let done = data(&stream(Wire::Responses, &plan, &tag()))
+        .into_iter()
+        .find(|event| event["type"] == "response.output_item.done");
+    assert_eq!(done.expect("an item")["item"]["namespace"], "mcp__skillrun");
+}
