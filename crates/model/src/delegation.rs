@@ -13,8 +13,8 @@ use crate::status::{ExecutionMode, wire_enum};
 use crate::time::Timestamp;
 
 pub use desk::{
-    DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationRequest, DelegationResponse,
-    RefusalReason, WaitOutcome,
+    DelegatedPatch, DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationRequest,
+    DelegationResponse, RefusalReason, WaitOutcome,
 };
 
 /// The run that has asked for another one.
@@ -105,6 +105,8 @@ wire_enum! {
         Own = "own",
         /// The folder of its parent.
         Shared = "shared",
+        /// A folder of its own that begins as a copy of that of its parent. Its changes come back as a patch.
+        Copy = "copy",
     }
 }
 

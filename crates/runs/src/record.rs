@@ -19,13 +19,16 @@ use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
+use crate::copy::{CopiedFrom, WorkspaceCopy};
 use crate::prompt;
 
 /// Version of `run.json` for a run of a skill: the first one, so that earlier versions of skillrun read it.
 pub const FORMAT: u32 = 1;
-/// Version of `run.json` for a run without a skill: it has `request.prompt` and no `skill`. A run with a later version
-/// is refused.
+/// Version of `run.json` for a run without a skill: it has `request.prompt` and no `skill`.
 pub const PROMPT_FORMAT: u32 = 2;
+/// Version of `run.json` for a run that works in a copy of a folder, with or without a skill. A run with a later version
+/// is refused.
+pub const COPY_FORMAT: u32 = 3;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -207,6 +210,30 @@ pub enum Workspace {
     Own,
     /// A folder of the user's, absolute and without links.
     Folder { path: OsText, sharing: Sharing },
+    /// A folder inside the run that began as a copy of another one.
+    Copy(WorkspaceCopy),
+}
+
+impl Workspace {
+    /// The folder of the user in which the run works; none if it works inside of its own folder.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Own | Self::Copy(_) => None,
+            Self::Folder { path, .. } => Some(path.as_path()),
+        }
+    }
+
+    /// The copy in which the run works.
+    pub fn copy(&self) -> Option<&WorkspaceCopy> {
+        match self {
+            Self::Own | Self::Folder { .. } => None,
+            Self::Copy(copy) => Some(copy),
+        }
+    }
+
+    pub(crate) fn is_copy_of_repository(&self) -> bool {
+        self.copy().is_some_and(|copy| copy.kind == CopiedFrom::Repository)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,7 +266,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {PROMPT_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {COPY_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -293,7 +320,7 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(PROMPT_FORMAT) {
+        if version.format > u64::from(COPY_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;

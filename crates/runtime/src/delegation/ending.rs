@@ -4,12 +4,13 @@ use skillrun_lifecycle::run::{ChildProgress, ChildRun, State};
 use skillrun_log::{FileLog, LogError};
 use skillrun_model::codes::Code;
 use skillrun_model::delegation::{
-    DelegatedResult, DelegatedRun, DelegatedState, RefusalReason, SubagentEnded, SubagentStatus,
+    DelegatedPatch, DelegatedResult, DelegatedRun, DelegatedState, RefusalReason, SubagentEnded, SubagentStatus,
 };
 use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::{ControlData, Data};
 use skillrun_model::{Classified, ErrorClass, RunStatus, Timestamp};
-use skillrun_runs::data_folder::DataFolder;
+use skillrun_runs::copy::patch_path;
+use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::events::read_lines;
 use skillrun_runs::result::{ResultFold, RunResult, finished_result};
 
@@ -21,6 +22,8 @@ const SUMMARY_MAX: usize = 4 * 1024;
 pub(crate) struct ChildLog {
     state: State,
     result: Option<RunResult>,
+    /// The changes of its copy of a folder.
+    patch: Option<DelegatedPatch>,
     /// Of the last event.
     at: Timestamp,
     /// Of the last turn that ran out of time.
@@ -49,8 +52,10 @@ impl ChildLog {
         if state.status.is_none() {
             return Ok(None);
         }
-        let result = finished_result(fold, child.run_id, &data.run(child.run_id));
-        Ok(Some(Self { state, result, at, deadline_at }))
+        let folder = data.run(child.run_id);
+        let result = finished_result(fold, child.run_id, &folder);
+        let patch = result.as_ref().and_then(|result| patch_of(result, &folder));
+        Ok(Some(Self { state, result, patch, at, deadline_at }))
     }
 
     /// The record for the parent; none while the child has not ended.
@@ -101,6 +106,14 @@ impl ChildLog {
     pub(crate) fn question(&self) -> Option<skillrun_model::interaction::Pending> {
         self.state.question.clone()
     }
+}
+
+/// The patch of a run that has worked in a copy of a folder.
+pub(crate) fn patch_of(result: &RunResult, folder: &RunFolder) -> Option<DelegatedPatch> {
+    let path = patch_path(result.run_id);
+    let indexed = result.artifacts.iter().find(|artifact| artifact.path == path)?;
+    let file = folder.workspace().join(&path).to_string_lossy().into_owned();
+    Some(DelegatedPatch { artifact: path, file, size: indexed.size })
 }
 
 /// How an ended run counts for its parent.
@@ -164,7 +177,9 @@ pub(crate) fn result(
         return Err(RefusalReason::WrongState);
     }
     let result = log.and_then(|log| log.result.as_ref()).filter(|_| run.state == DelegatedState::Completed);
+    let patch = log.and_then(|log| log.patch.clone());
     Ok(DelegatedResult {
+        patch,
         text: result.and_then(|result| result.text.clone()),
         output: result.and_then(|result| result.output.clone()).map(serde_json::Value::Object),
         run,
