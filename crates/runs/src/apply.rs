@@ -4,9 +4,9 @@
 //! if it is what the run left there; so binary files and large ones, which no patch has, are applied too.
 //!
 //! A path of the target is either as the run found it, or as the run left it: then the change was applied before. If one
-//! is neither, nothing is applied. New content is written beside first, and moved into place when all of it is there; a
-//! failure moves everything back. A process that is killed in between leaves paths in both states, and the next call
-//! applies the rest.
+//! is neither, nothing is applied. New content is written beside first, and exchanged for the old one when all of it is
+//! there; a failure exchanges everything back. A process that is killed in between leaves paths in both states, and the
+//! next call applies the rest.
 
 mod net;
 mod target;

@@ -18,6 +18,11 @@ pub(crate) struct Rules {
     user: Option<Gitignore>,
 }
 
+/// The names of folders in which engines keep their settings, at the root of a workspace.
+pub fn engine_folders() -> impl Iterator<Item = &'static [u8]> {
+    ENGINE_FOLDERS.into_iter()
+}
+
 /// Whether engines keep their settings in a folder of this name at the root of a workspace.
 pub fn is_engine_folder(name: &[u8]) -> bool {
     ENGINE_FOLDERS.contains(&name)

@@ -36,6 +36,16 @@ impl NetChange {
         Path::new(OsStr::from_bytes(&self.path))
     }
 
+    /// A file or link that becomes a folder, or the other way round.
+    pub(super) fn is_of_another_kind(&self) -> bool {
+        let is_folder = |content: &Content| match content {
+            Content::Nothing => None,
+            Content::File { .. } | Content::Link { .. } => Some(false),
+            Content::Folder => Some(true),
+        };
+        matches!((is_folder(&self.before), is_folder(&self.after)), (Some(before), Some(after)) if before != after)
+    }
+
     pub(super) fn kind(&self) -> ChangeKind {
         match (&self.before, &self.after) {
             (Content::Nothing, _) => ChangeKind::Created,

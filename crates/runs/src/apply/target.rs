@@ -11,7 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, mkdirat, openat, readlinkat, renameat, renameat_with,
+    statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use skillrun_base::file_lock;
@@ -110,8 +111,11 @@ impl Target {
             Ok(false) => {}
             Err(_) => return Standing::Other,
         }
+        // A folder cannot replace a file in one step: a process that was killed in between leaves nothing.
+        let is_between = || change.is_of_another_kind() && self.is(&change.path, &Content::Nothing).unwrap_or(false);
         match self.is(&change.path, &change.before) {
             Ok(true) => Standing::Before,
+            Ok(false) | Err(_) if is_between() => Standing::Before,
             Ok(false) | Err(_) => Standing::Other,
         }
     }
@@ -145,28 +149,7 @@ impl Target {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(*content == Content::Nothing),
             Err(errno) => return Err(errno.into()),
         };
-        let stat = match statat(place.folder(), place.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(*content == Content::Nothing),
-            Err(errno) => return Err(errno.into()),
-        };
-        match (FileType::from_raw_mode(stat.st_mode), content) {
-            (FileType::Directory, Content::Folder) => Ok(true),
-            (FileType::Symlink, Content::Link { target }) => {
-                Ok(readlinkat(place.folder(), place.name, Vec::new())?.as_bytes() == target)
-            }
-            (FileType::RegularFile, Content::File { size, hash, is_executable }) => {
-                let is_same = u64::try_from(stat.st_size) == Ok(*size) && (stat.st_mode & 0o111 != 0) == *is_executable;
-                if !is_same {
-                    return Ok(false);
-                }
-                let mut hasher = blake3::Hasher::new();
-                let file = File::from(openat(place.folder(), place.name, READ, Mode::empty())?);
-                hasher.update_reader(file.take(*size))?;
-                Ok(hasher.finalize().to_hex().as_str() == hash)
-            }
-            (_, _) => Ok(false),
-        }
+        has_content(place.folder(), place.name, content)
     }
 
     /// Applies changes whose paths are as the run found them: all of them or none.
@@ -174,7 +157,8 @@ impl Target {
         let beside = OsString::from(format!(".skillrun-apply.{run_id}"));
         let failed =
             |path: &[u8], error: io::Error| ApplyError::Write { folder: self.path.clone(), path: text(path), error };
-        // Left by a process that was killed. What is in it is not needed: each path is in one of its two states.
+        // Left by a process that was killed. Nothing in it is needed: each path is in one of its two states, or is
+        // about to be of another kind.
         skillrun_collect::tree::remove(&self.path.join(&beside)).ignored();
         let made =
             mkdirat(&self.root, &beside, Mode::RWXU).and_then(|()| openat(&self.root, &beside, FOLDER, Mode::empty()));
@@ -186,6 +170,30 @@ impl Target {
             Ok(()) | Err(_) => skillrun_collect::tree::remove(&self.path.join(&beside)).ignored(),
         }
         done
+    }
+}
+
+/// Whether a name in a folder has this content.
+fn has_content(folder: &OwnedFd, name: &OsStr, content: &Content) -> io::Result<bool> {
+    let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(*content == Content::Nothing),
+        Err(errno) => return Err(errno.into()),
+    };
+    match (FileType::from_raw_mode(stat.st_mode), content) {
+        (FileType::Directory, Content::Folder) => Ok(true),
+        (FileType::Symlink, Content::Link { target }) => Ok(readlinkat(folder, name, Vec::new())?.as_bytes() == target),
+        (FileType::RegularFile, Content::File { size, hash, is_executable }) => {
+            let is_same = u64::try_from(stat.st_size) == Ok(*size) && (stat.st_mode & 0o111 != 0) == *is_executable;
+            if !is_same {
+                return Ok(false);
+            }
+            let mut hasher = blake3::Hasher::new();
+            let file = File::from(openat(folder, name, READ, Mode::empty())?);
+            hasher.update_reader(file.take(*size))?;
+            Ok(hasher.finalize().to_hex().as_str() == hash)
+        }
+        (_, _) => Ok(false),
     }
 }
 
@@ -211,6 +219,16 @@ enum Step<'a> {
     MovedIn {
         path: &'a [u8],
         new: String,
+    },
+    /// The old content has the name of the new one beside.
+    Exchanged {
+        path: &'a [u8],
+        new: String,
+    },
+    /// The old content has this name beside, and the new one its place.
+    Replaced {
+        path: &'a [u8],
+        old: String,
     },
 }
 
@@ -300,9 +318,13 @@ impl Staged<'_> {
                 Content::Nothing => {}
                 Content::Folder if change.after == Content::Folder => {}
                 Content::Folder => self.remove_folder(change, steps).map_err(at(change))?,
-                Content::File { .. } | Content::Link { .. } => {
-                    self.move_away(number, change, steps).map_err(at(change))?;
-                }
+                Content::File { .. } | Content::Link { .. } => match &change.after {
+                    // It is replaced in one step.
+                    Content::File { .. } | Content::Link { .. } => {}
+                    Content::Nothing | Content::Folder => {
+                        self.move_away(number, change, steps).map_err(at(change))?;
+                    }
+                },
             }
         }
         // What comes, a folder before its content.
@@ -313,7 +335,11 @@ impl Staged<'_> {
                 Content::File { .. } | Content::Link { .. } => {
                     let above = change.path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
                     self.make_folders(&change.path, above, steps).map_err(at(change))?;
-                    self.move_in(number, change, steps).map_err(at(change))?;
+                    let moved = match &change.before {
+                        Content::Nothing | Content::Folder => self.move_in(number, change, steps),
+                        Content::File { .. } | Content::Link { .. } => self.replace(number, change, steps),
+                    };
+                    moved.map_err(at(change))?;
                 }
             }
         }
@@ -322,12 +348,17 @@ impl Staged<'_> {
 
     fn remove_folder<'a>(&self, change: &'a NetChange, steps: &mut Vec<Step<'a>>) -> io::Result<()> {
         let place = self.target.place(&change.path)?;
-        let mode = Mode::from_raw_mode(statat(place.folder(), place.name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777);
+        let mode = match statat(place.folder(), place.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Mode::from_raw_mode(stat.st_mode & 0o777),
+            Err(Errno::NOENT) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        };
         match unlinkat(place.folder(), place.name, AtFlags::REMOVEDIR) {
             Ok(()) => {
                 steps.push(Step::RemovedFolder { path: &change.path, mode });
                 Ok(())
             }
+            Err(Errno::NOENT) => Ok(()),
             // It has files that the copy never had, such as ignored ones; so it stays.
             Err(Errno::NOTEMPTY | Errno::EXIST) if change.after == Content::Nothing => Ok(()),
             Err(errno) => Err(errno.into()),
@@ -337,17 +368,54 @@ impl Staged<'_> {
     fn move_away<'a>(&self, number: usize, change: &'a NetChange, steps: &mut Vec<Step<'a>>) -> io::Result<()> {
         let place = self.target.place(&change.path)?;
         let old = format!("old.{number}");
-        renameat(place.folder(), place.name, self.beside, old.as_str())?;
+        match renameat(place.folder(), place.name, self.beside, old.as_str()) {
+            Err(Errno::NOENT) => return Ok(()),
+            other => other?,
+        }
+        let is_same = self.beside_is(&old, &change.before);
         steps.push(Step::MovedAway { path: &change.path, old });
-        Ok(())
+        still(is_same)
+    }
+
+    /// Puts new content in the place of the old one, so that the path always has one of them.
+    fn replace<'a>(&self, number: usize, change: &'a NetChange, steps: &mut Vec<Step<'a>>) -> io::Result<()> {
+        let place = self.target.place(&change.path)?;
+        let (new, old) = (new_name(number), format!("old.{number}"));
+        match renameat_with(self.beside, new.as_str(), place.folder(), place.name, RenameFlags::EXCHANGE) {
+            Ok(()) => {
+                let is_same = self.beside_is(&new, &change.before);
+                steps.push(Step::Exchanged { path: &change.path, new });
+                still(is_same)
+            }
+            // The file system cannot exchange files.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(place.folder(), place.name, self.beside, old.as_str(), AtFlags::empty())?;
+                let is_same = self.beside_is(&old, &change.before);
+                renameat(self.beside, new.as_str(), place.folder(), place.name)?;
+                steps.push(Step::Replaced { path: &change.path, old });
+                still(is_same)
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn beside_is(&self, name: &str, content: &Content) -> io::Result<bool> {
+        has_content(self.beside, OsStr::new(name), content)
     }
 
     fn move_in<'a>(&self, number: usize, change: &'a NetChange, steps: &mut Vec<Step<'a>>) -> io::Result<()> {
         let place = self.target.place(&change.path)?;
         // A file that appeared since the check is not replaced.
-        let flags = rustix::fs::RenameFlags::NOREPLACE;
         let new = new_name(number);
-        rustix::fs::renameat_with(self.beside, new.as_str(), place.folder(), place.name, flags)?;
+        match renameat_with(self.beside, new.as_str(), place.folder(), place.name, RenameFlags::NOREPLACE) {
+            // The file system does not know the flag.
+            Err(Errno::INVAL | Errno::NOSYS) => match statat(place.folder(), place.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => renameat(self.beside, new.as_str(), place.folder(), place.name)?,
+                Ok(_) => return Err(Errno::EXIST.into()),
+                Err(errno) => return Err(errno.into()),
+            },
+            other => other?,
+        }
         steps.push(Step::MovedIn { path: &change.path, new });
         Ok(())
     }
@@ -381,6 +449,16 @@ impl Staged<'_> {
                     let back = |at: Place<'_>| renameat(self.beside, old.as_str(), at.folder(), at.name);
                     (*path, self.target.place(path).and_then(back))
                 }
+                Step::Exchanged { path, new } => {
+                    let back = |at: Place<'_>| {
+                        renameat_with(self.beside, new.as_str(), at.folder(), at.name, RenameFlags::EXCHANGE)
+                    };
+                    (*path, self.target.place(path).and_then(back))
+                }
+                Step::Replaced { path, old } => {
+                    let back = |at: Place<'_>| renameat(self.beside, old.as_str(), at.folder(), at.name);
+                    (*path, self.target.place(path).and_then(back))
+                }
                 Step::MovedIn { path, new } => {
                     let back = |at: Place<'_>| renameat(at.folder(), at.name, self.beside, new.as_str());
                     (*path, self.target.place(path).and_then(back))
@@ -395,6 +473,11 @@ impl Staged<'_> {
         }
         Ok(())
     }
+}
+
+/// What was moved must be what was checked: another process may have written to it in between.
+fn still(is_same: io::Result<bool>) -> io::Result<()> {
+    if is_same? { Ok(()) } else { Err(io::Error::other("it is being changed")) }
 }
 
 fn new_name(number: usize) -> String {

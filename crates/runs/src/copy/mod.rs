@@ -276,6 +276,9 @@ fn sync(folder: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(folder)?)?)
 }
 
+/// The patches of all runs, as a rule of git.
+const PATCHES: &str = "artifacts/changes-*.patch";
+
 /// The role of the patch of a copy, among the artifacts of its run.
 pub const PATCH_ROLE: &str = "patch";
 

@@ -11,8 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use skillrun_base::files::{self, FileReadError, SymbolicLinks};
+use skillrun_collect::engine_folders;
 
-use super::{CopyError, ignores, index, written};
+use super::{CopyError, PATCHES, ignores, index, written};
 
 const INDEX_MAX: u64 = 64 << 20;
 const PACKED_REFS_MAX: u64 = 64 << 20;
@@ -127,7 +128,7 @@ impl Repository {
         put("config", config.as_bytes())?;
         put("HEAD", format!("{}\n", self.head).as_bytes())?;
         put("objects/info/alternates", &[self.objects.as_os_str().as_bytes(), b"\n"].concat())?;
-        put("info/exclude", &self.exclude)?;
+        put("info/exclude", &self.excluded())?;
         if let Some(index) = &self.index {
             put("index", index)?;
         }
@@ -142,6 +143,19 @@ impl Repository {
             self.references(&Path::new("refs").join(kind), REFS_DEPTH, &mut left, &git)?;
         }
         Ok(())
+    }
+
+    /// The rules of the repository, and what skillrun and engines put into a workspace: no commit of the copy has it.
+    fn excluded(&self) -> Vec<u8> {
+        let mut rules = self.exclude.clone();
+        if !rules.is_empty() && !rules.ends_with(b"\n") {
+            rules.push(b'\n');
+        }
+        for folder in engine_folders() {
+            rules.extend([b"/", folder, b"/\n"].concat());
+        }
+        rules.extend_from_slice(format!("/{}\n", PATCHES).as_bytes());
+        rules
     }
 
     fn references(&self, folder: &Path, depth: usize, left: &mut usize, git: &Path) -> Result<(), CopyError> {

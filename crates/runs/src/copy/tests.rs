@@ -1,7 +1,10 @@
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Output};
 
+use skillrun_model::AttemptNumber;
+
 use super::*;
+use crate::data_folder::{DataFolder, RunFolder};
 
 /// A folder that is copied, and the place of the copy.
 struct World {
@@ -350,6 +353,70 @@ fn index_of_each_version_has_the_tracked_paths() {
     world.git("from", &["update-index", "--split-index"]);
     let bytes = fs::read(world.path("from/.git/index")).expect("an index");
     assert!(index::paths(&bytes, 20).expect_err("split").contains("--no-split-index"));
+}
+
+/// A run whose only attempt has changed a text and a picture.
+fn changed_run(world: &World) -> (RunFolder, RunId) {
+    let id: RunId = "019b0000-0000-7000-8000-00000000abcd".parse().expect("an id");
+    let run = DataFolder::new(world.path("data")).run(id);
+    fs::create_dir_all(run.audit()).expect("a folder");
+    fs::create_dir_all(run.workspace()).expect("a folder");
+    let text = r#"{"path":"a.txt","before":{"kind":"file","hash":"1"},"after":{"kind":"file","hash":"2"},"diff":"@@ -1 +1 @@\n-a\n+b\n"}"#;
+    let picture = r#"{"path":"x\ny.png","before":{"kind":"file","hash":"1"},"after":{"kind":"file","hash":"2"},"diff_omitted":"binary"}"#;
+    let list = format!(
+        "{{\"attempt\":1,\"created\":[\n],\"modified\":[\n{text},\n{picture}\n],\"deleted\":[\n],\"counts\":{{}}}}\n"
+    );
+    fs::write(run.audit().join("fs-diff.1.json"), list).expect("written");
+    (run, id)
+}
+
+#[test]
+fn patch_names_what_it_lacks_where_git_does_not_read_it() {
+    let world = World::repository(&[("a.txt", "a\n")]);
+    let (run, id) = changed_run(&world);
+    fs::create_dir(run.workspace().join("artifacts")).expect("a folder");
+    // Left by an owner that was killed.
+    fs::write(run.workspace().join("artifacts/.changes-00000000abcd.patch.part"), "half").expect("written");
+    for last in [1, 1] {
+        let (created, indexed) = write_patch(&run, id, AttemptNumber(last)).expect("written").expect("a patch");
+        assert_eq!((&*created.path, &*indexed.path), ("artifacts/changes-00000000abcd.patch", &*created.path));
+        let file = run.workspace().join(&indexed.path);
+        let text = fs::read_to_string(&file).expect("a file");
+        assert_eq!(
+            (indexed.size, indexed.hash),
+            (text.len() as u64, blake3::hash(text.as_bytes()).to_hex().to_string())
+        );
+        assert!(
+            text.ends_with("applies those that are files:\n#   x\u{fffd}y.png: its text was not recorded: binary\n"),
+            "{text}"
+        );
+        world.git("from", &["apply", "--check", file.to_str().expect("text")]);
+    }
+    assert_eq!(fs::read_dir(run.workspace().join("artifacts")).expect("a folder").count(), 1);
+}
+
+/// The engine may have put a link in its place.
+#[test]
+fn patch_is_not_written_through_a_link() {
+    let world = World::new();
+    let (run, id) = changed_run(&world);
+    symlink(world.path("from"), run.workspace().join("artifacts")).expect("a link");
+    write_patch(&run, id, AttemptNumber(1)).expect_err("a link");
+    assert_eq!(fs::read_dir(world.path("from")).expect("a folder").count(), 0);
+}
+
+/// A commit of everything has nothing of skillrun in it.
+#[test]
+fn what_skillrun_adds_to_a_copy_is_ignored_by_its_repository() {
+    let world = World::repository(&[("a.txt", "a\n")]);
+    fs::write(world.path("from/.git/info/exclude"), "private").expect("written");
+    world.copy();
+    for path in [".agents/skills/x/SKILL.md", "artifacts/changes-00000000abcd.patch", "private"] {
+        let path = world.path("copy").join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, "x").expect("written");
+    }
+    assert_eq!(world.git("copy", &["status", "--porcelain"]), "");
 }
 
 #[test]
