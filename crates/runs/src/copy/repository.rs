@@ -23,7 +23,7 @@ const LINE_MAX: u64 = 8 << 10;
 const SHALLOW_MAX: u64 = 1 << 20;
 /// Most files and folders below `refs/`, other than packed ones.
 const REFS_MAX: usize = 20_000;
-const REFS_DEPTH: usize = 16;
+const REFS_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Repository {

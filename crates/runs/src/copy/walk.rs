@@ -21,6 +21,9 @@ use super::{CopyError, CopySource, LEFT_OUT_NAMED, LeftOut};
 /// Folders within folders; each holds a descriptor open.
 const DEPTH_MAX: usize = 64;
 
+/// Longest path of a folder in a copy: the place of the copy is longer than that of the folder.
+const PATH_MAX: usize = 2048;
+
 /// Names that are looked at for each entry that may be copied: most files of a folder may be ignored.
 const NAMES_PER_ENTRY: u64 = 4;
 
@@ -214,7 +217,7 @@ impl<'a> Walk<'a> {
         if !is_folder {
             return Ok(());
         }
-        let depth = depth.checked_sub(1).filter(|depth| *depth > 0);
+        let depth = depth.checked_sub(1).filter(|depth| *depth > 0 && path.len() <= PATH_MAX);
         let depth = depth.ok_or_else(|| CopyError::TooDeep { folder: self.source.folder.to_owned() })?;
         match openat(folder, name, FOLDER, Mode::empty()) {
             Ok(inner) => {
@@ -249,7 +252,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             self.names += 1;
-            if self.names > self.source.limits.entries.saturating_mul(NAMES_PER_ENTRY) || path.len() > 4096 {
+            if self.names > self.source.limits.entries.saturating_mul(NAMES_PER_ENTRY) {
                 return Err(Unread::TooMany);
             }
             names.push(OsStr::from_bytes(name).to_owned());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lab::{Lab, kind, wait_until};
 
 /// So many that the copy takes long enough to be killed in between.
-const FILES: usize = 20_000;
+const FILES: usize = 5_000;
 
 const PARENT: &str = "
 - - delegate: {do: spawn, request: {skill: writes, workspace: copy}}
@@ -48,7 +48,7 @@ fn owner_killed_while_it_copies_leaves_no_half_of_a_child() {
     let skill = skill.to_str().expect("a path");
     let run = ["run", skill, "--engine", "scripted", "--mode", "auto", "--delegate", "--workspace", project, "--json"];
     let mut owner = lab.start(&run);
-    wait_until("a part of the copy", || child(&lab).is_some_and(|child| child.join("workspace/d11").exists()));
+    wait_until("a part of the copy", || child(&lab).is_some_and(|child| child.join("workspace/d1").exists()));
     lab::kill(&mut owner);
     let half = child(&lab).expect("a folder");
     assert!(!half.join("run.json").exists(), "it was killed too late; raise FILES");
