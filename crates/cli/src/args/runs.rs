@@ -58,7 +58,7 @@ pub(crate) struct CommonArgs {
     /// Allow other runs to work in the workspace at the same time
     #[arg(long, requires = "workspace")]
     pub(crate) share: bool,
-    /// Work in a copy of the workspace; `skillrun apply` takes the changes over
+    /// Work in a copy of the workspace; the command `apply` takes the changes over
     #[arg(long, requires = "workspace", conflicts_with = "share")]
     pub(crate) copy: bool,
     /// Model to use, by the engine's name for it [default: the engine's own]

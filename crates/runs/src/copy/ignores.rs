@@ -30,7 +30,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// `folder_len`: the length of the path of the folder that has them. Lines that are no patterns have no effect, as
+    /// `folder_len`: the length of the path of the folder that has them. A line that is not a pattern has no effect, as
     /// in git.
     pub(super) fn new(folder_len: usize, text: &[u8]) -> Self {
         let mut builder = GitignoreBuilder::new("");
