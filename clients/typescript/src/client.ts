@@ -2,7 +2,7 @@
 import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
-  ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
+  ApplyChanges, ApplyReport, ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FamilyDiagnosis, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
@@ -146,6 +146,11 @@ export class SkillrunClient {
     const { wait, idempotencyKey, signal } = options;
     const headers = { "Idempotency-Key": idempotencyKey };
     return this.json(`${of(run)}/continue`, { method: "POST", query: { wait }, headers, json: request, signal });
+  }
+
+  /** Applies the changes of a run that worked in a copy of a folder to that folder: all of them, or none. */
+  applyRun(run: string, request: ApplyChanges = {}, options: RequestOptions = {}): Promise<ApplyReport> {
+    return this.json(`${of(run)}/apply`, { method: "POST", json: request, ...options });
   }
 
   // Questions and answers

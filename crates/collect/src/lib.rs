@@ -49,6 +49,7 @@ pub use given::{InputGiven, input_given};
 pub use owner::{Attached, HostConnection, HostResponse, attach, attach_within, host_responds};
 pub use secrets::Secrets;
 pub use skillrun_plan::{self as plan, HostPlan, environment, protocol, signals};
+pub use snapshot::{engine_folders, is_engine_folder};
 pub use start::start;
 pub use unresponsive::end_host;
 pub use withdraw::withdraw;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 use skillrun_model::delegation::{
-    DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationResponse, WaitOutcome,
+    DelegatedPatch, DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationResponse, WaitOutcome,
 };
 use skillrun_model::interaction::Pending;
 
@@ -173,9 +173,42 @@ fn run_data(run: &DelegatedRun) -> Value {
     data
 }
 
+/// What the caller can do with the changes that a run made in a copy of a folder.
+fn patch_text(run: &DelegatedRun, patch: &DelegatedPatch) -> String {
+    let partly = match run.state {
+        DelegatedState::Completed => "",
+        DelegatedState::Queued
+        | DelegatedState::Running
+        | DelegatedState::NeedsOrchestrator
+        | DelegatedState::Failed
+        | DelegatedState::TimedOut
+        | DelegatedState::Cancelled
+        | DelegatedState::Detached => " The run is not completed, so they may be incomplete.",
+    };
+    format!(
+        "\nIt worked in a copy of the folder, which has not changed. Its changes are the patch {} ({} bytes), the \
+         artifact {}.{partly} Read it, then apply it with `skillrun apply {}`, or with `git apply {}` in the folder.\n",
+        shown(&patch.file),
+        patch.size,
+        shown(&patch.artifact),
+        run.run_id,
+        shell_word(&patch.file),
+    )
+}
+
+/// A path as one word of a shell.
+fn shell_word(path: &str) -> String {
+    let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@%".contains(c));
+    if is_plain { path.to_owned() } else { format!("'{}'", shown(path).replace('\'', "'\\''")) }
+}
+
 fn one_result(result: &DelegatedResult, page: ResultPage) -> CallToolResult {
     let run = &result.run;
+    let patch = result.patch.as_ref().map(|patch| patch_text(run, patch)).unwrap_or_default();
     let mut data = json!({ "run": run_data(run), "note": NOTE });
+    if let Some(patch) = &result.patch {
+        data["patch"] = json!({ "file": patch.file, "artifact": patch.artifact, "size": patch.size, "next": patch_text(run, patch).trim() });
+    }
     let state = run_text(&DelegatedRun { summary: None, ..run.clone() });
     let has_text = result.text.as_deref().is_some_and(|text| !text.trim().is_empty());
     let part = page.part.unwrap_or(match has_text || result.output.is_none() {
@@ -199,7 +232,7 @@ fn one_result(result: &DelegatedResult, page: ResultPage) -> CallToolResult {
             | DelegatedState::Cancelled
             | DelegatedState::Detached => format!("The run is not completed, so it has no {name}."),
         };
-        return success(format!("{why}\n{state}"), data);
+        return success(format!("{why}\n{state}{patch}"), data);
     };
     let total = whole.chars().count();
     let begin = page.offset.min(total);
@@ -221,7 +254,7 @@ fn one_result(result: &DelegatedResult, page: ResultPage) -> CallToolResult {
         data["has_output"] = json!(true);
         told += "\nIt has a structured output too: call read_result with part output.\n";
     }
-    success(told, data)
+    success(told + &patch, data)
 }
 
 /// The beginning of a text, and whether the rest was left out.
@@ -341,7 +374,8 @@ mod tests {
             let mut one = run(1, state);
             one.reason = Some(Code::Timeout);
             one.summary = Some("all tests pass".to_owned());
-            let result = DelegatedResult { run: one, text: Some("all tests pass".to_owned()), output: None };
+            let result =
+                DelegatedResult { run: one, text: Some("all tests pass".to_owned()), output: None, patch: None };
             let response = DelegationResponse::Result { result: Box::new(result.clone()) };
             let (text, data, _) = parts(&answer(ToolName::ReadResult, ResultPage::default(), response));
             let is_completed = state == DelegatedState::Completed;
@@ -360,6 +394,7 @@ mod tests {
             run: run(1, DelegatedState::Completed),
             text: Some(whole.clone()),
             output: Some(json!({ "count": 3 })),
+            patch: None,
         };
         let (mut read, mut offset, mut pages) = (String::new(), Some(0), 0);
         while let Some(begin) = offset {
@@ -382,6 +417,29 @@ mod tests {
         assert_eq!(data["answer"], "", "a page after the end is empty");
     }
 
+    #[test]
+    fn the_patch_of_a_copy_is_named_with_how_to_apply_it() {
+        let patch = DelegatedPatch {
+            artifact: "artifacts/changes-1.patch".to_owned(),
+            file: "/data/it's/changes-1.patch".to_owned(),
+            size: 7,
+        };
+        for state in [DelegatedState::Completed, DelegatedState::Failed] {
+            let result = DelegatedResult {
+                run: run(1, state),
+                text: Some("done".to_owned()),
+                output: None,
+                patch: Some(patch.clone()),
+            };
+            let response = DelegationResponse::Result { result: Box::new(result) };
+            let (text, data, _) = parts(&answer(ToolName::ReadResult, ResultPage::default(), response));
+            assert!(text.contains(&format!("`skillrun apply {}`", id(1))), "{text}");
+            assert!(text.contains("`git apply '/data/it'\\''s/changes-1.patch'`"), "{text}");
+            assert_eq!(text.contains("may be incomplete"), state == DelegatedState::Failed, "{text}");
+            assert_eq!(data["patch"]["artifact"], "artifacts/changes-1.patch");
+        }
+    }
+
     /// Regression: the answer of a skill that returned only its output was read as empty.
     #[test]
     fn an_output_without_a_text_is_what_is_read() {
@@ -390,6 +448,7 @@ mod tests {
                 run: run(1, DelegatedState::Completed),
                 text,
                 output: Some(json!({ "answer": "blue" })),
+                patch: None,
             };
             let response = DelegationResponse::Result { result: Box::new(result) };
             let (text, data, _) = parts(&answer(ToolName::ReadResult, ResultPage::default(), response));

@@ -64,7 +64,8 @@ struct SpawnRun {
     model: Option<String>,
     /// The longest time of a turn, in seconds.
     timeout_sec: Option<f64>,
-    /// `own` is a new empty folder; `shared` is your own working folder. Default: own.
+    /// `own` is a new empty folder; `shared` is your own working folder; `copy` is a copy of it, whose changes
+    /// read_result returns as a patch. Default: own.
     workspace: Option<ChildWorkspace>,
     /// For children: what becomes of the run if it still works when you end. Default: cancel.
     on_parent_end: Option<OnParentEnd>,
@@ -394,7 +395,7 @@ mod tests {
             }
         }
         let spawn = Value::Object(ToolName::SpawnRun.schema());
-        assert_eq!(spawn["properties"]["workspace"]["enum"], json!(["own", "shared"]));
+        assert_eq!(spawn["properties"]["workspace"]["enum"], json!(["own", "shared", "copy"]));
         assert_eq!(spawn["properties"]["mode"]["enum"], json!(["auto", "interactive"]));
         assert_eq!(spawn["properties"]["on_parent_end"]["enum"], json!(["cancel", "detach", "wait"]));
         assert_eq!(Value::Object(ToolName::CancelRun.schema())["required"], json!(["run_id"]));

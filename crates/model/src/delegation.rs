@@ -14,8 +14,8 @@ use crate::time::Timestamp;
 use crate::workflow::StepId;
 
 pub use desk::{
-    DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationRequest, DelegationResponse,
-    RefusalReason, WaitOutcome,
+    DelegatedPatch, DelegatedResult, DelegatedRun, DelegatedState, DelegationRefusal, DelegationRequest,
+    DelegationResponse, RefusalReason, WaitOutcome,
 };
 
 /// The run that has asked for another one.
@@ -109,6 +109,8 @@ wire_enum! {
         Own = "own",
         /// The folder of its parent.
         Shared = "shared",
+        /// A folder of its own that begins as a copy of that of its parent. Its changes come back as a patch.
+        Copy = "copy",
     }
 }
 

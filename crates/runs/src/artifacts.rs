@@ -256,6 +256,15 @@ fn shown(path: &OsText) -> Result<String, Why> {
     if text.chars().any(char::is_control) { Err(Why::ControlCharacters) } else { Ok(text.to_owned()) }
 }
 
+impl AttemptArtifacts {
+    /// Adds a file that skillrun itself has made.
+    pub fn add(&mut self, created: ArtifactCreated, indexed: ArtifactIndexed) {
+        self.artifacts.retain(|(other, _)| other.path != created.path);
+        let place = self.artifacts.partition_point(|(other, _)| other.path < created.path);
+        self.artifacts.insert(place, (created, Some(indexed)));
+    }
+}
+
 /// The events, in the order of contract R6.17: per path `artifact.created`, then `artifact.indexed`, then
 /// `artifact.preview_ready` where the file can be shown; a warning at the end when there were more.
 pub fn control_events(found: &AttemptArtifacts) -> Vec<ControlEvent> {

@@ -40,12 +40,13 @@ impl fmt::Display for CacheKey {
 
 impl CacheKey {
     /// The key of a request, whose files are in `inputs`. None where a result must not be reused: the result of an
-    /// interactive run, or of a run in a folder of the user's, does not depend on the request alone.
+    /// interactive run, or of a run in a folder of the user's or a copy, does not depend on the request alone.
     pub fn of(record: &RunRecord, inputs: &Path) -> io::Result<Option<Self>> {
         let RunRecord { skill, engine, request, redact_patterns, skillrun, .. } = record;
         match (request.mode, &request.workspace) {
             (ExecutionMode::Auto, Workspace::Own) => {}
-            (ExecutionMode::Interactive | ExecutionMode::Conversation, _) | (_, Workspace::Folder { .. }) => {
+            (ExecutionMode::Interactive | ExecutionMode::Conversation, _)
+            | (_, Workspace::Folder { .. } | Workspace::Copy(_)) => {
                 return Ok(None);
             }
         }

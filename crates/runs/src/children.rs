@@ -3,7 +3,8 @@
 //! Nothing is appended to the Log of a run that has ended, so the record of a child that was detached with the end of
 //! its parent stays `detached`. Views read how it really ended from the Log of the child, and say that they did.
 
-use crate::data_folder::DataFolder;
+use crate::copy::patch_path;
+use crate::data_folder::{DataFolder, RunFolder};
 use crate::events::read_lines;
 use crate::result::{ResultFold, RunResult, finished_result};
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use skillrun_lifecycle::run::{ChildProgress, ChildRun, State};
 use skillrun_log::{FileLog, LogError};
 use skillrun_model::codes::Code;
 use skillrun_model::delegation::{
-    DelegatedResult, DelegatedRun, DelegatedState, RefusalReason, SubagentEnded, SubagentStatus,
+    DelegatedPatch, DelegatedResult, DelegatedRun, DelegatedState, RefusalReason, SubagentEnded, SubagentStatus,
 };
 use skillrun_model::presenters::RunState;
 use skillrun_model::rasp::{ControlData, Data, Event};
@@ -26,6 +27,8 @@ const SUMMARY_MAX: usize = 4 * 1024;
 pub struct ChildLog {
     state: State,
     result: Option<RunResult>,
+    /// The changes of its copy of a folder.
+    patch: Option<DelegatedPatch>,
     /// Of the last event.
     at: Timestamp,
     /// Of the last turn that ran out of time.
@@ -65,8 +68,10 @@ impl ChildLog {
         if state.status.is_none() {
             return Ok(None);
         }
-        let result = finished_result(fold, child.run_id, &data.run(child.run_id));
-        Ok(Some(Self { state, result, at, deadline_at }))
+        let folder = data.run(child.run_id);
+        let result = finished_result(fold, child.run_id, &folder);
+        let patch = result.as_ref().and_then(|result| patch_of(result, &folder));
+        Ok(Some(Self { state, result, patch, at, deadline_at }))
     }
 
     /// The record for the parent; none while the child has not ended.
@@ -122,6 +127,14 @@ impl ChildLog {
     pub fn question(&self) -> Option<skillrun_model::interaction::Pending> {
         self.state.question.clone()
     }
+}
+
+/// The patch of a run that has worked in a copy of a folder.
+pub(crate) fn patch_of(result: &RunResult, folder: &RunFolder) -> Option<DelegatedPatch> {
+    let path = patch_path(result.run_id);
+    let indexed = result.artifacts.iter().find(|artifact| artifact.path == path)?;
+    let file = folder.workspace().join(&path).to_string_lossy().into_owned();
+    Some(DelegatedPatch { artifact: path, file, size: indexed.size })
 }
 
 /// How an ended run counts for its parent.
@@ -237,7 +250,9 @@ pub fn result(child: &ChildRun, log: Option<&ChildLog>, now: Timestamp) -> Resul
         run.next_actions = end.next_actions;
     }
     let result = log.and_then(|log| log.result.as_ref()).filter(|_| run.state == DelegatedState::Completed);
+    let patch = log.and_then(|log| log.patch.clone());
     Ok(DelegatedResult {
+        patch,
         text: result.and_then(|result| result.text.clone()),
         output: result.and_then(|result| result.output.clone()).map(serde_json::Value::Object),
         run,

@@ -9,7 +9,8 @@
 //! - `data_folder`: where everything is stored. `record`: `run.json`. `events`: reads a Log.
 //!   `conversation`: translates it.
 //! - `result`, `artifacts`, `blobs`: what a run leaves. `changes`: which files an attempt changed. `patch`: the same as
-//!   a patch. `settled_meta`: `meta.N.json`. `cache`: results that can be used again.
+//!   a patch. `copy`: a copy of a folder in which a run works. `apply`: the changes of a run in another folder.
+//!   `settled_meta`: `meta.N.json`. `cache`: results that can be used again.
 //! - `children`: how the children of a run ended, from their own Logs.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
 //! - `prompt`: the text of a run without a skill.
@@ -18,12 +19,14 @@
 //! - `owner_sockets`: which owners died. `request_entries`: keys of requests, and their runs.
 //! - `retention`: what is removed.
 
+pub mod apply;
 pub mod artifacts;
 pub mod blobs;
 pub mod cache;
 pub mod changes;
 pub mod children;
 pub mod conversation;
+pub mod copy;
 pub mod data_folder;
 pub mod events;
 pub mod hidden;

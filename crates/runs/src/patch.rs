@@ -2,7 +2,7 @@
 //! content of files that the run created is read from the workspace, and only if it is what the run left there.
 //!
 //! Attempts come one after the other, as they happened. A file that the run created has only its last content in the
-//! patch: no earlier one is stored.
+//! patch: no earlier one is stored. In the copy of a repository, created files that git ignores are not in the patch.
 
 #[cfg(test)]
 mod tests;
@@ -18,13 +18,21 @@ use skillrun_model::{AttemptNumber, Classified, ErrorClass};
 
 use crate::artifacts::open_unchanged;
 use crate::changes::{ChangeKind, Changes, ChangesError, FileKind, FileVersion, WorkspaceChange};
+use crate::copy::IgnoredFiles;
 use crate::data_folder::RunFolder;
+use crate::record::RunRecord;
 
 /// Changes of all attempts together. The paths of created files are held in memory.
-const CHANGES_MAX: usize = 100_000;
+pub(crate) const CHANGES_MAX: usize = 100_000;
 
 /// Largest created file in a patch.
 const CREATED_MAX: u64 = 16 << 20;
+
+/// Most bytes of all created files in a patch. The differences of the others are bounded by the snapshots.
+const ALL_CREATED_MAX: u64 = 64 << 20;
+
+/// Why the content of a file is not known.
+pub(crate) const NO_HASH: &str = "its content was beyond the limits of the snapshot";
 
 /// What a patch has.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,6 +43,8 @@ pub struct PatchReport {
     pub files: usize,
     /// Changes that are not in the patch.
     pub omitted: Vec<OmittedChange>,
+    /// Files that the run created in the copy of a repository, and that git ignores there. They are not in the patch.
+    pub ignored: usize,
 }
 
 /// A change that is not in the patch.
@@ -66,7 +76,14 @@ impl Classified for PatchError {
 /// Writes the patch of some attempts.
 pub fn write(run: &RunFolder, attempts: RangeInclusive<u32>, out: &mut impl Write) -> Result<PatchReport, PatchError> {
     let mut created = created(run, attempts.clone())?;
-    let mut patch = Patch { out, workspace: &run.workspace(), report: PatchReport::default() };
+    let mut patch = Patch { out, workspace: &run.workspace(), left: ALL_CREATED_MAX, report: PatchReport::default() };
+    if let Some(mut ignored) = ignored_files(run) {
+        for (path, file) in &mut created {
+            // Without its last state, no earlier one is written either.
+            file.is_written = ignored.contains(path);
+            patch.report.ignored += usize::from(file.is_written);
+        }
+    }
     for number in attempts.map(AttemptNumber) {
         let Some(mut changes) = Changes::open(run, number)? else { continue };
         patch.report.attempts += 1;
@@ -88,6 +105,13 @@ pub fn write(run: &RunFolder, attempts: RangeInclusive<u32>, out: &mut impl Writ
         }
     }
     Ok(patch.report)
+}
+
+/// The files that git ignores in the copy of a repository; none for another run.
+pub(crate) fn ignored_files(run: &RunFolder) -> Option<IgnoredFiles> {
+    let record = RunRecord::read(&run.record()).ok()?;
+    let is_repository = record.request.workspace.is_copy_of_repository();
+    is_repository.then(|| IgnoredFiles::of(&run.workspace()).ok()).flatten()
 }
 
 /// A file that was created in one of the attempts.
@@ -126,6 +150,8 @@ fn created(run: &RunFolder, attempts: RangeInclusive<u32>) -> Result<BTreeMap<Ve
 struct Patch<'a, W> {
     out: &'a mut W,
     workspace: &'a Path,
+    /// Bytes of created files that still fit.
+    left: u64,
     report: PatchReport,
 }
 
@@ -152,19 +178,25 @@ impl<W: Write> Patch<'_, W> {
     }
 
     /// The content of a created file, if the workspace still has it.
-    fn content(&self, path: &OsText, version: &FileVersion) -> Result<Vec<u8>, String> {
+    fn content(&mut self, path: &OsText, version: &FileVersion) -> Result<Vec<u8>, String> {
         let (Some(size), Some(hash)) = (version.size, &version.hash) else {
-            return Err("its content was beyond the limits of the snapshot".to_owned());
+            return Err(NO_HASH.to_owned());
         };
         if size > CREATED_MAX {
             return Err(format!("it has more than {CREATED_MAX} bytes"));
+        }
+        if size > self.left {
+            return Err(format!("all created files have more than {ALL_CREATED_MAX} bytes"));
         }
         let unchanged = open_unchanged(self.workspace, path.as_path(), size, hash).map_err(|why| why.to_string())?;
         let mut content = Vec::new();
         unchanged.file.take(size).read_to_end(&mut content).map_err(|error| error.to_string())?;
         match blake3::hash(&content).to_hex().as_str() == hash {
             true if content.contains(&0) => Err("it is binary".to_owned()),
-            true => Ok(content),
+            true => {
+                self.left -= size;
+                Ok(content)
+            }
             false => Err("it has changed since the run made it".to_owned()),
         }
     }
@@ -268,7 +300,7 @@ fn text_of(change: &WorkspaceChange) -> Result<Option<&str>, String> {
     }
 }
 
-fn target(version: &FileVersion) -> Result<Vec<u8>, String> {
+pub(crate) fn target(version: &FileVersion) -> Result<Vec<u8>, String> {
     let target = version.target.as_ref().ok_or_else(|| "it is a link whose target could not be read".to_owned())?;
     Ok(target.as_path().as_os_str().as_bytes().to_vec())
 }

@@ -21,15 +21,18 @@ use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::workflow::WorkflowPlan;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
+use crate::copy::{CopiedFrom, WorkspaceCopy};
 use crate::prompt;
 
 /// Version of `run.json` for a run of a skill: the first one, so that earlier versions of skillrun read it.
 pub const FORMAT: u32 = 1;
 /// Version of `run.json` for a run without a skill: it has `request.prompt` and no `skill`.
 pub const PROMPT_FORMAT: u32 = 2;
-/// Version of `run.json` for a workflow: it has `request.workflow`, and neither a skill nor a prompt. A run with a later
-/// version is refused.
+/// Version of `run.json` for a workflow: it has `request.workflow`, and neither a skill nor a prompt.
 pub const WORKFLOW_FORMAT: u32 = 3;
+/// Version of `run.json` for a run that works in a copy of a folder, with or without a skill. A run with a later version
+/// is refused.
+pub const COPY_FORMAT: u32 = 4;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -218,6 +221,30 @@ pub enum Workspace {
     Own,
     /// A folder of the user's, absolute and without links.
     Folder { path: OsText, sharing: Sharing },
+    /// A folder inside the run that began as a copy of another one.
+    Copy(WorkspaceCopy),
+}
+
+impl Workspace {
+    /// The folder of the user in which the run works; none if it works inside of its own folder.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Own | Self::Copy(_) => None,
+            Self::Folder { path, .. } => Some(path.as_path()),
+        }
+    }
+
+    /// The copy in which the run works.
+    pub fn copy(&self) -> Option<&WorkspaceCopy> {
+        match self {
+            Self::Own | Self::Folder { .. } => None,
+            Self::Copy(copy) => Some(copy),
+        }
+    }
+
+    pub(crate) fn is_copy_of_repository(&self) -> bool {
+        self.copy().is_some_and(|copy| copy.kind == CopiedFrom::Repository)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,7 +277,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {WORKFLOW_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {COPY_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -304,7 +331,7 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(WORKFLOW_FORMAT) {
+        if version.format > u64::from(COPY_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
@@ -479,7 +506,7 @@ mod tests {
         let neither = read(|record| record["skill"] = Value::Null);
         assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
         let newer = read(|record| record["format"] = json!(4));
-        let sentence = "written by a later version of skillrun (format 4, this one reads up to 3); use that version";
+        let sentence = "written by a later version of skillrun (format 5, this one reads up to 4); use that version";
         assert_eq!(newer, Err(sentence.to_owned()));
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use skillrun_base::files;
 use skillrun_base::whole_file;
+use skillrun_collect::tree;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Disk, EngineProgram, Posture, find};
 use skillrun_evidence::{OsText, Patterns};
@@ -26,12 +27,13 @@ use skillrun_model::status::Continuation;
 use skillrun_model::workflow::WorkflowPlan;
 use skillrun_model::{ExecutionMode, IgnoredError, InteractionId, ProfileId, RunId};
 use skillrun_runs::cache::{self, CacheKey};
+use skillrun_runs::copy::{CopyLimits, CopySource};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR, Timeouts,
-    Workspace,
+    COPY_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, Snapshot,
+    TRANSLATOR, Timeouts, Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
@@ -89,6 +91,8 @@ pub struct NewRun {
     pub files: BTreeMap<String, PathBuf>,
     /// None: a folder inside the run.
     pub workspace: Option<(PathBuf, Sharing)>,
+    /// The folder inside the run begins as a copy of this one. There is no `workspace` then.
+    pub copy_of: Option<PathBuf>,
     /// For the scripted engine.
     pub script: Option<PathBuf>,
     /// Instead of the engine's.
@@ -126,6 +130,7 @@ impl NewRun {
             parameter: Map::new(),
             files: BTreeMap::new(),
             workspace: None,
+            copy_of: None,
             script: None,
             profile: None,
             continuation: None,
@@ -204,6 +209,8 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     if delegation.is_some() && !can_delegate(descriptor) {
         return Err(AcceptError::CannotDelegate { engine: engine.clone() });
     }
+    // What changes in a copy is known from its snapshots alone.
+    let snapshot = if new.copy_of.is_some() { Snapshot::Taken } else { options.snapshot };
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
@@ -216,8 +223,13 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let script = script(&new, &is_ours)?;
     let now = config.tools.clock.now();
     let profile = new.profile.unwrap_or(descriptor.profile);
+    let workspace = workspace_of(config, &new)?;
     let record = RunRecord {
-        format: if skill.is_some() { FORMAT } else { PROMPT_FORMAT },
+        format: match (&workspace, skill) {
+            (Workspace::Copy(_), _) => COPY_FORMAT,
+            (Workspace::Own | Workspace::Folder { .. }, Some(_)) => FORMAT,
+            (Workspace::Own | Workspace::Folder { .. }, None) => PROMPT_FORMAT,
+        },
         run_id: config.new_id(now)?,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
@@ -244,7 +256,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             reuses: None,
             mode,
             files: files.iter().map(|(slot, _, name)| (slot.clone(), name.clone())).collect(),
-            workspace: workspace_of(&new)?,
+            workspace,
             home: options.home,
             permission: options.permission,
             model: new.options.model.clone(),
@@ -268,7 +280,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
                     .find_map(|said| said)
                     .unwrap_or(false)
             }),
-            snapshot: options.snapshot,
+            snapshot,
             env: new.options.env.clone(),
             secrets: new.options.secrets.clone(),
             mcp_servers,
@@ -404,13 +416,22 @@ fn script(new: &NewRun, is_ours: &bool) -> Result<Option<(PathBuf, String)>, Acc
     Ok(Some((path, "script.yaml".to_owned())))
 }
 
-fn workspace_of(new: &NewRun) -> Result<Workspace, AcceptError> {
-    let Some((path, sharing)) = &new.workspace else { return Ok(Workspace::Own) };
-    let real = fs::canonicalize(path).map_err(|error| AcceptError::File { path: path.clone(), error })?;
-    if !real.is_dir() {
-        return Err(AcceptError::NoFolder { path: path.clone() });
+fn workspace_of(config: &RuntimeConfig, new: &NewRun) -> Result<Workspace, AcceptError> {
+    let real = |path: &Path| {
+        let real = fs::canonicalize(path).map_err(|error| AcceptError::File { path: path.to_owned(), error })?;
+        if real.is_dir() { Ok(real) } else { Err(AcceptError::NoFolder { path: path.to_owned() }) }
+    };
+    match (&new.workspace, &new.copy_of) {
+        (None, None) => Ok(Workspace::Own),
+        (Some((path, sharing)), None) => Ok(Workspace::Folder { path: OsText::from(real(path)?), sharing: *sharing }),
+        // It is copied when the run is made. Whether it can be is checked now.
+        (None, Some(from)) => Ok(Workspace::Copy(copy_source(config, &real(from)?).measure()?)),
+        (Some(_), Some(_)) => Err(AcceptError::FolderAndCopy),
     }
-    Ok(Workspace::Folder { path: OsText::from(real), sharing: *sharing })
+}
+
+fn copy_source<'a>(config: &'a RuntimeConfig, folder: &'a Path) -> CopySource<'a> {
+    CopySource { folder, data: config.tools.data.root(), limits: CopyLimits::default() }
 }
 
 /// Creates the run. When this returns, the run is accepted and stored on disk, and the caller is its owner.
@@ -419,7 +440,7 @@ pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, Acce
     let Checked { record, variables, files, skill } = checked;
     let id = record.run_id;
     let claim = match &record.request.workspace {
-        Workspace::Own => None,
+        Workspace::Own | Workspace::Copy(_) => None,
         Workspace::Folder { path, sharing } => {
             let is_over = |run: RunId| run_is_over(config, run);
             let family = record.family();
@@ -442,7 +463,7 @@ pub(crate) fn make(config: &RuntimeConfig, checked: Checked) -> Result<Run, Acce
     if made.is_err() {
         // Nothing was accepted, so everything written so far is removed.
         tools.log.release(id);
-        fs::remove_dir_all(tools.data.run(id).root()).ignored();
+        tree::remove(tools.data.run(id).root()).ignored();
         folders::release(&tools.data, id);
     }
     drop(claim);
@@ -463,6 +484,10 @@ fn write(
         SkillCopy::make(source, &folder.skill())?;
         // The source may have changed since it was checked; the copy in the run is what counts.
         skill.hash = SkillHash::of(&folder.skill())?.to_string();
+    }
+    if let Workspace::Copy(copy) = &mut record.request.workspace {
+        let from = copy.from.as_path().to_owned();
+        *copy = copy_source(config, &from).make(&folder.workspace())?;
     }
     let inputs = folder.inputs();
     let failed = |path: &Path| {

@@ -29,6 +29,8 @@ pub struct Overrides {
     /// Only these slots.
     pub files: BTreeMap<String, PathBuf>,
     pub workspace: Option<(PathBuf, Sharing)>,
+    /// Instead of `workspace`.
+    pub copy_of: Option<PathBuf>,
     pub script: Option<PathBuf>,
     pub profile: Option<ProfileId>,
     pub continuation: Option<Continuation>,
@@ -90,10 +92,13 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
     let mut files: BTreeMap<String, PathBuf> =
         before.files.iter().map(|(slot, name)| (slot.clone(), kept(name))).collect();
     files.extend(now.files);
-    let workspace = now.workspace.or_else(|| match &before.workspace {
-        Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
-        Workspace::Own => None,
-    });
+    let (workspace, copy_of) = match (&before.workspace, now.workspace, now.copy_of) {
+        (_, workspace @ Some(_), copy_of) | (_, workspace, copy_of @ Some(_)) => (workspace, copy_of),
+        (Workspace::Folder { path, sharing }, None, None) => (Some((path.as_path().to_owned(), *sharing)), None),
+        // The folder is copied again, as it is now.
+        (Workspace::Copy(copy), None, None) => (None, Some(copy.from.as_path().to_owned())),
+        (Workspace::Own, None, None) => (None, None),
+    };
     // What the skill brings is not part of the request: it is checked again, in the skill's current state.
     let none = McpServers::default();
     let of_skill = task.skill().map_or(&none, |skill| &skill.runner.mcp_servers);
@@ -106,6 +111,7 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
         parameter,
         files,
         workspace,
+        copy_of,
         script: now.script.or_else(|| before.script.as_ref().filter(|_| is_same_engine).map(kept)),
         profile: now.profile.or(Some(record.engine.profile).filter(|_| is_same_engine)),
         continuation: now.continuation.or(Some(record.engine.continuation).filter(|_| is_same_engine)),

@@ -26,6 +26,7 @@ use skillrun_skill::{SearchPath, Skill};
 
 use crate::accept::{NewRun, Options, RunTask};
 use crate::clock::Clock;
+use crate::delegation::ending::patch_of;
 use crate::mailbox::Reply;
 use crate::requests::{SubmitError, WasNew};
 use crate::runtime::Runtime;
@@ -193,10 +194,11 @@ impl TopLevelDesk {
                 return invalid("no engine is given, and no default is set; give one, such as codex or claude");
             }
         };
-        let workspace = match (request.workspace, &self.config.workspace) {
-            (ChildWorkspace::Own, _) => None,
-            (ChildWorkspace::Shared, Some(folder)) => Some((folder.clone(), Sharing::Allowed)),
-            (ChildWorkspace::Shared, None) => {
+        let (workspace, copy_of) = match (request.workspace, &self.config.workspace) {
+            (ChildWorkspace::Own, _) => (None, None),
+            (ChildWorkspace::Shared, Some(folder)) => (Some((folder.clone(), Sharing::Allowed)), None),
+            (ChildWorkspace::Copy, Some(folder)) => (None, Some(folder.clone())),
+            (ChildWorkspace::Shared | ChildWorkspace::Copy, None) => {
                 return invalid(
                     "your folder is not known here; leave workspace out, and give what it needs in the prompt",
                 );
@@ -207,6 +209,7 @@ impl TopLevelDesk {
             input: request.input.clone(),
             parameter: request.parameter.clone(),
             workspace,
+            copy_of,
             options: Options {
                 model: request.model.clone(),
                 hard_timeout_sec: request.timeout_sec,
@@ -313,6 +316,7 @@ impl TopLevelDesk {
         }
         let folder = self.runtime.data().run(run);
         let result = result::read_or_make(self.runtime.log(), &folder, run).map_err(|error| refused(&error))?;
+        let patch = result.as_ref().and_then(|result| patch_of(result, &folder));
         let (text, output, next_actions) = match result {
             Some(result) => (result.text, result.output, result.next_actions),
             None => (None, None, Vec::new()),
@@ -321,6 +325,7 @@ impl TopLevelDesk {
         let is_completed = found.state == DelegatedState::Completed;
         let result = DelegatedResult {
             run: found,
+            patch,
             text: text.filter(|_| is_completed),
             output: output.filter(|_| is_completed).map(serde_json::Value::Object),
         };

@@ -89,7 +89,7 @@ fn part_of(copy: &Path) -> PathBuf {
 fn skill_place(name: &str, record: &RunRecord, descriptor: &Descriptor, workspace: &Path, home: &Path) -> PathBuf {
     let in_project = descriptor.skills.project.first().map_or(Path::new(COMMON_SKILLS), PathBuf::as_path);
     match (&record.request.workspace, record.request.home, descriptor.skills.home.first()) {
-        (Workspace::Own, _, _) => workspace.join(in_project).join(name),
+        (Workspace::Own | Workspace::Copy(_), _, _) => workspace.join(in_project).join(name),
         (Workspace::Folder { .. }, HomeChoice::Run, Some(in_home)) => home.join(in_home).join(name),
         // Under a name that no other skill has.
         (Workspace::Folder { .. }, HomeChoice::Run | HomeChoice::User, _) => {
@@ -110,20 +110,14 @@ impl Places {
             HomeChoice::Run => folder.home(),
             HomeChoice::User => user_home.to_owned(),
         };
-        let workspace = match &record.request.workspace {
-            Workspace::Own => folder.workspace(),
-            Workspace::Folder { path, .. } => path.as_path().to_owned(),
-        };
+        let workspace = record.request.workspace.folder().map_or_else(|| folder.workspace(), Path::to_owned);
         let copy = |skill: &SkillRecord| skill_place(&skill.name, record, descriptor, &workspace, &home);
         let skill = record.skill.as_ref().map(copy);
         Self { artifacts: workspace.join("artifacts"), skill, workspace, home }
     }
 
     fn is_in_users_folder(&self, record: &RunRecord, path: &Path) -> bool {
-        match &record.request.workspace {
-            Workspace::Own => false,
-            Workspace::Folder { .. } => path.starts_with(&self.workspace),
-        }
+        record.request.workspace.folder().is_some() && path.starts_with(&self.workspace)
     }
 
     /// Creates the folders and the patched copy. Does nothing where an earlier attempt did it. `earlier` is the copy of
@@ -137,6 +131,10 @@ impl Places {
     ) -> Result<(), PlaceError> {
         match &record.request.workspace {
             Workspace::Own => fs::create_dir_all(&self.workspace).map_err(failed(&self.workspace))?,
+            // It was made with the run.
+            Workspace::Copy(_) => {
+                fs::metadata(&self.workspace).map_err(failed(&self.workspace))?;
+            }
             Workspace::Folder { path, .. } => {
                 fs::metadata(path.as_path()).map_err(failed(path.as_path()))?;
                 let link = folder.workspace();
@@ -228,10 +226,7 @@ impl Places {
 pub(crate) fn remove_spare(folder: &RunFolder, record: &RunRecord, descriptor: &Descriptor, artifacts: &[PathBuf]) {
     // Relative to the workspace, and not outside of the run.
     let places = Places::of(folder, record, descriptor, Path::new("/nonexistent"));
-    let is_own = match &record.request.workspace {
-        Workspace::Own => true,
-        Workspace::Folder { .. } => false,
-    };
+    let is_own = record.request.workspace.folder().is_none();
     if let Some(copy) = places.skill.as_ref().filter(|_| is_own) {
         let is_artifact = artifacts.iter().any(|path| places.workspace.join(path).starts_with(copy));
         if !is_artifact {

@@ -170,6 +170,9 @@ pub(crate) struct WorkspaceChoice {
     /// Whether other runs may work there at the same time.
     #[serde(default)]
     pub(crate) share: bool,
+    /// Whether the run works in a copy of the folder instead; `POST /v1/runs/{run_id}/apply` takes its changes over.
+    #[serde(default)]
+    pub(crate) copy: bool,
 }
 
 /// The options of a run. An omitted option is taken from the skill, else from the settings.

@@ -15,6 +15,7 @@ use skillrun_lifecycle::run::Refusal;
 use skillrun_log::LogError;
 use skillrun_model::error_class::source_texts;
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::copy::CopyError;
 use skillrun_runs::record::RecordError;
 use skillrun_runtime::{AcceptError, RuntimeError, SubmitError, owners};
 use skillrun_skill::{InputError, SkillErrorKind};
@@ -80,6 +81,8 @@ problem_codes! {
     RunOver = "RUN_OVER", CONFLICT, NoUse, "start a new run with POST /v1/runs/{id}/retry";
     NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run with GET /v1/runs/{id}?wait=60, and answer its open question, if it has one";
     SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the installed skill first, or send it with replace=true";
+    /// The folder has other files than the run found in it, or the copy has other files than the run left in it.
+    ApplyConflict = "APPLY_CONFLICT", CONFLICT, NoUse, "restore the named files, or apply the changes to another folder; GET /v1/runs/{id}/artifacts lists the patch";
     WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait until the run that uses the workspace is over";
     /// The events the client has no longer match the Log.
     CursorReset = "CURSOR_RESET", CONFLICT, NoUse, "discard the events you have and read from the beginning";
@@ -253,7 +256,7 @@ impl Problem {
         problem
     }
 
-    fn of_class(error: &(impl Classified + 'static), detail: impl Into<String>) -> Self {
+    pub(crate) fn of_class(error: &(impl Classified + 'static), detail: impl Into<String>) -> Self {
         Self::caused(ProblemCode::of_class(error.class()), detail, error)
     }
 
@@ -395,7 +398,17 @@ impl From<AcceptError> for Problem {
             AcceptError::CannotDelegate { .. } => about("options.delegation"),
             AcceptError::NoScript { .. } => about("script"),
             AcceptError::File { .. } | AcceptError::NoFile { .. } | AcceptError::FileTooLarge { .. } => about("files"),
-            AcceptError::NoFolder { .. } => about("workspace"),
+            AcceptError::NoFolder { .. } | AcceptError::FolderAndCopy => about("workspace"),
+            AcceptError::Copy(CopyError::Write { error: cause, .. }) => {
+                of_io(cause).unwrap_or_else(|| Self::of_class(&error, words.clone()))
+            }
+            AcceptError::Copy(
+                CopyError::TooMany { .. }
+                | CopyError::TooLarge { .. }
+                | CopyError::TooDeep { .. }
+                | CopyError::Repository { .. }
+                | CopyError::Read { .. },
+            ) => about("workspace"),
             AcceptError::WorkspaceInUse { run, .. } => {
                 about("workspace").with_code(ProblemCode::WorkspaceInUse).of_run(*run)
             }

@@ -14,8 +14,12 @@ from ..event import Event
 from ..fold import Fold
 from ..looking import Looking
 from ..report import Law
+from ..words import Rasp
 
 OWN = "own"
+COPY = "copy"
+PATCH = "patch"
+NO_SNAPSHOT = "SNAPSHOT_FAILED"
 
 
 class Evidence:
@@ -23,9 +27,11 @@ class Evidence:
 
     def __init__(self, looking: Looking) -> None:
         self.looking = looking
+        self.has_no_snapshot = False
 
     def event(self, event: Event, before: Fold) -> None:
-        pass
+        if event.kind is Rasp.PARSER_WARNING and event.data.get("code") == NO_SNAPSHOT:
+            self.has_no_snapshot = True
 
     def end(self, fold: Fold) -> None:
         if not self.looking.has_evidence:
@@ -38,6 +44,8 @@ class Evidence:
         if fold.end and self._holds_still(fold):
             for artifact in fold.artifacts.values():
                 self._artifact(artifact)
+            if self._is_copy():
+                self._patch(fold)
 
     def _variables(self, attempt: int) -> None:
         """No attempt is started without a variable that the run was made with. Runs of older versions have no such file.
@@ -82,10 +90,42 @@ class Evidence:
         """
         last = self.looking.host(fold.attempt)
         ended = last is not None and not last.get("process_continues") and last.get("ended_by") != "host_error"
-        is_own = (self.looking.record.get("request") or {}).get("workspace") == OWN
+        is_own = self._workspace() == OWN or self._is_copy()
         if not (ended and is_own):
             self.looking.count(Law.EVIDENCE, "artifacts in folders that may change", len(fold.artifacts))
         return ended and is_own
+
+    def _workspace(self) -> Any:
+        return (self.looking.record.get("request") or {}).get("workspace")
+
+    def _is_copy(self) -> bool:
+        """A folder inside the run that began as a copy of another one."""
+        workspace = self._workspace()
+        return isinstance(workspace, dict) and COPY in workspace
+
+    def _patch(self, fold: Fold) -> None:
+        """A run that changed its copy has the patch of it, unless a warning says why not. Files that git ignores are not
+        part of a patch, so only changes of files that were copied count.
+        """
+        changed = [path for attempt in range(1, fold.attempt + 1) for path in self._changed(attempt)]
+        if not changed or self.has_no_snapshot:
+            return
+        self.looking.count(Law.EVIDENCE, "copies with a patch")
+        wanted = f"artifacts/changes-{self.looking.folder.name.rsplit('-', 1)[-1]}.patch"
+        artifact = fold.artifacts.get(wanted)
+        if artifact is None or artifact.get("role") != PATCH:
+            what = f"the run changed {changed[0]!r} in its copy and has no artifact {wanted}"
+            self.looking.breach(Law.EVIDENCE, what, fold.attempt, "events.jsonl")
+
+    def _changed(self, attempt: int) -> list[Any]:
+        """The files that an attempt found, and changed or deleted."""
+        diff = lines.whole(self.looking.audit / f"fs-diff.{attempt}.json") or {}
+        changed = [
+            entry.get("path")
+            for entry in diff.get("modified") or []
+            if (entry.get("before") or {}).get("hash") != (entry.get("after") or {}).get("hash")
+        ]
+        return changed + [entry.get("path") for entry in diff.get("deleted") or [] if entry.get("kind") == "file"]
 
     def _artifact(self, artifact: dict[str, Any]) -> None:
         path = str(artifact.get("path"))

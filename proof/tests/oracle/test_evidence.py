@@ -13,7 +13,7 @@ from oracle.ledger import Fault
 from oracle.report import Law
 
 from .case import LawCase, promises
-from .recorded import Recorded
+from .recorded import Recorded, blake3
 
 
 class Bytes(LawCase):
@@ -180,6 +180,40 @@ class Evidence(LawCase):
     def test_an_artifact_is_changed(self) -> None:
         (self.folder / "workspace/artifacts/report.md").write_text("more")
         self.assert_breaks(Law.EVIDENCE, "was changed", self.look())
+
+    def of_a_copy(self, diff: dict) -> None:
+        """The run worked in a copy of a folder, and changed this."""
+        record = json.loads(self.run_.files["run.json"])
+        record["request"]["workspace"] = {"copy": {"from": "/project", "kind": "folder", "files": 1, "bytes": 1}}
+        self.run_.files["run.json"] = json.dumps(record)
+        started = self.run_.of("run.started")["data"]
+        if "record_hash" in started:
+            started["record_hash"] = blake3(self.run_.files["run.json"])
+        self.run_.files[".audit/fs-diff.1.json"] = json.dumps({"attempt": 1, "created": [], "modified": [], "deleted": []} | diff)
+        self.run_.write(self.data)
+
+    def test_a_changed_copy_has_its_patch(self) -> None:
+        modified = {"path": "a", "before": {"kind": "file", "hash": "1"}, "after": {"kind": "file", "hash": "2"}}
+        gone = {"path": "b", "kind": "file", "hash": "1"}
+        for diff in [{"modified": [modified]}, {"deleted": [gone]}]:
+            self.of_a_copy(diff)
+            self.assert_breaks(Law.EVIDENCE, "in its copy and has no artifact artifacts/changes-", self.look())
+        indexed = self.run_.of("artifact.indexed")["data"]
+        name = f"changes-{self.run_.run.rsplit('-', 1)[-1]}.patch"
+        old = indexed["path"]
+        indexed |= {"path": f"artifacts/{name}", "role": "patch"}
+        (self.folder / "workspace" / old).rename(self.folder / "workspace/artifacts" / name)
+        self.of_a_copy({"modified": [modified]})
+        # The views of the fixture still have the other name.
+        told = lambda: [str(breach) for breach in self.look().breaches if breach.law is Law.EVIDENCE]
+        self.assertEqual([], told())
+        (self.folder / "workspace/artifacts" / name).write_text("another patch")
+        self.assertIn("was changed", "\n".join(told()))
+
+    def test_a_copy_without_changes_needs_no_patch(self) -> None:
+        touched = {"path": "a", "before": {"kind": "file", "hash": "1"}, "after": {"kind": "file", "hash": "1"}}
+        self.of_a_copy({"modified": [touched], "created": [{"path": "ignored", "kind": "file", "hash": "1"}]})
+        self.assert_holds(self.look())
 
     def test_a_link_is_not_an_artifact(self) -> None:
         path = self.folder / "workspace/artifacts/report.md"

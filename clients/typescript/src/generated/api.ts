@@ -180,6 +180,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply the changes of a run to the folder of which it has a copy
+         * @description Needs the scope `admin`.
+         */
+        post: operations["apply_changes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/artifacts": {
         parameters: {
             query?: never;
@@ -1001,6 +1021,35 @@ export interface components {
              */
             to_line: number;
         };
+        /** @description One changed path. */
+        ApplyChange: {
+            change: components["schemas"]["ChangeKind"];
+            path: components["schemas"]["OsText"];
+            /** @description The folder had the change before. */
+            was_applied: boolean;
+        };
+        /** @description Where the changes of a run are applied. */
+        ApplyChanges: {
+            /**
+             * @description Change nothing, and report what would be changed.
+             * @default false
+             */
+            check?: boolean;
+            /** @description A folder on the server's machine, absolute. Default: the folder that was copied. */
+            to?: string | null;
+        };
+        /** @description How the changes of a run relate to a folder. */
+        ApplyOutcome: "applied" | "already_applied" | "applicable" | "nothing_to_apply";
+        /** @description What was done, or would be. */
+        ApplyReport: {
+            changes: components["schemas"]["ApplyChange"][];
+            /** @description The folder, as text. */
+            folder: string;
+            /** @description Changes that cannot be applied, such as those of pipes and sockets. */
+            left_out: components["schemas"]["NotApplied"][];
+            outcome: components["schemas"]["ApplyOutcome"];
+            run_id: components["schemas"]["RunId"];
+        };
         /** @description The engine reports that it has changed a file. */
         ArtifactCreated: {
             change: components["schemas"]["FileChange"];
@@ -1335,6 +1384,8 @@ export interface components {
             /** @description Null: the status has not changed. */
             status: components["schemas"]["RunStatus"] | null;
         };
+        /** @description What was copied. */
+        CopiedFrom: "repository" | "folder";
         /** @description What an event belongs to; a field is null where it does not apply. */
         Correlation: {
             artifact_id: string | null;
@@ -2007,6 +2058,11 @@ export interface components {
              */
             status?: number | null;
         };
+        /** @description An entry that a copy lacks. */
+        LeftOut: {
+            path: components["schemas"]["OsText"];
+            why: string;
+        };
         /**
          * @description The severity.
          * @enum {string}
@@ -2136,6 +2192,11 @@ export interface components {
          * @enum {string}
          */
         NextActionKind: "reply" | "close" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk" | "retry_failed_steps" | "show_workflow";
+        /** @description A change that is not applied. */
+        NotApplied: {
+            path: components["schemas"]["OsText"];
+            why: string;
+        };
         /**
          * @description What happens when the deadline passes.
          * @enum {string}
@@ -2364,7 +2425,7 @@ export interface components {
             type: string;
         };
         /** @description Every problem the service can report. */
-        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "ARTIFACT_CHANGED" | "STALE_INTERACTION" | "WRONG_STATE" | "OTHER_VARIABLES" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID" | "TOO_MANY_REQUESTS";
+        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "ARTIFACT_CHANGED" | "STALE_INTERACTION" | "WRONG_STATE" | "OTHER_VARIABLES" | "APPLY_CONFLICT" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID" | "TOO_MANY_REQUESTS";
         /**
          * @description A stream format and the rules to read it.
          * @enum {string}
@@ -2894,6 +2955,24 @@ export interface components {
             /** @description The request as JSON, as when it is sent without files. */
             request: components["schemas"]["Reply"];
         };
+        /** @description The copy of a folder, as it was made. */
+        RequestCopy: {
+            /** Format: uint64 */
+            bytes: number;
+            /**
+             * Format: uint64
+             * @description Files and links.
+             */
+            files: number;
+            kind: components["schemas"]["CopiedFrom"];
+            /** @description Entries that the copy lacks, other than ignored files; the first of them. */
+            left_out: components["schemas"]["LeftOut"][];
+            /**
+             * Format: uint64
+             * @description The number of all of them.
+             */
+            left_out_count: number;
+        };
         /** @description The engine as it was when the run was accepted. */
         RequestEngine: {
             name: string;
@@ -2919,8 +2998,10 @@ export interface components {
             name: string;
             version: string | null;
         };
-        /** @description A folder of the user in which the engine works. */
+        /** @description A folder of the user in which the engine works, or of which it has a copy. */
         RequestWorkspace: {
+            /** @description Null: the engine works in the folder itself. */
+            copy: components["schemas"]["RequestCopy"] | null;
             path: string;
             /** @description Whether other runs may work there at the same time. */
             share: boolean;
@@ -4167,6 +4248,11 @@ export interface components {
         };
         /** @description A folder of the user to work in. */
         WorkspaceChoice: {
+            /**
+             * @description Whether the run works in a copy of the folder instead; `POST /v1/runs/{run_id}/apply` takes its changes over.
+             * @default false
+             */
+            copy?: boolean;
             /** @description Absolute. */
             path: string;
             /**
@@ -5040,6 +5126,155 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    apply_changes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "check": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApplyChanges"];
+            };
+        };
+        responses: {
+            /** @description What was applied, or can be */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplyReport"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: NOT_YET, APPLY_CONFLICT */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED, EVIDENCE_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CANNOT_RUN */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

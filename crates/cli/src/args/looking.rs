@@ -234,6 +234,31 @@ code is 1.
   skillrun diff last --patch | git apply";
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = APPLY_HELP)]
+pub(crate) struct Apply {
+    /// Run: its id, a unique prefix of it, or "last"
+    pub(crate) run: String,
+    /// Folder to change [default: the folder that was copied]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
+    /// Change nothing; report what would be changed
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const APPLY_HELP: &str = "\
+All changes are applied, or none. If a file has changed since the run began, the
+command names it and changes nothing. A second call finds the changes applied.
+Hooks and other programs of a repository are not started. Files that git ignores
+in the copy are not applied, and neither is anything in .git: to take over
+commits, fetch them from the workspace of the run.
+
+  skillrun apply last --check
+  skillrun apply last";
+
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Interactions {
     /// List all questions of this run, including answered ones
     pub(crate) run: Option<String>,

@@ -31,7 +31,7 @@ pub(crate) use engines::{
     Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesUpgrade, EnginesVerify,
 };
 pub(crate) use looking::{
-    Diagnose, Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
+    Apply, Diagnose, Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use prompts::{Ask, Chat, PromptArgs};
@@ -162,6 +162,8 @@ pub(crate) enum Command {
     Replay(ReplayOf),
     /// Show which files a run changed
     Diff(Diff),
+    /// Apply the changes that a run made in a copy of a folder
+    Apply(Apply),
     /// List open questions, or all questions of a run
     Interactions(Interactions),
     /// Export the result and files of a run, or all of it, as a zip file

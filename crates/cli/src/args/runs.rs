@@ -72,6 +72,9 @@ pub(crate) struct CommonArgs {
     /// Allow other runs to work in the workspace at the same time
     #[arg(long, requires = "workspace")]
     pub(crate) share: bool,
+    /// Work in a copy of the workspace; the command `apply` takes the changes over
+    #[arg(long, requires = "workspace", conflicts_with = "share")]
+    pub(crate) copy: bool,
     /// Model to use, by the engine's name for it [default: the engine's own]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
@@ -392,8 +395,8 @@ mod tests {
         for arg in shared.get_arguments() {
             let own = retry.get_arguments().find(|own| own.get_id() == arg.get_id()).expect("shared with retry");
             match arg.get_id().as_str() {
-                // It has no default: it goes with --workspace.
-                "share" => assert_eq!(help(own), help(arg)),
+                // They have no default: they go with --workspace.
+                "share" | "copy" => assert_eq!(help(own), help(arg)),
                 id => assert!(help(own).contains("old run") || help(own).contains("keep their"), "{id}: {}", help(own)),
             }
         }

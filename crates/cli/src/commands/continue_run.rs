@@ -32,8 +32,9 @@ pub(crate) fn run(global: &Global, args: &ContinueArgs) -> Result<ExitCode, Fail
     }
     let new = request::of_prompt(&place.settings, message, &args.request)?;
     let workspace = new.workspace.clone().or_else(|| match &record.request.workspace {
+        Workspace::Folder { .. } if new.copy_of.is_some() => None,
         Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
-        Workspace::Own => None,
+        Workspace::Own | Workspace::Copy(_) => None,
     });
     let new = NewRun { mode: Some(ExecutionMode::Conversation), continues: Some(continues), workspace, ..new };
     submit(global, &place.settings, new, args.wait, Style::of(args.wait), WorkspaceWait::default(), false)

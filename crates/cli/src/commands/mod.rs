@@ -1,5 +1,6 @@
 //! One file or folder per command.
 
+mod apply;
 mod ask;
 mod capture;
 mod chat;
@@ -75,6 +76,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Result(args) => result::run(&global, &args),
         Command::Replay(args) => replay::run(&global, &args).map(done),
         Command::Diff(args) => diff::run(&global, &args).map(done),
+        Command::Apply(args) => apply::run(&global, &args).map(done),
         Command::Interactions(args) => interactions::run(&global, &args).map(done),
         Command::Export(args) => export::run(&global, &args).map(done),
         Command::Verify(args) => verify::run(&global, &args),

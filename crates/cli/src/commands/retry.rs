@@ -36,6 +36,7 @@ fn overrides(settings: &Settings, now: &RequestArgs) -> Result<Overrides, Failur
         parameter: request::values(&now.param, "--param", settings)?,
         files: request::files(&now.file, settings)?,
         workspace: request::workspace(&now.common, settings),
+        copy_of: request::copy_of(&now.common, settings),
         script: request::script(&now.common, settings),
         profile: now.profile,
         continuation: now.continuation,

@@ -71,4 +71,5 @@ pub(crate) use error::SnapshotError;
 pub(crate) use limits::SnapshotLimits;
 pub(crate) use listing::Taken;
 pub(crate) use rules::Rules;
+pub use rules::{engine_folders, is_engine_folder};
 pub(crate) use take::{Snapshots, forget_texts, remove_before};

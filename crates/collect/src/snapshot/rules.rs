@@ -18,6 +18,16 @@ pub(crate) struct Rules {
     user: Option<Gitignore>,
 }
 
+/// The names of folders in which engines keep their settings, at the root of a workspace.
+pub fn engine_folders() -> impl Iterator<Item = &'static [u8]> {
+    ENGINE_FOLDERS.into_iter()
+}
+
+/// Whether engines keep their settings in a folder of this name at the root of a workspace.
+pub fn is_engine_folder(name: &[u8]) -> bool {
+    ENGINE_FOLDERS.contains(&name)
+}
+
 /// A rule of the user that is not a valid pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("not a pattern: {rule} ({why})")]
@@ -52,7 +62,7 @@ impl Rules {
 
     /// By name only, before the file system is queried. `depth`: how many folders below the root it is.
     pub(super) fn leaves_out_name(&self, name: &[u8], depth: usize) -> bool {
-        name == b".git" || name == b".audit" || (depth == 0 && ENGINE_FOLDERS.contains(&name))
+        name == b".git" || name == b".audit" || (depth == 0 && is_engine_folder(name))
     }
 
     /// By the rules of the user. Must not be called for the content of an excluded folder: the walk does not enter it.

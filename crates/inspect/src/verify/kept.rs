@@ -114,7 +114,7 @@ impl Kept {
             Extent::Unknown(why) => return Some(VerifyOutcome::not_comparable(why.clone())),
         }
         let is_own = match &context.record.request.workspace {
-            Workspace::Own => true,
+            Workspace::Own | Workspace::Copy(_) => true,
             Workspace::Folder { .. } => false,
         };
         // Listed after the last process was gone, unless its end was never seen.

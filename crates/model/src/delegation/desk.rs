@@ -141,6 +141,20 @@ pub struct DelegatedResult {
     /// The output that fits the schema of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
+    /// What the run changed in its copy of a folder; null if it has none, or changed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<DelegatedPatch>,
+}
+
+/// The changes of a run that works in a copy of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DelegatedPatch {
+    /// The path of the artifact of the run.
+    pub artifact: String,
+    /// The same file, absolute.
+    pub file: String,
+    /// In bytes.
+    pub size: u64,
 }
 
 /// The response to a [`DelegationRequest`].

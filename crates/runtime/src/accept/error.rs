@@ -8,6 +8,7 @@ use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
 use skillrun_model::mcp::McpServersError;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
+use skillrun_runs::copy::CopyError;
 use skillrun_runs::prompt::PromptFault;
 use skillrun_runs::request_entries::EntryFileError;
 use skillrun_skill::{InputError, SkillError, SkillErrorKind};
@@ -82,6 +83,10 @@ pub enum AcceptError {
     NoFile { path: PathBuf },
     #[error("{}: is not a folder", path.display())]
     NoFolder { path: PathBuf },
+    #[error("a run works either in a folder or in a copy of one; give one of them")]
+    FolderAndCopy,
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     #[error("{}: has more than {limit} bytes; put it into a folder and pass that as --workspace", path.display())]
     FileTooLarge { path: PathBuf, limit: u64 },
     #[error(
@@ -130,6 +135,7 @@ impl Classified for AcceptError {
             Self::Skill(error) => error.class(),
             Self::Engine(error) => error.class(),
             Self::Runtime(error) => error.class(),
+            Self::Copy(error) => error.class(),
             Self::NotInstalled(_) => ErrorClass::NotFound,
             Self::Write { error, .. } => ErrorClass::of_io(error),
             Self::WorkspaceInUse { .. } => ErrorClass::Conflict,
@@ -145,6 +151,7 @@ impl Classified for AcceptError {
             | Self::File { .. }
             | Self::NoFile { .. }
             | Self::NoFolder { .. }
+            | Self::FolderAndCopy
             | Self::FileTooLarge { .. }
             | Self::NoScript { .. }
             | Self::Option { .. }

@@ -15,7 +15,7 @@ use skillrun_runs::record::{QuotaRetry, Sharing};
 use skillrun_skill::Skill;
 
 use crate::accept::{self, AcceptError, Checked, NewRun, Options, RunTask};
-use crate::delegation::make::{Parent, shared_folder, stored};
+use crate::delegation::make::{Parent, folder_of, stored};
 use crate::runtime::RuntimeConfig;
 
 /// Why the child of a step cannot be made.
@@ -64,7 +64,7 @@ pub(crate) fn check(
     let workspace = match step.workspace {
         StepWorkspace::Own => None,
         StepWorkspace::Shared => {
-            let folder = shared_folder(parent);
+            let folder = folder_of(parent);
             fs::create_dir_all(&folder)?;
             Some((folder, Sharing::Allowed))
         }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use skillrun_model::rasp::data::TextBlob;
 use skillrun_model::status::OnQuota;
 use skillrun_model::{AttemptNumber, Classified, ErrorClass, ExecutionMode, RunId};
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::record::{RunRecord, Sharing, Workspace};
+use skillrun_runs::record::{RunRecord, Sharing};
 use skillrun_skill::search::FindError;
 
 use crate::accept::{self, AcceptError, Checked, NewRun, Options, RunTask};
@@ -147,15 +147,17 @@ pub(crate) fn check(
         delegation: (depth < delegation.max_depth && is_able).then(|| delegation.clone()),
         ..Options::default()
     };
-    let workspace = match request.workspace {
-        ChildWorkspace::Own => None,
-        ChildWorkspace::Shared => Some((shared_folder(parent), Sharing::Allowed)),
+    let (workspace, copy_of) = match request.workspace {
+        ChildWorkspace::Own => (None, None),
+        ChildWorkspace::Shared => (Some((folder_of(parent), Sharing::Allowed)), None),
+        ChildWorkspace::Copy => (None, Some(folder_of(parent))),
     };
     let new = NewRun {
         mode: request.mode,
         input: request.input.clone(),
         parameter: request.parameter.clone(),
         workspace,
+        copy_of,
         options,
         ..NewRun::of(task, engine)
     };
@@ -195,11 +197,8 @@ fn task(config: &RuntimeConfig, delegation: &Delegation, request: &ChildRequest)
 }
 
 /// The folder in which the parent works.
-pub(crate) fn shared_folder(parent: Parent<'_>) -> std::path::PathBuf {
-    match &parent.record.request.workspace {
-        Workspace::Own => parent.folder.workspace(),
-        Workspace::Folder { path, .. } => path.as_path().to_owned(),
-    }
+pub(crate) fn folder_of(parent: Parent<'_>) -> PathBuf {
+    parent.record.request.workspace.folder().map_or_else(|| parent.folder.workspace(), Path::to_owned)
 }
 
 /// Stores a request, from which the child is made after it is in the Log.

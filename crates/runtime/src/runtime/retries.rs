@@ -10,6 +10,7 @@ use skillrun_lifecycle::run::made_until;
 use skillrun_model::RunId;
 use skillrun_model::rasp::data::PlannedRetry;
 use skillrun_model::status::OnQuota;
+use skillrun_runs::copy::CopyError;
 use skillrun_runs::record::{QuotaRetry, RunRecord};
 use skillrun_runs::request_entries::was_made;
 
@@ -85,6 +86,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::WorkspaceInUse { .. }
         | AcceptError::Write { .. }
         | AcceptError::QueueFull { .. } => true,
+        AcceptError::Copy(CopyError::Read { .. } | CopyError::Write { .. }) => true,
         // Its copy is in the data folder, and a full disk is reported like this too.
         AcceptError::Skill(_) => true,
         AcceptError::Prompt(_)
@@ -98,6 +100,13 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::NoConsent { .. }
         | AcceptError::NoFile { .. }
         | AcceptError::NoFolder { .. }
+        | AcceptError::FolderAndCopy
+        | AcceptError::Copy(
+            CopyError::TooMany { .. }
+            | CopyError::TooLarge { .. }
+            | CopyError::TooDeep { .. }
+            | CopyError::Repository { .. },
+        )
         | AcceptError::FileTooLarge { .. }
         | AcceptError::NoScript { .. }
         | AcceptError::Option { .. }

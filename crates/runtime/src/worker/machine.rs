@@ -32,7 +32,7 @@ use skillrun_model::{AttemptNumber, Classified, Code, ErrorClass, IgnoredError, 
 use skillrun_runs::children::ChildLog;
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
-use skillrun_runs::{artifacts, blobs, login, settled_meta};
+use skillrun_runs::{artifacts, blobs, copy, login, settled_meta};
 
 use super::outside::{
     AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps, TurnFiles,
@@ -237,8 +237,21 @@ impl AttemptFiles for Machine<'_> {
         }
         let declared = rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
-        let found = artifacts::artifacts(&run.folder.workspace(), &diff, output, declared);
+        let mut found = artifacts::artifacts(&run.folder.workspace(), &diff, output, declared);
+        let is_copy = run.record.request.workspace.copy().is_some();
+        let patch = is_copy.then(|| copy::write_patch(&run.folder, run.id, attempt)).transpose();
+        let no_patch = match patch.map(Option::flatten) {
+            Ok(patch) => {
+                patch.into_iter().for_each(|(created, indexed)| found.add(created, indexed));
+                None
+            }
+            Err(error) => {
+                let message = format!("the patch of the copy cannot be made: {error}");
+                Some(closing::warning(Code::SnapshotFailed, message))
+            }
+        };
         let mut artifacts = artifacts::control_events(&found);
+        artifacts.extend(no_patch);
         if settled.verdict.run_status.is_terminal() {
             // Until then a later turn may make it.
             artifacts.extend(artifacts::missing_warnings(&found));

@@ -56,7 +56,8 @@ async fn continue_run(
         let workspace = match &old.request.workspace {
             Workspace::Folder { .. } if !who.scope.allows(Scope::Admin) => return Err(only_admin("workspace")),
             Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
-            Workspace::Own => None,
+            // The conversation continues in a folder of its own, as that of any other run does.
+            Workspace::Own | Workspace::Copy(_) => None,
         };
         let found = replay(&service.data, &service.log, run, None)?;
         let prompt = body.prompt.as_deref().unwrap_or(DEFAULT_PROMPT);

@@ -4,6 +4,7 @@
 mod about;
 mod authoring;
 mod catalogs;
+mod copies;
 mod events;
 mod evidence;
 mod family;
@@ -60,6 +61,7 @@ pub(crate) fn all() -> Vec<Route> {
         workflows::routes(),
         request::routes(),
         catalogs::routes(),
+        copies::routes(),
         authoring::routes(),
         stream::routes(),
         about::routes(),

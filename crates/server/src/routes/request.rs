@@ -19,6 +19,7 @@ use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 use skillrun_runs::RunRecord;
+use skillrun_runs::copy::{CopiedFrom, LeftOut};
 use skillrun_runs::hidden::Hidden;
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot, Workspace};
 
@@ -111,12 +112,27 @@ pub(crate) struct RequestFile {
     size: Option<u64>,
 }
 
-/// A folder of the user in which the engine works.
+/// A folder of the user in which the engine works, or of which it has a copy.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RequestWorkspace {
     path: String,
     /// Whether other runs may work there at the same time.
     share: bool,
+    /// Null: the engine works in the folder itself.
+    copy: Option<RequestCopy>,
+}
+
+/// The copy of a folder, as it was made.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct RequestCopy {
+    kind: CopiedFrom,
+    /// Files and links.
+    files: u64,
+    bytes: u64,
+    /// Entries that the copy lacks, other than ignored files; the first of them.
+    left_out: Vec<LeftOut>,
+    /// The number of all of them.
+    left_out_count: u64,
 }
 
 /// The options of a run: from the request, else the skill, else the settings.
@@ -223,6 +239,18 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
                     Sharing::Alone => false,
                     Sharing::Allowed => true,
                 },
+                copy: None,
+            }),
+            Workspace::Copy(copy) => Some(RequestWorkspace {
+                path: hidden.text(&copy.from.as_path().to_string_lossy()),
+                share: false,
+                copy: Some(RequestCopy {
+                    kind: copy.kind,
+                    files: copy.files,
+                    bytes: copy.bytes,
+                    left_out: copy.left_out.clone(),
+                    left_out_count: copy.left_out_count,
+                }),
             }),
         },
         options: AcceptedOptions {

@@ -332,16 +332,21 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&U
             return Err(Problem::field("engine", "is missing; use one of GET /v1/engines"));
         }
     };
-    let workspace = create.workspace.as_ref().map(|chosen| (PathBuf::from(&chosen.path), chosen.sharing()));
-    if workspace.as_ref().is_some_and(|(path, _)| !path.is_absolute()) {
+    let chosen = create.workspace.as_ref();
+    if chosen.is_some_and(|chosen| !Path::new(&chosen.path).is_absolute()) {
         return Err(Problem::field("workspace.path", "must be absolute"));
     }
+    if chosen.is_some_and(|chosen| chosen.copy && chosen.share) {
+        return Err(Problem::field("workspace.share", "has no meaning for a copy, which no other run uses"));
+    }
+    let (copied, used) = (chosen.filter(|chosen| chosen.copy), chosen.filter(|chosen| !chosen.copy));
     Ok(NewRun {
         mode: create.mode,
         input: create.input.clone(),
         parameter: create.parameter.clone(),
         files: form.map(UploadedForm::slots).transpose()?.unwrap_or_default(),
-        workspace,
+        workspace: used.map(|chosen| (PathBuf::from(&chosen.path), chosen.sharing())),
+        copy_of: copied.map(|chosen| PathBuf::from(&chosen.path)),
         script: form.map(|form| form.one("script")).transpose()?.flatten(),
         profile: create.options.profile,
         continuation: create.options.continuation,
@@ -389,7 +394,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
-        ("workspace", again.new.workspace.is_some()),
+        ("workspace", again.new.workspace.is_some() || again.new.copy_of.is_some()),
         ("skill", again.skill_from == SkillFrom::Source && !is_listed()),
     ];
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))

@@ -22,6 +22,8 @@ export const words = defineWords({
   download: { en: "Download", zh: "下载" },
   downloadOf: { en: "Download {path}", zh: "下载 {path}" },
 
+  copied: { en: "The run worked in a copy of the folder {folder}, which has not changed. This command applies the changes to it:", zh: "此运行在文件夹 {folder} 的副本中工作，原文件夹没有改动。以下命令会把改动应用到原文件夹：" },
+
   artifacts: { en: "Artifacts", zh: "成果文件" },
   noArtifacts: { en: "This run has no artifacts.", zh: "此运行没有产生成果文件。" },
   noArtifactsYet: { en: "There are no artifacts yet. They are collected when an attempt ends.", zh: "还没有成果文件。每次尝试结束时才会查找。" },

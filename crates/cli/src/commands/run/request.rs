@@ -30,6 +30,7 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &RequestArgs) -> Resul
         parameter: values(&args.param, "--param", settings)?,
         files: files(&args.file, settings)?,
         workspace: workspace(&args.common, settings),
+        copy_of: copy_of(&args.common, settings),
         script: script(&args.common, settings),
         profile: args.profile,
         continuation: args.continuation,
@@ -61,6 +62,7 @@ pub(crate) fn of_prompt(settings: &Settings, prompt: String, args: &PromptArgs) 
     Ok(NewRun {
         files: files.collect(),
         workspace: workspace(common, settings),
+        copy_of: copy_of(common, settings),
         script: script(common, settings),
         options: Options {
             mcp_servers: mcp_servers(common, settings)?,
@@ -111,7 +113,13 @@ pub(crate) fn not_of_child() -> Failure {
 /// The folder that the flags name, and whether others may work in it.
 pub(crate) fn workspace(args: &CommonArgs, settings: &Settings) -> Option<(PathBuf, Sharing)> {
     let sharing = if args.share { Sharing::Allowed } else { Sharing::Alone };
-    args.workspace.as_deref().map(|path| (settings.surroundings.absolute_path(path), sharing))
+    let path = args.workspace.as_deref().filter(|_| !args.copy);
+    path.map(|path| (settings.surroundings.absolute_path(path), sharing))
+}
+
+/// The folder that the flags name, if the run works in a copy of it.
+pub(crate) fn copy_of(args: &CommonArgs, settings: &Settings) -> Option<PathBuf> {
+    args.workspace.as_deref().filter(|_| args.copy).map(|path| settings.surroundings.absolute_path(path))
 }
 
 pub(crate) fn script(args: &CommonArgs, settings: &Settings) -> Option<PathBuf> {

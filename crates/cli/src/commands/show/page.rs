@@ -167,6 +167,7 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
         Workspace::Folder { path: folder, sharing: Sharing::Allowed } => {
             format!("{}, shared with other runs", path(folder.as_path()))
         }
+        Workspace::Copy(_) => path(&place.folder(record.run_id).workspace()),
     };
     let mut rows = match record.task() {
         RecordedTask::Skill(skill) => {
@@ -200,6 +201,17 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
         rows.push(row("file", format!("{}: inputs/{}", plain(slot), plain(name))));
     }
     rows.push(row("workspace", workspace));
+    if let Some(copy) = request.workspace.copy() {
+        let files = counted(usize::try_from(copy.files).unwrap_or(usize::MAX), "file", "files");
+        rows.push(row("", format!("a copy of {} · {files}", path(copy.from.as_path()))));
+        for left_out in &copy.left_out {
+            rows.push(row("", format!("without {}: {}", path(left_out.path.as_path()), plain(&left_out.why))));
+        }
+        let named = u64::try_from(copy.left_out.len()).unwrap_or(u64::MAX);
+        if let Some(more) = copy.left_out_count.checked_sub(named).filter(|more| *more > 0) {
+            rows.push(row("", format!("without {more} more")));
+        }
+    }
     if let Some(before) = record.retry_of {
         rows.push(row("retry of", before.to_string()));
     }

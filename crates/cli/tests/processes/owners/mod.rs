@@ -2,6 +2,7 @@
 
 mod beside;
 mod children;
+mod copies;
 mod deaf;
 mod families;
 mod faults;

@@ -1,6 +1,7 @@
 //! Runs that other runs ask for, with scripted parents and real processes: the child is made once, its end is in the
 //! Log of its parent before that of the parent, and a parent never says more of a child than the Log of the child.
 
+mod copies;
 mod limits;
 
 use lab::TEST_TIMEOUT;

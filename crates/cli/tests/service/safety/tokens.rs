@@ -9,7 +9,7 @@ const PUBLIC: [(&str, &str); 4] =
     [("get", "/healthz"), ("get", "/readyz"), ("get", "/openapi.json"), ("post", "/v1/session")];
 
 /// What a token that may only read is refused.
-const CHANGING: [(&str, &str); 11] = [
+const CHANGING: [(&str, &str); 12] = [
     ("post", "/v1/runs"),
     ("delete", "/v1/runs/{run_id}"),
     ("post", "/v1/runs/{run_id}/cancel"),
@@ -20,6 +20,7 @@ const CHANGING: [(&str, &str); 11] = [
     ("post", "/v1/skills"),
     ("delete", "/v1/skills/{name}"),
     ("post", "/v1/runs/{run_id}/continue"),
+    ("post", "/v1/runs/{run_id}/apply"),
     ("post", "/v1/validate"),
 ];
 

@@ -41,7 +41,7 @@ fn a_request_is_shown_as_it_was_accepted() {
     assert_eq!(told["input"], json!({"a": 1, "deep": {"list": [true, null, "x"]}}));
     assert_eq!(told["parameter"], json!({"p": "q"}));
     assert_eq!(told["files"], json!([{"slot": "table", "name": "a-b.csv", "size": 5}]));
-    assert_eq!(told["workspace"], json!({"path": elsewhere, "share": true}));
+    assert_eq!(told["workspace"], json!({"path": elsewhere, "share": true, "copy": null}));
     let options = &told["options"];
     assert_eq!((&options["hard_timeout_sec"], &options["permission"]), (&json!(12.5), &json!("read_only")));
     assert_eq!((&options["priority"], &options["env"]), (&json!(-3), &json!(["LANG"])));

@@ -194,6 +194,43 @@ fn a_replay_is_returned_in_every_dialect() {
 }
 
 #[test]
+fn changes_of_a_copy_are_applied_over_http() {
+    let writes = "- - write: {path: a.txt, content: by the run}\n  - output: {answer: done}\n    done: true\n";
+    let (lab, server) = Lab::serving(&[("writes", writes)]);
+    lab.write("project/a.txt", "mine");
+    let folder = lab.path("project");
+    let read = || fs::read_to_string(folder.join("a.txt")).expect("there");
+    let refused = server.post(
+        "/v1/runs",
+        &json!({"skill": "writes", "engine": "scripted", "workspace": {"path": folder, "copy": true, "share": true}}),
+    );
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let run = server.done("writes", json!({"workspace": {"path": folder, "copy": true}}));
+    assert_eq!(read(), "mine");
+    let told = server.get(&format!("/v1/runs/{run}/request")).json()["workspace"].clone();
+    assert_eq!((&told["copy"]["kind"], &told["copy"]["files"]), (&json!("folder"), &json!(1)));
+    let artifacts = server.get(&format!("/v1/runs/{run}/artifacts")).json()["artifacts"].clone();
+    let (path, role) = (artifacts[0]["path"].as_str().expect("a path"), &artifacts[0]["role"]);
+    assert_eq!(role, "patch");
+    let patch = server.get(&format!("/v1/runs/{run}/artifacts/{path}")).text();
+    assert!(patch.starts_with("diff --git a/a.txt b/a.txt\n") && patch.contains("-mine"), "{patch}");
+
+    let apply = |body: Value| server.post(&format!("/v1/runs/{run}/apply"), &body);
+    let narrow = lab.make_token("narrow", "run");
+    let narrow = [("Authorization", &*format!("Bearer {narrow}")), ("Content-Type", "application/json")];
+    assert_eq!(server.as_told("POST", &format!("/v1/runs/{run}/apply"), &narrow, b"{}").status, 403);
+    assert_eq!((apply(json!({"check": true})).json()["outcome"].clone(), read()), (json!("applicable"), "mine".into()));
+    assert_eq!(apply(json!({"to": "relative"})).status, 400);
+    let applied = apply(json!({})).json();
+    assert_eq!((&applied["outcome"], &applied["changes"][0]["path"]), (&json!("applied"), &json!("a.txt")));
+    assert_eq!((apply(json!({})).json()["outcome"].clone(), read()), (json!("already_applied"), "by the run".into()));
+    lab.write("project/a.txt", "changed since");
+    let conflict = apply(json!({}));
+    assert_eq!((conflict.status, conflict.json()["code"].clone()), (409, json!("APPLY_CONFLICT")));
+    assert_eq!(read(), "changed since");
+}
+
+#[test]
 fn a_conversation_is_continued_on_another_engine() {
     let (lab, server) = Lab::serving(&[("done", DONE)]);
     let old = server.run("done", json!({}));
