@@ -130,7 +130,7 @@ impl ChildLog {
 }
 
 /// The patch of a run that has worked in a copy of a folder.
-pub(crate) fn patch_of(result: &RunResult, folder: &RunFolder) -> Option<DelegatedPatch> {
+pub fn patch_of(result: &RunResult, folder: &RunFolder) -> Option<DelegatedPatch> {
     let path = patch_path(result.run_id);
     let indexed = result.artifacts.iter().find(|artifact| artifact.path == path)?;
     let file = folder.workspace().join(&path).to_string_lossy().into_owned();

@@ -505,7 +505,7 @@ mod tests {
         assert_eq!(both, Err("is not a record of a run: it has both a skill and a prompt".to_owned()));
         let neither = read(|record| record["skill"] = Value::Null);
         assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
-        let newer = read(|record| record["format"] = json!(4));
+        let newer = read(|record| record["format"] = json!(5));
         let sentence = "written by a later version of skillrun (format 5, this one reads up to 4); use that version";
         assert_eq!(newer, Err(sentence.to_owned()));
     }

@@ -26,10 +26,10 @@ use skillrun_skill::{SearchPath, Skill};
 
 use crate::accept::{NewRun, Options, RunTask};
 use crate::clock::Clock;
-use crate::delegation::ending::patch_of;
 use crate::mailbox::Reply;
 use crate::requests::{SubmitError, WasNew};
 use crate::runtime::Runtime;
+use skillrun_runs::children::patch_of;
 use waiting::Waits;
 
 /// Runs in a list.

@@ -106,7 +106,7 @@ pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFa
         ..Options::default()
     };
     let workspace = match &before.workspace {
-        Workspace::Own => None,
+        Workspace::Own | Workspace::Copy(_) => None,
         Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
     };
     Ok(NewRun {

@@ -31,7 +31,8 @@ pub(crate) use engines::{
     Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesUpgrade, EnginesVerify,
 };
 pub(crate) use looking::{
-    Apply, Diagnose, Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify, WaitFor,
+    Apply, Diagnose, Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ReplayOf, ResultOf, Rm, Since, Verify,
+    WaitFor,
 };
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use prompts::{Ask, Chat, PromptArgs};

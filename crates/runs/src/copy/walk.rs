@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         scope: Scope,
         each: Each<'_>,
     ) -> Result<(), CopyError> {
-        let names = match self.names(folder, path) {
+        let names = match self.names(folder) {
             Ok(names) => names,
             Err(Unread::Io(why)) => {
                 self.leave_out(path, &format!("it cannot be read ({why})"));
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         repository.tracked.range(below.clone()..).next().is_some_and(|first| first.starts_with(&below))
     }
 
-    fn names(&mut self, folder: &OwnedFd, path: &[u8]) -> Result<Vec<OsString>, Unread> {
+    fn names(&mut self, folder: &OwnedFd) -> Result<Vec<OsString>, Unread> {
         fstat(folder).map_err(|errno| Unread::Io(errno.into()))?;
         let mut names = Vec::new();
         for entry in Dir::read_from(folder).map_err(|errno| Unread::Io(errno.into()))? {

@@ -50,7 +50,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             reuses: new.reuses,
             mode: ExecutionMode::Auto,
             files: BTreeMap::new(),
-            workspace: workspace_of(&new)?,
+            workspace: workspace_of(config, &new)?,
             home: options.home,
             permission: options.permission,
             model: new.options.model.clone(),

@@ -178,6 +178,7 @@ pub(super) fn child_of(asked: &skillrun_model::delegation::SubagentRequested) ->
         on_parent_end: asked.on_parent_end,
         timeout_ms: asked.timeout_ms,
         request: asked.request.clone(),
+        fault: None,
         progress: ChildProgress::Requested,
     }
 }
