@@ -9,6 +9,7 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::CheckStatus;
 use crate::codes::{Code, ErrorCategory};
 use crate::delegation::DelegatedState;
 use crate::interaction::Scope;
@@ -322,6 +323,22 @@ pub fn of_child(state: DelegatedState, presenter: Presenter) -> Presentation {
     Presentation { words, is_answer, exit_code: None, acp_end: None }
 }
 
+/// A check that has ended.
+pub fn of_check(status: CheckStatus, presenter: Presenter) -> Presentation {
+    let sentence = match status {
+        CheckStatus::Passed => "passed",
+        CheckStatus::Failed => "failed",
+        CheckStatus::TimedOut => "ran out of time",
+        CheckStatus::NotStarted => "could not be started",
+        CheckStatus::Canceled => "was canceled",
+    };
+    let words = match presenter {
+        Presenter::Cli | Presenter::Page => sentence,
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => status.as_str(),
+    };
+    Presentation { words, is_answer: false, exit_code: None, acp_end: None }
+}
+
 /// Whether the message that a turn names is an answer. Text of a turn that did not complete never is.
 pub fn is_answer(turn: TurnState) -> bool {
     match turn {
@@ -375,6 +392,14 @@ pub fn page() -> String {
         "A run that another run has asked for, as its parent sees it. Words of sentences follow \"the child\". Its text is\n\
          an answer only if it completed.",
         children.collect(),
+    );
+    let checks =
+        CheckStatus::ALL.iter().map(|status| (status.as_str(), each(&|presenter| of_check(*status, presenter))));
+    table(
+        "Checks",
+        "A command that skillrun runs after the turn of a run that would succeed. Words of sentences follow \"the check\".\n\
+         Its output is not an answer.",
+        checks.collect(),
     );
     page
 }

@@ -187,6 +187,8 @@ wire_enum! {
         Interrupting = "interrupting",
         Closing = "closing",
         ProcessEnded = "process_ended",
+        /// The turn is settled, and skillrun runs the check that is named.
+        Checking = "checking",
     }
 }
 

@@ -127,7 +127,8 @@ impl Fold {
                 | ControlData::TurnUsage(_)
                 | ControlData::SubagentRequested(_)
                 | ControlData::SubagentStarted(_)
-                | ControlData::SubagentEnded(_),
+                | ControlData::SubagentEnded(_)
+                | ControlData::CheckEnded(_),
             ) => {}
             Data::Evidence(_) if keeps == Keeps::Nothing => {}
             Data::Evidence(data) => turn.evidence(data, call_id, keeps),

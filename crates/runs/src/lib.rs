@@ -12,6 +12,7 @@
 //!   a patch. `settled_meta`: `meta.N.json`. `cache`: results that can be used again.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
 //! - `prompt`: the text of a run without a skill.
+//! - `checks`: how a command that was run after the turn ended.
 //! - `judge`: the verdict of an attempt, from what the run has.
 //! - `login`: the user's login in the HOME of a run.
 //! - `owner_sockets`: which owners died. `request_entries`: keys of requests, and their runs.
@@ -21,6 +22,7 @@ pub mod artifacts;
 pub mod blobs;
 pub mod cache;
 pub mod changes;
+pub mod checks;
 pub mod conversation;
 pub mod data_folder;
 pub mod events;

@@ -12,6 +12,7 @@
 //! completion   {state, reason_code, confidence} of the last turn
 //! timing       {created_at, started_at, ended_at, elapsed_ms}: elapsed from created to ended
 //! attempts     how many
+//! checks       [{name, status, exit, elapsed_ms, evidence}] of the commands that were run after the turn
 //! next_actions [{action, command}]
 //! log_head     {seq, hash}: how far the Log had come when this was written, without its last event
 //! ```
@@ -31,9 +32,12 @@ use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::output::without_markers;
 use skillrun_log::{EventLog, LineHash};
+use skillrun_model::checks::{CheckEnded, CheckStatus};
 use skillrun_model::codes::NextAction;
 use skillrun_model::interaction::Scope;
-use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, FileChange, TurnUsage};
+use skillrun_model::rasp::data::{
+    ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, Exit, FileChange, TurnUsage,
+};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, LogHead};
 use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::{RunError, Verdict};
@@ -69,6 +73,9 @@ pub struct RunResult {
     /// Of a conversation that was closed: the number of turns that ended in each state.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub turns: BTreeMap<TurnState, u32>,
+    /// The checks that have ended, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckResult>,
     /// What the user can do now.
     pub next_actions: Vec<NextAction>,
     /// How far the Log had come, with the hash that covers everything up to there: in `result.json` the event before
@@ -81,6 +88,33 @@ impl RunResult {
     /// What the run has cost in US dollars, if the engine reports it.
     pub fn cost_usd(&self) -> Option<f64> {
         self.usage.as_ref()?.session_cost_usd()
+    }
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckResult {
+    pub name: String,
+    pub status: CheckStatus,
+    pub exit: Exit,
+    pub elapsed_ms: u64,
+    /// The folder with its output, in the folder of the run.
+    pub evidence: String,
+    /// The last lines of its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tail: Option<String>,
+}
+
+impl From<&CheckEnded> for CheckResult {
+    fn from(end: &CheckEnded) -> Self {
+        Self {
+            name: end.name.clone(),
+            status: end.status,
+            exit: end.exit.clone(),
+            elapsed_ms: end.elapsed_ms,
+            evidence: end.evidence.clone(),
+            output_tail: end.output_tail.clone(),
+        }
     }
 }
 
@@ -123,6 +157,7 @@ pub struct ResultFold {
     warnings: Vec<Code>,
     artifacts: BTreeMap<String, ArtifactIndexed>,
     usage: Option<RunUsage>,
+    checks: Vec<CheckResult>,
     end: Option<End>,
     /// Of the event before the last one.
     log_head: Option<LogHead>,
@@ -189,6 +224,7 @@ impl ResultFold {
             ControlData::RunCanceled(_) => {
                 self.end(event, RunStatus::Canceled, None, &advice::after_cancel(event.run_id));
             }
+            ControlData::CheckEnded(end) => self.checks.push(end.as_ref().into()),
             ControlData::RunStatus(_)
             | ControlData::RunHeartbeat(_)
             | ControlData::MessageUser(_)
@@ -251,6 +287,7 @@ impl ResultFold {
             timing: Timing { created_at, started_at: self.started_at, ended_at: end.at, elapsed_ms },
             attempts: self.attempts,
             turns: if end.status == RunStatus::Closed { self.turns } else { BTreeMap::new() },
+            checks: self.checks,
             next_actions: end.next_actions,
             log_head: self.log_head,
         })

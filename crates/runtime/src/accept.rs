@@ -1,6 +1,7 @@
 //! Accepts a request: every mistake that can be found in it is reported before anything starts; then the request is
 //! stored on disk with every default filled in.
 
+mod checks;
 mod error;
 mod mcp_servers;
 mod options;
@@ -27,8 +28,8 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR, Timeouts,
-    Workspace,
+    CHECKED_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, TRANSLATOR,
+    Timeouts, Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
@@ -191,6 +192,13 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     if delegation.is_some() && !can_delegate(descriptor) {
         return Err(AcceptError::CannotDelegate { engine: engine.clone() });
     }
+    let of_skill = skill.map_or(&[][..], |skill| &skill.runner.checks);
+    let checks = checks::of(mode, of_skill, &new.options.checks)?;
+    if let Some(skill) = skill.filter(|_| !of_skill.is_empty())
+        && !is_agreed_to(config, &consent::of_checks(&skill.name))?
+    {
+        return Err(AcceptError::NoConsentToChecks { skill: skill.name.clone() });
+    }
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
@@ -204,7 +212,11 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let now = config.tools.clock.now();
     let profile = new.profile.unwrap_or(descriptor.profile);
     let record = RunRecord {
-        format: if skill.is_some() { FORMAT } else { PROMPT_FORMAT },
+        format: match skill {
+            _ if !checks.is_empty() => CHECKED_FORMAT,
+            Some(_) => FORMAT,
+            None => PROMPT_FORMAT,
+        },
         run_id: config.new_id(now)?,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
@@ -260,6 +272,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             priority: new.options.priority.unwrap_or(0),
             retry: options.retry,
             delegation,
+            checks,
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,
@@ -325,7 +338,7 @@ fn skill_record(config: &RuntimeConfig, skill: &Skill) -> Result<SkillRecord, Ac
     })
 }
 
-/// Whether the user has agreed to an engine, by name or by the setting.
+/// Whether the user has agreed to an engine or to the checks of a skill, by name or by the setting.
 fn is_agreed_to(config: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
     if config.consents.iter().any(|name| name == engine) {
         return Ok(true);

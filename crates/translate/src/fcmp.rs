@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use skillrun_model::fcmp::data::{
-    ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
+    ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided, CheckEnded,
     ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, SubagentEnded,
     SubagentStarted, TimedOut, ToolCallStatus, TurnEnded, TurnStarted, UserInputReplied, UserMessage,
 };
@@ -309,6 +309,16 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
             status: end.status,
             reason_code: end.reason,
             summary: end.summary,
+            elapsed_ms: end.elapsed_ms,
+        }),
+        ControlData::CheckEnded(end) => FcmpData::CheckEnded(CheckEnded {
+            command: end.command.shown(),
+            name: end.name,
+            status: end.status,
+            exit_code: end.exit.code,
+            signal: end.exit.signal,
+            output_tail: end.output_tail,
+            details: end.details,
             elapsed_ms: end.elapsed_ms,
         }),
         ControlData::ArtifactCreated(_)

@@ -87,7 +87,8 @@ impl Progress {
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_) => {}
+            | ControlData::SubagentEnded(_)
+            | ControlData::CheckEnded(_) => {}
         }
     }
 

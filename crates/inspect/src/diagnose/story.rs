@@ -137,7 +137,8 @@ impl Story {
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_) => {}
+            | ControlData::SubagentEnded(_)
+            | ControlData::CheckEnded(_) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::checks::CheckProgress;
 use super::children::{ChildProgress, ChildRun};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,6 +87,8 @@ pub struct State {
     /// The runs that it has asked for, in that order.
     #[serde(default)]
     pub children: Vec<ChildRun>,
+    #[serde(default)]
+    pub checks: CheckProgress,
     /// The events that must follow the last turn record have not been written.
     pub is_unfinished: bool,
     pub last_seq: u64,
@@ -148,6 +151,7 @@ impl Default for State {
             retry: None,
             process_ended: false,
             children: Vec::new(),
+            checks: CheckProgress::default(),
             is_unfinished: false,
             last_seq: 0,
         }
@@ -270,6 +274,7 @@ impl State {
             ControlData::SubagentEnded(end) => {
                 self.child_progressed(end.child_run_id, ChildProgress::Ended(end.status));
             }
+            ControlData::CheckEnded(end) => self.check_ended(end),
             ControlData::RunHeartbeat(_)
             | ControlData::ArtifactCreated(_)
             | ControlData::ArtifactIndexed(_)
@@ -290,12 +295,16 @@ impl State {
         if change.phase == Some(Phase::Closing) {
             self.closing = Some(change.detail.clone().unwrap_or_default());
         }
+        if change.phase == Some(Phase::Checking) {
+            self.checks.is_open = true;
+        }
         if change.phase == Some(Phase::ProcessEnded) {
             self.process_ended = true;
         }
         if let Some(status) = change.status {
             self.status = Some(status);
-            self.is_unfinished = false;
+            // The end of the run follows from the turn record after the checks too.
+            self.is_unfinished &= change.phase == Some(Phase::Checking);
         }
     }
 

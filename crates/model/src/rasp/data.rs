@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::envelope::{SourceStream, SpanRef};
+use crate::checks::CheckEnded;
 use crate::codes::{Code, ErrorCategory, NextAction};
 use crate::continues::{Continues, ReplayedHistory};
 use crate::delegation::{ParentLink, SubagentEnded, SubagentRequested, SubagentStarted};
@@ -724,6 +725,7 @@ event_types! {
     SubagentRequested(SubagentRequested) = "subagent.requested" in Runtime by Control,
     SubagentStarted(SubagentStarted) = "subagent.started" in Runtime by Control,
     SubagentEnded(SubagentEnded) = "subagent.ended" in Runtime by Control,
+    CheckEnded(Box<CheckEnded>) = "check.ended" in Runtime by Control,
 }
 
 macro_rules! data_kind {
@@ -765,6 +767,7 @@ data_kind! {
         SubagentRequested(SubagentRequested),
         SubagentStarted(SubagentStarted),
         SubagentEnded(SubagentEnded),
+        CheckEnded(Box<CheckEnded>),
     }
 }
 

@@ -92,6 +92,7 @@ impl Calls {
             | FcmpData::TurnEnded(_)
             | FcmpData::SubagentStarted(_)
             | FcmpData::SubagentEnded(_)
+            | FcmpData::CheckEnded(_)
             | FcmpData::AssistantDelta(_)
             | FcmpData::AssistantFinal(_)
             | FcmpData::AssistantReasoning(_)

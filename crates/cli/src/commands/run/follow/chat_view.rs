@@ -56,6 +56,10 @@ impl ChatView {
                 let words = presenters::of_child(end.status.into(), Presenter::Cli).words;
                 self.line("· ", &format!("child {} {words} · {}", end.child_run_id, end.reason_code))
             }
+            FcmpData::CheckEnded(end) => {
+                let words = presenters::of_check(end.status, Presenter::Cli).words;
+                self.line("· ", &format!("check {} {words}", end.name))
+            }
             FcmpData::AssistantReasoning(reasoning) => self.line("· ", &reasoning.text),
             FcmpData::AssistantToolCall(call) => self.call(call),
             FcmpData::TurnEnded(ended) => self.turn_ended(ended),
