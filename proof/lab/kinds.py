@@ -51,6 +51,7 @@ class Options:
     idle: float | None = None
     reply_needed: bool = True
     quota_retries: int | None = None
+    checks: tuple[str, ...] = ()
 
     def body(self, profile: Profile | None) -> dict[str, object]:
         """The member `options` of a request."""
@@ -64,6 +65,7 @@ class Options:
             "interactive_require_user_reply": None if self.reply_needed else False,
             "retry": None if self.quota_retries is None else {"quota": "wait", "quota_max": self.quota_retries},
             "profile": profile,
+            "checks": [{"command": check} for check in self.checks] or None,
         }
         return {name: value for name, value in told.items() if value is not None}
 
@@ -81,6 +83,7 @@ class Options:
         }
         words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
         words += [] if self.reply_needed else ["--no-reply-needed"]
+        words += [word for check in self.checks for word in ("--check", check)]
         return words + ([] if self.quota_retries is None else ["--retry-quota", "wait"])
 
 
@@ -318,6 +321,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("fails", Mode.AUTO, ("failed:ENGINE_FAILED",), FAILS, profiles=RESUMABLE_PROFILES),
     Kind("crashes", Mode.AUTO, ("failed:ENGINE_FAILED",), CRASHES, weight=6),
     Kind("misfits", Mode.AUTO, ("failed:OUTPUT_SCHEMA_INVALID",), MISFITS, weight=6),
+    Kind("checked", Mode.AUTO, SUCCEEDED, AUTO, options=Options(checks=("sleep 0.3; echo fine", "sleep 0.3")), weight=12),
+    Kind("check-fails", Mode.AUTO, ("failed:CHECK_FAILED",), AUTO, options=Options(checks=("sleep 0.3; exit 3", "true")), weight=8),
     Kind("too-long", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(timeout=1.5)),
     Kind("silent", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(stall=1.5), weight=5),
     Kind("endless", Mode.AUTO, ("canceled",), ENDLESS, weight=8),

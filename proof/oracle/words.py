@@ -31,6 +31,7 @@ class Phase(StrEnum):
     CANCELING = "canceling"
     INTERRUPTING = "interrupting"
     CLOSING = "closing"
+    CHECKING = "checking"
 
 
 class Scope(StrEnum):
@@ -76,6 +77,7 @@ class Rasp(StrEnum):
     SUBAGENT_REQUESTED = "subagent.requested"
     SUBAGENT_STARTED = "subagent.started"
     SUBAGENT_ENDED = "subagent.ended"
+    CHECK_ENDED = "check.ended"
 
 
 KNOWN = frozenset(Rasp)

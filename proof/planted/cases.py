@@ -34,6 +34,8 @@ CASES: tuple[Case, ...] = (
     Case("silent-close", ("status",), "a conversation is closed without the event that gives the reason"),
     Case("replayed-text", ("replay",), "the messages of a turn that did not complete are replayed"),
     Case("shuffled-turns", ("continues",), "a run that continues another receives the newest turn first"),
+    Case("ignored-check", ("checks",), "a check that exits with another code than 0 counts as passed"),
+    Case("unchecked-success", ("checks",), "a run succeeds before its last check is run"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 

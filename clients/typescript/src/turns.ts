@@ -161,6 +161,7 @@ const FCMP_TYPES: Readonly<Record<FcmpType, true>> = {
   "turn.ended": true,
   "subagent.started": true,
   "subagent.ended": true,
+  "check.ended": true,
   "user.input.required": true,
   "user.input.replied": true,
   "interaction.auto_decided": true,

@@ -1243,15 +1243,94 @@ export interface components {
          * @enum {string}
          */
         ChangeKind: "created" | "modified" | "deleted";
+        /** @description A command: a line for `sh -c`, or the words of the command itself. */
+        CheckCommand: string | string[];
+        /** @description A check has ended. The run continues with the next check, and succeeds after the last one that has passed. */
+        CheckEnded: {
+            /**
+             * Format: uint32
+             * @description Its number among the checks of the run, from 1.
+             */
+            check: number;
+            command: components["schemas"]["CheckCommand"];
+            /** @description Why it could not be started, or was lost. */
+            details?: string | null;
+            /** Format: uint64 */
+            elapsed_ms: number;
+            /** @description The folder with its evidence, in the folder of the run. */
+            evidence: string;
+            exit: components["schemas"]["Exit"];
+            /** @description BLAKE3 of the host's record of it; absent where there is none. */
+            host_hash?: string | null;
+            name: string;
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+            /**
+             * Format: uint32
+             * @description The number of the recording in that folder: a check whose host was lost is run again.
+             */
+            recording: number;
+            status: components["schemas"]["CheckStatus"];
+            stderr: components["schemas"]["CheckOutput"];
+            stdout: components["schemas"]["CheckOutput"];
+        };
+        /** @description A check, a command that skillrun runs after the turn, has ended. The run can succeed only if the status is `passed`. */
+        CheckEndedToShow: {
+            /** @description The command, in one line. */
+            command: string;
+            /** @description Why it could not be started, or was lost. */
+            details?: string | null;
+            /** Format: uint64 */
+            elapsed_ms: number;
+            /** Format: int32 */
+            exit_code?: number | null;
+            name: string;
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+            signal?: string | null;
+            status: components["schemas"]["CheckStatus"];
+        };
+        /** @description What a check has written to one of its streams. */
+        CheckOutput: {
+            /** Format: uint64 */
+            bytes: number;
+            /** @description BLAKE3 of the file, in hexadecimal digits; absent where no host has recorded it. */
+            hash?: string | null;
+        };
+        /** @description A check, as a request or a skill asks for it. */
+        CheckRequest: {
+            command: components["schemas"]["CheckCommand"];
+            /** @description None: its number among the checks of the run. */
+            name?: string | null;
+            /**
+             * Format: double
+             * @description The longest time that it may take. None: 600.
+             */
+            timeout_sec?: number | null;
+        };
+        /** @description How a check ended. */
+        CheckResult: {
+            /** Format: uint64 */
+            elapsed_ms: number;
+            /** @description The folder with its output, in the folder of the run. */
+            evidence: string;
+            exit: components["schemas"]["Exit"];
+            name: string;
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+            status: components["schemas"]["CheckStatus"];
+        };
         /** @description How a check came out. */
         CheckSeverity: "passed" | "unknown" | "warning" | "failed";
+        /** @description How a check ended. */
+        CheckStatus: "timed_out" | "passed" | "failed" | "not_started" | "canceled";
         /** @description What is checked. */
         CheckTopic: "tool_pairing" | "turn_records" | "partial_answers" | "failure_class" | "output_cut" | "user_message" | "replay_balance";
         /**
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1553,6 +1632,13 @@ export interface components {
             /** @constant */
             finding: "survivors_ended";
         } | {
+            check: string;
+            evidence: string;
+            /** @constant */
+            finding: "check_failed";
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+        } | {
             attempt: components["schemas"]["AttemptNumber"];
             /** @constant */
             finding: "disk_full";
@@ -1686,7 +1772,7 @@ export interface components {
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "check.ended";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1737,6 +1823,10 @@ export interface components {
             data: components["schemas"]["SubagentEndedToShow"];
             /** @constant */
             type: "subagent.ended";
+        } | {
+            data: components["schemas"]["CheckEndedToShow"];
+            /** @constant */
+            type: "check.ended";
         } | {
             data: components["schemas"]["AssistantDelta"];
             /** @constant */
@@ -1806,7 +1896,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "check.ended" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -2220,11 +2310,8 @@ export interface components {
         };
         /** @description What an engine may do without asking. */
         Permission: "read_only" | "workspace" | "full";
-        /**
-         * @description What a `run.status` made from engine output reports; a closed list, and not a state of the run.
-         * @enum {string}
-         */
-        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended";
+        /** @description What a `run.status` made from engine output reports; a closed list, and not a state of the run. */
+        Phase: ("session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended") | "checking";
         /** @description A new run with the same request, which waits for the engine's quota. */
         PlannedRetry: {
             not_before: components["schemas"]["Timestamp"];
@@ -2559,6 +2646,14 @@ export interface components {
                 category: "runtime";
                 /** @constant */
                 type: "subagent.ended";
+            };
+        } | {
+            data: components["schemas"]["CheckEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "check.ended";
             };
         });
         /** @description What an event is. */
@@ -2965,6 +3060,11 @@ export interface components {
              * @description Maximum number of questions answered automatically.
              */
             auto_decision_limit?: number | null;
+            /**
+             * @description Commands that the server runs in the workspace after the turn of a run that would succeed, after those of the
+             *     skill; each must exit with code 0. Needs the scope `admin`.
+             */
+            checks?: components["schemas"]["CheckRequest"][];
             /** @description How the engine resumes after a question, instead of its default. `sticky_process` is read as `sticky`. */
             continuation?: components["schemas"]["Continuation"] | null;
             /** @description What to do when no user answers. */
@@ -3090,6 +3190,8 @@ export interface components {
              * @description The number of attempts.
              */
             attempts: number;
+            /** @description The checks that have ended, in order. */
+            checks?: components["schemas"]["CheckResult"][];
             /** @description None when no turn was ever settled. */
             completion: components["schemas"]["RunCompletion"] | null;
             error?: components["schemas"]["RunError"] | null;
@@ -3715,7 +3817,7 @@ export interface components {
             why: string;
         });
         /** @description What is compared with what. */
-        VerifyKind: ("result" | "conversation" | "diagnostics") | "log" | "chain" | "head" | "record" | "skill" | "inputs" | "evidence_files" | "evidence_events" | "coverage" | "verdict" | "large_output" | "meta" | "artifacts";
+        VerifyKind: ("result" | "conversation" | "diagnostics") | "log" | "chain" | "head" | "record" | "skill" | "inputs" | "evidence_files" | "evidence_events" | "coverage" | "verdict" | "large_output" | "meta" | "run_checks" | "artifacts";
         /** @description The versions that wrote the events. */
         Versions: {
             engine: string | null;

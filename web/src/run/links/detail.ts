@@ -30,5 +30,6 @@ export function detailOf(event: RaspEvent): string | undefined {
   if (isRasp(event, "raw.stdout") || isRasp(event, "raw.stderr")) return event.data.text ?? undefined;
   if (isRasp(event, "subagent.requested")) return event.data.title;
   if (isRasp(event, "subagent.ended")) return event.data.status;
+  if (isRasp(event, "check.ended")) return event.data.name;
   return pathOf(event);
 }

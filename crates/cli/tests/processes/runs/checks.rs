@@ -196,3 +196,43 @@ fn unusable_checks_are_refused_before_anything_is_made() {
     assert!(refused.to_string().contains("a conversation is closed, and does not succeed"), "{refused}");
     assert!(lab.run_folders().is_empty());
 }
+
+/// Every reader of a run has its checks: diagnosis, bundle, verification and retention.
+#[test]
+fn evidence_of_checks_is_verified_exported_and_removed() {
+    let (lab, runtime) = RuntimeLab::running();
+    let run = runtime.submit(checked(&lab, &lines(&["true", "echo why; exit 3"]))).expect("accepted");
+    lab.finish(&runtime, run);
+    let (id, data) = (run.to_string(), lab.data());
+    let skillrun = |words: &[&str]| {
+        let mut command = std::process::Command::new(lab::skillrun());
+        command.env("HOME", lab.path("home")).arg("--data").arg(data.root()).args(words);
+        command.output().expect("skillrun runs")
+    };
+    let text = |words: &[&str]| String::from_utf8_lossy(&skillrun(words).stdout).into_owned();
+    let told = text(&["diagnose", &id]);
+    assert!(told.contains("the check \"check 2\" exited with code 3: why") && told.contains("CHECK_FAILED"), "{told}");
+    let shown = text(&["show", &id]);
+    assert!(shown.contains("check 2"), "{shown}");
+    let logged = text(&["logs", &id]);
+    assert!(logged.contains("running check 2 of 2") && logged.contains("check check 2 failed"), "{logged}");
+    let zip = lab.path("run.zip");
+    let exported = skillrun(&["export", &id, "--full", "--out", zip.to_str().expect("a path")]);
+    assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+    let names = std::fs::read(&zip).expect("a bundle");
+    let has = |name: &[u8]| names.windows(name.len()).any(|part| part == name);
+    assert!(has(b".audit/checks/2/stdout.1.log") && has(b".audit/checks/1/host.1.json"));
+    assert!(text(&["verify", &id]).contains("evidence of checks"));
+    assert!(skillrun(&["verify", &id]).status.success());
+    let log = data.run(run).check(2).join("stdout.1.log");
+    std::fs::write(&log, "another\n").expect("written");
+    let broken = skillrun(&["verify", &id]);
+    assert!(
+        !broken.status.success() && String::from_utf8_lossy(&broken.stdout).contains(".audit/checks/2: stdout.1.log")
+    );
+    std::fs::write(lab.path("settings.toml"), "[retention]\nevidence_days = 0.000001\n").expect("written");
+    let settings = lab.path("settings.toml");
+    let removed = skillrun(&["--config", settings.to_str().expect("a path"), "gc"]);
+    assert!(removed.status.success(), "{}", String::from_utf8_lossy(&removed.stderr));
+    assert!(!log.exists(), "retention removes it with the other evidence");
+}
