@@ -13,7 +13,7 @@ use skillrun_model::{AttemptNumber, EndedBy};
 use skillrun_parse::ansi;
 
 use crate::data_folder::RunFolder;
-use crate::record::Check;
+use crate::record::RunCheck;
 
 /// Bytes of output that are kept in an event, and lines.
 const TAIL_BYTES: usize = 4 << 10;
@@ -25,7 +25,7 @@ pub fn evidence_name(number: u32) -> String {
 }
 
 /// A check that no host has recorded.
-pub fn without_recording(check: &Check, number: u32, status: CheckStatus, details: Option<String>) -> CheckEnded {
+pub fn without_recording(check: &RunCheck, number: u32, status: CheckStatus, details: Option<String>) -> CheckEnded {
     let output = || CheckOutput { bytes: 0, hash: None };
     CheckEnded {
         check: number,
@@ -47,7 +47,7 @@ pub fn without_recording(check: &Check, number: u32, status: CheckStatus, detail
 /// A check whose host was lost, and is not run again.
 pub fn lost(
     folder: &RunFolder,
-    check: &Check,
+    check: &RunCheck,
     number: u32,
     recording: AttemptNumber,
     patterns: &Patterns,
@@ -62,7 +62,7 @@ pub fn lost(
 /// A check with the record of its host.
 pub fn ended(
     folder: &RunFolder,
-    check: &Check,
+    check: &RunCheck,
     number: u32,
     record: &HostRecord,
     patterns: &Patterns,

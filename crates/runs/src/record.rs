@@ -179,13 +179,13 @@ pub struct RunRequest {
     pub delegation: Option<Delegation>,
     /// Commands that must pass before the run succeeds, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Check>,
+    pub checks: Vec<RunCheck>,
     pub request_id: Option<String>,
 }
 
 /// A command that must pass before the run succeeds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Check {
+pub struct RunCheck {
     /// Of no other check of the run.
     pub name: String,
     pub command: CheckCommand,
@@ -339,7 +339,7 @@ impl RunRecord {
     }
 
     /// The check with this number, from 1.
-    pub fn check(&self, number: u32) -> Option<&Check> {
+    pub fn check(&self, number: u32) -> Option<&RunCheck> {
         self.request.checks.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 

@@ -12,7 +12,7 @@ use skillrun_model::mcp::McpServers;
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::record::{Check, CheckOrigin, RecordedTask, RunRecord, RunRequest, Sharing, Workspace};
+use skillrun_runs::record::{CheckOrigin, RecordedTask, RunCheck, RunRecord, RunRequest, Sharing, Workspace};
 use skillrun_skill::{Skill, SkillError};
 
 use crate::accept::{NewRun, Options, RunTask};
@@ -147,12 +147,14 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers:
 
 /// The checks of the old request.
 fn checks(before: &RunRequest) -> Vec<CheckRequest> {
-    let is_own = |check: &&Check| match check.origin {
+    let is_own = |check: &&RunCheck| match check.origin {
         CheckOrigin::Request => true,
         CheckOrigin::Skill => false,
     };
-    let again = |check: &Check| CheckRequest {
-        name: Some(check.name.clone()),
+    // The name of a check that was given none.
+    let is_number = |name: &str| name.strip_prefix("check ").is_some_and(|number| number.parse::<u32>().is_ok());
+    let again = |check: &RunCheck| CheckRequest {
+        name: Some(check.name.clone()).filter(|name| !is_number(name)),
         command: check.command.clone(),
         timeout_sec: Some(check.timeout_sec),
     };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use skillrun_model::ExecutionMode;
 use skillrun_model::checks::{CheckCommand, CheckRequest};
-use skillrun_runs::record::{Check, CheckOrigin};
+use skillrun_runs::record::{CheckOrigin, RunCheck};
 
 use super::error::AcceptError;
 
@@ -24,7 +24,7 @@ pub(super) fn of(
     mode: ExecutionMode,
     skill: &[CheckRequest],
     request: &[CheckRequest],
-) -> Result<Vec<Check>, AcceptError> {
+) -> Result<Vec<RunCheck>, AcceptError> {
     let of_skill = skill.iter().map(|check| (check, CheckOrigin::Skill));
     let all: Vec<_> = of_skill.chain(request.iter().map(|check| (check, CheckOrigin::Request))).collect();
     match mode {
@@ -41,7 +41,7 @@ pub(super) fn of(
     if all.len() > MOST {
         return Err(wrong("checks", &Value::from(all.len()), "at most 32"));
     }
-    let mut checks: Vec<Check> = Vec::new();
+    let mut checks: Vec<RunCheck> = Vec::new();
     for (check, origin) in all {
         let name = check.name.clone().unwrap_or_else(|| format!("check {}", checks.len() + 1));
         let is_usable =
@@ -62,7 +62,7 @@ pub(super) fn of(
                 "a number of seconds above 0, at most 86400",
             ));
         }
-        checks.push(Check { name, command: check.command.clone(), timeout_sec, origin });
+        checks.push(RunCheck { name, command: check.command.clone(), timeout_sec, origin });
     }
     Ok(checks)
 }

@@ -9,7 +9,7 @@ use skillrun_evidence::host_record::Label;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, Wiring};
-use skillrun_runs::record::{Check, HomeChoice, seconds};
+use skillrun_runs::record::{HomeChoice, RunCheck, seconds};
 
 use super::keys;
 use super::launch::{error, named_variables};
@@ -33,7 +33,7 @@ const PASSED: &[&str] = &["PATH", "LANG", "TZ"];
 pub(crate) fn plan(
     config: &RuntimeConfig,
     run: &Run,
-    (number, check): (u32, &Check),
+    (number, check): (u32, &RunCheck),
     recording: AttemptNumber,
 ) -> Result<HostPlan, RunError> {
     let host = |failed: std::io::Error| error(ErrorCategory::Host, Code::HostError, failed.to_string());

@@ -30,7 +30,7 @@ use skillrun_runs::checks;
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::events::is_evidence;
 use skillrun_runs::judge::Rules;
-use skillrun_runs::record::{Check, RunRecord};
+use skillrun_runs::record::{RunCheck, RunRecord};
 use skillrun_runs::result::ResultFold;
 
 use super::desk::Story;
@@ -275,7 +275,7 @@ impl Checks for Outside {
     fn start(
         &self,
         _: &Run,
-        _: (u32, &Check),
+        _: (u32, &RunCheck),
         _: AttemptNumber,
     ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
         let error = launch::error(ErrorCategory::Host, Code::HostError, "it cannot".to_owned());
@@ -289,13 +289,13 @@ impl Checks for Outside {
     fn ended(
         &self,
         run: &Run,
-        (number, check): (u32, &Check),
+        (number, check): (u32, &RunCheck),
         record: &HostRecord,
     ) -> Result<CheckEnded, RuntimeError> {
         Ok(checks::ended(&run.folder, check, number, record, &Patterns::default())?)
     }
 
-    fn lost(&self, run: &Run, (number, check): (u32, &Check), recording: AttemptNumber) -> CheckEnded {
+    fn lost(&self, run: &Run, (number, check): (u32, &RunCheck), recording: AttemptNumber) -> CheckEnded {
         checks::lost(&run.folder, check, number, recording, &Patterns::default())
     }
 }

@@ -150,6 +150,7 @@ impl Scene {
                 env: Vec::new(),
                 secrets: Vec::new(),
                 delegation: None,
+                checks: Vec::new(),
                 mcp_servers: McpServers::default(),
                 priority: 0,
                 retry: RetryPolicy { quota: self.on_quota, quota_max: 2 },

@@ -13,7 +13,7 @@ use skillrun_lifecycle::run::{Input, RunStep};
 use skillrun_model::checks::{CheckEnded, CheckStatus};
 use skillrun_model::{AttemptNumber, IgnoredError};
 use skillrun_runs::checks;
-use skillrun_runs::record::{Check, seconds};
+use skillrun_runs::record::{RunCheck, seconds};
 
 use super::host::SLACK;
 use super::outside::{CheckFound, HostLink, NoHost};
@@ -45,7 +45,7 @@ impl Worker<'_> {
         let is_canceled = self.run.state.canceling.is_some();
         let canceled = || checks::without_recording(&check, number, CheckStatus::Canceled, None);
         match self.find_check(number)? {
-            CheckFound::Live(link) => return self.follow_check(number, &check, link),
+            CheckFound::Live(link) => self.follow_check(number, &check, link),
             CheckFound::NotBegun if is_canceled => self.end_check(canceled()),
             CheckFound::NotBegun => self.begin_check(number, &check, AttemptNumber(1)),
             CheckFound::Ended(record) => {
@@ -77,7 +77,12 @@ impl Worker<'_> {
         }
     }
 
-    fn begin_check(&mut self, number: u32, check: &Check, recording: AttemptNumber) -> Result<RunStep, RuntimeError> {
+    fn begin_check(
+        &mut self,
+        number: u32,
+        check: &RunCheck,
+        recording: AttemptNumber,
+    ) -> Result<RunStep, RuntimeError> {
         let request = &self.run.record.request;
         if !request.env.is_empty() || !request.secrets.is_empty() {
             // An owner with other variables leaves it to an owner that has those of the caller.
@@ -100,7 +105,7 @@ impl Worker<'_> {
     fn follow_check(
         &mut self,
         number: u32,
-        check: &Check,
+        check: &RunCheck,
         mut link: Box<dyn HostLink>,
     ) -> Result<RunStep, RuntimeError> {
         let clock = self.run.clock().clone();

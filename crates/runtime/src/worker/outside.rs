@@ -18,7 +18,7 @@ use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::judge::Rules;
-use skillrun_runs::record::Check;
+use skillrun_runs::record::RunCheck;
 
 use crate::attempt::evidence::AttemptEvidence;
 use crate::attempt::reading::AttemptRead;
@@ -103,7 +103,7 @@ pub(crate) trait Checks {
     fn start(
         &self,
         run: &Run,
-        check: (u32, &Check),
+        check: (u32, &RunCheck),
         recording: AttemptNumber,
     ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError>;
 
@@ -111,10 +111,10 @@ pub(crate) trait Checks {
     fn terminate(&self, number: u32) -> Result<(), CollectError>;
 
     /// How it ended, according to its host.
-    fn ended(&self, run: &Run, check: (u32, &Check), record: &HostRecord) -> Result<CheckEnded, RuntimeError>;
+    fn ended(&self, run: &Run, check: (u32, &RunCheck), record: &HostRecord) -> Result<CheckEnded, RuntimeError>;
 
     /// How it ended, where its last host was lost and there is no other one.
-    fn lost(&self, run: &Run, check: (u32, &Check), recording: AttemptNumber) -> CheckEnded;
+    fn lost(&self, run: &Run, check: (u32, &RunCheck), recording: AttemptNumber) -> CheckEnded;
 }
 
 /// The state of a check, from its files.

@@ -137,6 +137,7 @@ fn word(event: &FcmpEvent) -> String {
         | FcmpData::TurnEnded(_)
         | FcmpData::SubagentStarted(_)
         | FcmpData::SubagentEnded(_)
+        | FcmpData::CheckEnded(_)
         | FcmpData::AssistantDelta(_)
         | FcmpData::AssistantReasoning(_)
         | FcmpData::AssistantToolCall(_)

@@ -10,7 +10,7 @@ use skillrun_model::AttemptNumber;
 use skillrun_model::checks::CheckEnded;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_runs::checks;
-use skillrun_runs::record::Check;
+use skillrun_runs::record::RunCheck;
 
 use super::super::outside::{CheckFound, Checks, HostLink, NoHost};
 use super::super::start::no_host;
@@ -40,7 +40,7 @@ impl Checks for Machine<'_> {
     fn start(
         &self,
         run: &Run,
-        (number, check): (u32, &Check),
+        (number, check): (u32, &RunCheck),
         recording: AttemptNumber,
     ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
         let audit = self.folder.check(number);
@@ -87,14 +87,14 @@ impl Checks for Machine<'_> {
     fn ended(
         &self,
         run: &Run,
-        (number, check): (u32, &Check),
+        (number, check): (u32, &RunCheck),
         record: &HostRecord,
     ) -> Result<CheckEnded, RuntimeError> {
         let patterns = run.record.patterns(&run.folder.record())?;
         Ok(checks::ended(&run.folder, check, number, record, &patterns)?)
     }
 
-    fn lost(&self, run: &Run, (number, check): (u32, &Check), recording: AttemptNumber) -> CheckEnded {
+    fn lost(&self, run: &Run, (number, check): (u32, &RunCheck), recording: AttemptNumber) -> CheckEnded {
         let patterns = run.record.patterns(&run.folder.record()).unwrap_or_default();
         checks::lost(&run.folder, check, number, recording, &patterns)
     }
