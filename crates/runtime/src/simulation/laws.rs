@@ -253,7 +253,8 @@ impl Laws {
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_) => {}
+            | ControlData::SubagentEnded(_)
+            | ControlData::CheckEnded(_) => {}
         }
         Ok(())
     }
