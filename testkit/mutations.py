@@ -29,6 +29,7 @@ GATE = ["-p", "skillrun-lifecycle", "--test", "settle_table"]
 QUESTION = ["-p", "skillrun-lifecycle", "--lib", "ask_user::"]
 TEXT = ["-p", "skillrun-parse", "--lib", "text::"]
 FACTS = ["-p", "skillrun-translate", "--lib", "facts::"]
+CHECKS = ["-p", "skillrun-lifecycle", "--lib", "run::tests::checks::"]
 
 SETTLE = "crates/lifecycle/src/settle.rs"
 READING = "crates/lifecycle/src/reading.rs"
@@ -41,6 +42,7 @@ MARKER = "crates/parse/src/text/marker.rs"
 OBJECTS = "crates/parse/src/text/objects.rs"
 JSON = "crates/parse/src/text/json.rs"
 FOLD = "crates/translate/src/facts.rs"
+CHECKS_RUN = "crates/lifecycle/src/run/checks.rs"
 
 
 class Mutation(NamedTuple):
@@ -644,6 +646,16 @@ MUTATIONS = [
              "pty.end.clone().filter(|_| self.trust_merged)", "pty.end.clone()", FACTS),
     Mutation("errors: the last of the engine", "a warning counts", FOLD,
              "if error.level == Level::Error {", "if true {", FACTS),
+    # contract R4.20 and R4.21.
+    Mutation("R4.20: a failed check fails the run", "it is ignored", CHECKS_RUN,
+             "if let Some(check) = &state.checks.failed {",
+             "if let Some(check) = state.checks.failed.as_ref().filter(|_| false) {", CHECKS),
+    Mutation("R4.20: all checks run first", "the run succeeds before its last check", CHECKS_RUN,
+             "state.checks.passed < options.checks", "state.checks.passed + 1 < options.checks", CHECKS),
+    Mutation("R4.21: the end waits for an open check", "a cancel does not wait", CHECKS_RUN,
+             "if state.open_check().is_some() {", "if state.open_check().is_some() && state.canceling.is_some() {", CHECKS),
+    Mutation("R4.21: a check ends once", "any check may end", CHECKS_RUN,
+             "if state.open_check() != Some(end.check) {", "if state.open_check().is_none() {", CHECKS),
 ]
 
 

@@ -53,6 +53,7 @@ class Options:
     quota_retries: int | None = None
     # It may ask for other runs, within the usual limits.
     delegates: bool = False
+    checks: tuple[str, ...] = ()
 
     def body(self, profile: Profile | None) -> dict[str, object]:
         """The member `options` of a request."""
@@ -67,6 +68,7 @@ class Options:
             "retry": None if self.quota_retries is None else {"quota": "wait", "quota_max": self.quota_retries},
             "profile": profile,
             "delegation": {} if self.delegates else None,
+            "checks": [{"command": check} for check in self.checks] or None,
         }
         return {name: value for name, value in told.items() if value is not None}
 
@@ -85,6 +87,7 @@ class Options:
         words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
         words += [] if self.reply_needed else ["--no-reply-needed"]
         words += ["--delegate"] if self.delegates else []
+        words += [word for check in self.checks for word in ("--check", check)]
         return words + ([] if self.quota_retries is None else ["--retry-quota", "wait"])
 
 
@@ -366,6 +369,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("fails", Mode.AUTO, ("failed:ENGINE_FAILED",), FAILS, profiles=RESUMABLE_PROFILES),
     Kind("crashes", Mode.AUTO, ("failed:ENGINE_FAILED",), CRASHES, weight=6),
     Kind("misfits", Mode.AUTO, ("failed:OUTPUT_SCHEMA_INVALID",), MISFITS, weight=6),
+    Kind("checked", Mode.AUTO, SUCCEEDED, AUTO, options=Options(checks=("sleep 0.3; echo fine", "sleep 0.3")), weight=12),
+    Kind("check-fails", Mode.AUTO, ("failed:CHECK_FAILED",), AUTO, options=Options(checks=("sleep 0.3; exit 3", "true")), weight=8),
     Kind("too-long", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(timeout=1.5)),
     Kind("silent", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(stall=1.5), weight=5),
     Kind("endless", Mode.AUTO, ("canceled",), ENDLESS, weight=8),

@@ -12,6 +12,7 @@ from .fold import Fold
 from .laws import RunLaw, effects, processes, seq
 from .laws.bytes import Bytes
 from .laws.chain import Chain
+from .laws.checks import Checks
 from .laws.children import Children
 from .laws.continues import Continues
 from .laws.conversation import Conversation
@@ -99,8 +100,8 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
         return looking.count(Law.SEQ, "folders without an event")
     laws: list[RunLaw] = [
         Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Messages(looking), Bytes(looking),
-        Conversation(looking), Replays(looking), Continues(looking), Children(looking), State(looking, row),
-        Evidence(looking),
+        Conversation(looking), Replays(looking), Continues(looking), Children(looking), Checks(looking),
+        State(looking, row), Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")
     broken = looking.report.broken[Law.SEQ]

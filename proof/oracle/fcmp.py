@@ -189,6 +189,13 @@ def _subagent_ended(_: Translation, event: Event) -> tuple[str, Data]:
     return "subagent.ended", words | {"reason_code": event.data.get("reason")}
 
 
+def _check_ended(_: Translation, event: Event) -> tuple[str, Data]:
+    words = {name: event.data.get(name) for name in ("name", "status", "output_tail", "details", "elapsed_ms")}
+    command, ended = event.data.get("command"), event.data.get("exit") or {}
+    line = command if isinstance(command, str) else " ".join(command or [])
+    return "check.ended", words | {"command": line, "exit_code": ended.get("code"), "signal": ended.get("signal")}
+
+
 # Types that are not here have no place in a conversation: `artifact.created`, `artifact.preview_ready`,
 # `turn.usage`, `subagent.started`.
 _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
@@ -200,6 +207,7 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.SUBAGENT_REQUESTED: _fields("subagent.started", "child_run_id", "engine", "title"),
     Rasp.SUBAGENT_ENDED: _subagent_ended,
     Rasp.SUBAGENT_OBSERVED: _fields("subagent.observed", "subagent_id", "name", "task", "state", "text", "sanitized", "truncated"),
+    Rasp.CHECK_ENDED: _check_ended,
     Rasp.ATTEMPT_ENDED: _turn_ended,
     Rasp.MESSAGE_DELTA: _fields("assistant.message.delta", *_MESSAGE, partial=True),
     Rasp.MESSAGE_FINAL: _fields("assistant.message.final", *_MESSAGE, "partial", "structured_payload"),

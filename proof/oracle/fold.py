@@ -138,7 +138,9 @@ class Fold:
                 if say := event.data.get("say"):
                     self.says[say] = self.attempt
         if (status := event.data.get("status")) in _STATUSES:
-            self.status, self.is_unfinished = Status(status), False
+            self.status = Status(status)
+            # The end of the run follows from the turn record after the checks too.
+            self.is_unfinished = self.is_unfinished and event.data.get("phase") == Phase.CHECKING
 
     def _attempt_started(self, event: Event) -> None:
         self.attempt, self.is_open = event.attempt, True

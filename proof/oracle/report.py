@@ -24,6 +24,7 @@ class Law(StrEnum):
     FCMP = "fcmp"
     REPLAY = "replay"
     CHILDREN = "children"
+    CHECKS = "checks"
     CONTINUES = "continues"
     STATUS = "status"
     EVIDENCE = "evidence"

@@ -31,6 +31,7 @@ class Phase(StrEnum):
     CANCELING = "canceling"
     INTERRUPTING = "interrupting"
     CLOSING = "closing"
+    CHECKING = "checking"
 
 
 class Scope(StrEnum):
@@ -77,6 +78,7 @@ class Rasp(StrEnum):
     SUBAGENT_STARTED = "subagent.started"
     SUBAGENT_ENDED = "subagent.ended"
     SUBAGENT_OBSERVED = "subagent.observed"
+    CHECK_ENDED = "check.ended"
 
 
 KNOWN = frozenset(Rasp)

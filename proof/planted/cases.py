@@ -39,6 +39,8 @@ CASES: tuple[Case, ...] = (
     Case("kind-parent", ("children",), "a child that failed counts as completed"),
     Case("hopeful-wait", ("children",), "a wait is completed when every child has ended"),
     Case("early-end", ("children",), "a run ends before the ends of its children are in its Log"),
+    Case("ignored-check", ("checks",), "a check that exits with another code than 0 counts as passed"),
+    Case("unchecked-success", ("checks",), "a run succeeds before its last check is run"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 

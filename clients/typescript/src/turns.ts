@@ -162,6 +162,7 @@ const FCMP_TYPES: Readonly<Record<FcmpType, true>> = {
   "subagent.started": true,
   "subagent.ended": true,
   "subagent.observed": true,
+  "check.ended": true,
   "user.input.required": true,
   "user.input.replied": true,
   "interaction.auto_decided": true,

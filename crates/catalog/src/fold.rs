@@ -27,7 +27,7 @@ use skillrun_log::page::{Limits, LogLine, LogRead};
 
 /// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
 /// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 13");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 14");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
@@ -173,7 +173,8 @@ fn is_passed_over(event_type: EventType) -> bool {
         | EventType::StepHeld
         | EventType::StepEnded
         | EventType::WorkflowEnded
-        | EventType::SubagentObserved => false,
+        | EventType::SubagentObserved
+        | EventType::CheckEnded => false,
     }
 }
 

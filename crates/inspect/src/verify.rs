@@ -11,7 +11,7 @@
 //! pair is compared. Nothing is written and nothing is locked, so a run that another process works on can be checked
 //! too, as far as it has come.
 //!
-//! - `order`, `chain`: the Log by itself. `attempt`: one attempt against its evidence. `files`: hashes of the host.
+//! - `order`, `chain`: the Log by itself. `run_checks`: commands that were run after the turn. `attempt`: one attempt against its evidence. `files`: hashes of the host.
 //!   `kept`: hashes in the Log and the record. `meta`, `views`: files derived from the Log. `difference`: where two
 //!   texts differ, as a message.
 
@@ -23,6 +23,7 @@ mod kept;
 mod meta;
 mod order;
 mod pass;
+mod run_checks;
 mod views;
 
 use std::borrow::Cow;
@@ -124,6 +125,8 @@ pub enum CheckKind {
     LargeOutput,
     /// `meta.N.json` against the host's record and the verdict.
     Meta,
+    /// The evidence of commands that were run after the turn, against the hashes of their hosts and the Log.
+    RunChecks,
     /// Files that the run made, against the hashes in the Log.
     Artifacts,
     Result,
@@ -147,6 +150,7 @@ impl CheckKind {
             Self::Verdict => "verdict, against the evidence",
             Self::LargeOutput => "output outside of the Log, against the evidence",
             Self::Meta => "meta file, against the host and the Log",
+            Self::RunChecks => "evidence of checks, against the hosts and the Log",
             Self::Artifacts => "artifacts, against the Log",
             Self::Result => "result.json, against the Log",
             Self::Conversation => "fcmp.jsonl, against the Log",

@@ -217,6 +217,7 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Output if error.code == Code::AgentNotDone => {
             &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
         }
+        ErrorCategory::Output if error.code == Code::CheckFailed => &[NextActionKind::Diagnose, NextActionKind::Retry],
         ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
         ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Interaction if error.code == Code::InteractiveMaxAttemptExceeded => {

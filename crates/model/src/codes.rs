@@ -66,6 +66,7 @@ codes! {
     AutoDecisionLimit = "AUTO_DECISION_LIMIT",
     SkillUnreadable = "SKILL_UNREADABLE",
     WorkspaceFailed = "WORKSPACE_FAILED",
+    CheckFailed = "CHECK_FAILED",
     LogLost = "LOG_LOST",
 
     // What a run records of its children.

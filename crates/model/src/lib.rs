@@ -4,6 +4,7 @@
 //! - `ids`, `time`: run ids, sequence numbers, timestamps, as types.
 //! - `status`: what a run, a turn and a completion can be, and how a process ended.
 //! - `profile`: the parser profiles and what is known about the engines they read.
+//! - `checks`: commands that skillrun runs before a run succeeds.
 //! - `codes`: every code the program can report; each has a page in `codes/`.
 //! - `continues`: what a run knows of the run that it continues.
 //! - `cost`: what a run has cost, from the figures that engines report.
@@ -20,6 +21,7 @@
 //!
 //! No I/O, no clock, no async runtime.
 
+pub mod checks;
 pub mod codes;
 pub mod continues;
 pub mod cost;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::CheckStatus;
 use crate::codes::{Code, ErrorCategory};
 use crate::delegation::DelegatedState;
 use crate::interaction::Scope;
@@ -394,6 +395,22 @@ pub fn of_step(standing: StepStanding, presenter: Presenter) -> Presentation {
     Presentation { words, is_answer, exit_code: None, acp_end: None }
 }
 
+/// A check that has ended.
+pub fn of_check(status: CheckStatus, presenter: Presenter) -> Presentation {
+    let sentence = match status {
+        CheckStatus::Passed => "passed",
+        CheckStatus::Failed => "failed",
+        CheckStatus::TimedOut => "ran out of time",
+        CheckStatus::NotStarted => "could not be started",
+        CheckStatus::Canceled => "was canceled",
+    };
+    let words = match presenter {
+        Presenter::Cli | Presenter::Page => sentence,
+        Presenter::Fcmp | Presenter::Http | Presenter::Acp => status.as_str(),
+    };
+    Presentation { words, is_answer: false, exit_code: None, acp_end: None }
+}
+
 /// Whether the message that a turn names is an answer. Text of a turn that did not complete never is.
 pub fn is_answer(turn: TurnState) -> bool {
     match turn {
@@ -461,6 +478,14 @@ pub fn page() -> String {
         "Steps of workflows",
         "Words of sentences follow \"the step\". Only a step that is ready unlocks others.",
         steps.collect(),
+    );
+    let checks =
+        CheckStatus::ALL.iter().map(|status| (status.as_str(), each(&|presenter| of_check(*status, presenter))));
+    table(
+        "Checks",
+        "A command that skillrun runs after the turn of a run that would succeed. Words of sentences follow \"the check\".\n\
+         Its output is not an answer.",
+        checks.collect(),
     );
     page
 }

@@ -189,6 +189,8 @@ wire_enum! {
         ProcessEnded = "process_ended",
         /// The time of a workflow is over.
         TimeUp = "time_up",
+        /// The turn is settled, and skillrun runs the check that is named.
+        Checking = "checking",
     }
 }
 

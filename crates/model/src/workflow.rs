@@ -11,7 +11,7 @@ mod view;
 pub use events::{ReusedStep, StepEnded, StepHeld, StepScheduled, StepSummary, WorkflowEnded, WorkflowStarted};
 pub use outcome::{HoldReason, RetryCause, StepState, WorkflowOutcome};
 pub use plan::{
-    AskMoment, CheckCommand, OnStepFailure, StepId, StepOutput, StepRequest, StepRetries, StepTask, StepWorkspace,
+    AskMoment, OnStepFailure, StepCheck, StepId, StepOutput, StepRequest, StepRetries, StepTask, StepWorkspace,
     WorkflowInput, WorkflowPlan, WorkflowStep, item_name,
 };
 pub use view::{StepItemView, StepStanding, StepView, WorkflowView};

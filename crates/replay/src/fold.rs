@@ -160,7 +160,8 @@ impl Fold {
                 | ControlData::StepScheduled(_)
                 | ControlData::StepHeld(_)
                 | ControlData::StepEnded(_)
-                | ControlData::WorkflowEnded(_),
+                | ControlData::WorkflowEnded(_)
+                | ControlData::CheckEnded(_),
             ) => {}
             Data::Evidence(_) if keeps == Keeps::Nothing => {}
             Data::Evidence(data) => turn.evidence(data, call_id, keeps),

@@ -132,6 +132,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         // Only a run that succeeded is used again.
         retry: _,
         delegation,
+        checks,
         request_id: _,
     } = request;
     let mut contents = Map::new();
@@ -170,6 +171,9 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     }
     if let Some(delegation) = delegation {
         part["delegation"] = json!(delegation);
+    }
+    if !checks.is_empty() {
+        part["checks"] = json!(checks);
     }
     Ok(part)
 }

@@ -117,6 +117,7 @@ pub const CONVERSATION_LOG_MAX: u64 = 8 * 1024 * 1024;
 /// home/                HOME of the engine, unless it has the user's; removed at the end if it is empty
 /// workspace/           where the engine works, or a link to the folder the user named
 /// .audit/              evidence, see crate `evidence`
+/// .audit/checks/K/     the same of check K, see `checks`
 /// reserve              disk space for the last events, until the run is over
 /// result.json          how it ended
 /// fcmp.jsonl  parser_diagnostics.jsonl     views, added to whenever the run waits, and at the end
@@ -165,6 +166,11 @@ impl RunFolder {
 
     pub fn audit(&self) -> PathBuf {
         self.root.join(".audit")
+    }
+
+    /// The evidence of a check.
+    pub fn check(&self, number: u32) -> PathBuf {
+        self.audit().join("checks").join(number.to_string())
     }
 
     pub fn result(&self) -> PathBuf {

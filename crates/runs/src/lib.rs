@@ -14,6 +14,7 @@
 //! - `children`: how the children of a run ended, from their own Logs.
 //! - `inputs`: whether a run still has what was accepted. `hidden`: the parts of a request that are not shown.
 //! - `prompt`: the text of a run without a skill.
+//! - `checks`: how a command that was run after the turn ended.
 //! - `judge`: the verdict of an attempt, from what the run has.
 //! - `login`: the user's login in the HOME of a run.
 //! - `owner_sockets`: which owners died. `request_entries`: keys of requests, and their runs.
@@ -24,6 +25,7 @@ pub mod artifacts;
 pub mod blobs;
 pub mod cache;
 pub mod changes;
+pub mod checks;
 pub mod children;
 pub mod conversation;
 pub mod copy;

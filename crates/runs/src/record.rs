@@ -13,6 +13,7 @@ use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::{OsText, PatternError, Patterns};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
+use skillrun_model::checks::CheckCommand;
 use skillrun_model::continues::Continues;
 use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
@@ -33,6 +34,9 @@ pub const WORKFLOW_FORMAT: u32 = 3;
 /// Version of `run.json` for a run that works in a copy of a folder, with or without a skill. A run with a later version
 /// is refused.
 pub const COPY_FORMAT: u32 = 4;
+
+/// Version of `run.json` for a run with checks: an earlier version would let the run succeed without them.
+pub const CHECKED_FORMAT: u32 = 5;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -187,7 +191,28 @@ pub struct RunRequest {
     /// What the run may ask other runs to do. None: it starts no other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegation: Option<Delegation>,
+    /// Commands that must pass before the run succeeds, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<RunCheck>,
     pub request_id: Option<String>,
+}
+
+/// A command that must pass before the run succeeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunCheck {
+    /// Of no other check of the run.
+    pub name: String,
+    pub command: CheckCommand,
+    pub timeout_sec: f64,
+    pub origin: CheckOrigin,
+}
+
+/// Where a check comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOrigin {
+    Skill,
+    Request,
 }
 
 /// When the same request is retried automatically as a new run.
@@ -277,7 +302,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {COPY_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {CHECKED_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -331,7 +356,7 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(COPY_FORMAT) {
+        if version.format > u64::from(CHECKED_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
@@ -353,6 +378,11 @@ impl RunRecord {
             (None, Some(plan)) => RecordedTask::Workflow(plan),
             (None, None) => RecordedTask::Prompt(self.request.prompt.as_deref().unwrap_or_default()),
         }
+    }
+
+    /// The check with this number, from 1.
+    pub fn check(&self, number: u32) -> Option<&RunCheck> {
+        self.request.checks.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
     /// The run at the top of its family: the one without a parent.
@@ -403,6 +433,7 @@ impl RunRecord {
             auto_decision_limit: self.request.auto_decision_limit,
             quota_wait: self.quota_wait(),
             max_children: self.request.delegation.as_ref().map(|delegation| delegation.max_children),
+            checks: u32::try_from(self.request.checks.len()).unwrap_or(u32::MAX),
         }
     }
 
@@ -505,8 +536,8 @@ mod tests {
         assert_eq!(both, Err("is not a record of a run: it has both a skill and a prompt".to_owned()));
         let neither = read(|record| record["skill"] = Value::Null);
         assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
-        let newer = read(|record| record["format"] = json!(5));
-        let sentence = "written by a later version of skillrun (format 5, this one reads up to 4); use that version";
+        let newer = read(|record| record["format"] = json!(6));
+        let sentence = "written by a later version of skillrun (format 6, this one reads up to 5); use that version";
         assert_eq!(newer, Err(sentence.to_owned()));
     }
 }

@@ -13,6 +13,7 @@
 //! timing       {created_at, started_at, ended_at, elapsed_ms}: elapsed from created to ended
 //! attempts     how many
 //! workflow     {outcome, ok, steps} of a workflow, whose outputs are `output`
+//! checks       [{name, status, exit, elapsed_ms, evidence}] of the commands that were run after the turn
 //! next_actions [{action, command}]
 //! log_head     {seq, hash}: how far the Log had come when this was written, without its last event
 //! ```
@@ -32,9 +33,12 @@ use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::output::without_markers;
 use skillrun_log::{EventLog, LineHash};
+use skillrun_model::checks::{CheckEnded, CheckStatus};
 use skillrun_model::codes::NextAction;
 use skillrun_model::interaction::Scope;
-use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, FileChange, TurnUsage};
+use skillrun_model::rasp::data::{
+    ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, Exit, FileChange, TurnUsage,
+};
 use skillrun_model::rasp::{ControlData, Data, Event, EvidenceData, LogHead};
 use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::{RunError, Verdict};
@@ -74,6 +78,9 @@ pub struct RunResult {
     /// Of a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<WorkflowResult>,
+    /// The checks that have ended, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckResult>,
     /// What the user can do now.
     pub next_actions: Vec<NextAction>,
     /// How far the Log had come, with the hash that covers everything up to there: in `result.json` the event before
@@ -96,6 +103,33 @@ pub struct WorkflowResult {
     /// True for a completed workflow alone.
     pub ok: bool,
     pub steps: Vec<StepSummary>,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckResult {
+    pub name: String,
+    pub status: CheckStatus,
+    pub exit: Exit,
+    pub elapsed_ms: u64,
+    /// The folder with its output, in the folder of the run.
+    pub evidence: String,
+    /// The last lines of its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tail: Option<String>,
+}
+
+impl From<&CheckEnded> for CheckResult {
+    fn from(end: &CheckEnded) -> Self {
+        Self {
+            name: end.name.clone(),
+            status: end.status,
+            exit: end.exit.clone(),
+            elapsed_ms: end.elapsed_ms,
+            evidence: end.evidence.clone(),
+            output_tail: end.output_tail.clone(),
+        }
+    }
 }
 
 /// How the last turn was judged.
@@ -138,6 +172,7 @@ pub struct ResultFold {
     artifacts: BTreeMap<String, ArtifactIndexed>,
     usage: Option<RunUsage>,
     workflow: Option<WorkflowEnded>,
+    checks: Vec<CheckResult>,
     end: Option<End>,
     /// Of the event before the last one.
     log_head: Option<LogHead>,
@@ -208,6 +243,7 @@ impl ResultFold {
             ControlData::WorkflowStarted(_) => {
                 self.started_at.get_or_insert_with(|| event.ts.to_micros());
             }
+            ControlData::CheckEnded(end) => self.checks.push(end.as_ref().into()),
             ControlData::RunStatus(_)
             | ControlData::RunHeartbeat(_)
             | ControlData::MessageUser(_)
@@ -280,6 +316,7 @@ impl ResultFold {
             attempts: self.attempts,
             turns: if end.status == RunStatus::Closed { self.turns } else { BTreeMap::new() },
             workflow,
+            checks: self.checks,
             next_actions: end.next_actions,
             log_head: self.log_head,
         })

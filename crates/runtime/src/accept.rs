@@ -1,6 +1,7 @@
 //! Accepts a request: every mistake that can be found in it is reported before anything starts; then the request is
 //! stored on disk with every default filled in.
 
+mod checks;
 mod error;
 mod mcp_servers;
 mod options;
@@ -32,8 +33,8 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    COPY_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing, SkillRecord, Snapshot,
-    TRANSLATOR, Timeouts, Workspace,
+    CHECKED_FORMAT, COPY_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing,
+    SkillRecord, Snapshot, TRANSLATOR, Timeouts, Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
@@ -211,6 +212,13 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     }
     // What changes in a copy is known from its snapshots alone.
     let snapshot = if new.copy_of.is_some() { Snapshot::Taken } else { options.snapshot };
+    let of_skill = skill.map_or(&[][..], |skill| &skill.runner.checks);
+    let checks = checks::of(mode, of_skill, &new.options.checks)?;
+    if let Some(skill) = skill.filter(|_| !of_skill.is_empty())
+        && !is_agreed_to(config, &consent::of_checks(&skill.name))?
+    {
+        return Err(AcceptError::NoConsentToChecks { skill: skill.name.clone() });
+    }
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
@@ -226,6 +234,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let workspace = workspace_of(config, &new)?;
     let record = RunRecord {
         format: match (&workspace, skill) {
+            _ if !checks.is_empty() => CHECKED_FORMAT,
             (Workspace::Copy(_), _) => COPY_FORMAT,
             (Workspace::Own | Workspace::Folder { .. }, Some(_)) => FORMAT,
             (Workspace::Own | Workspace::Folder { .. }, None) => PROMPT_FORMAT,
@@ -287,6 +296,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             priority: new.options.priority.unwrap_or(0),
             retry: options.retry,
             delegation,
+            checks,
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,
@@ -352,7 +362,7 @@ fn skill_record(config: &RuntimeConfig, skill: &Skill) -> Result<SkillRecord, Ac
     })
 }
 
-/// Whether the user has agreed to an engine, by name or by the setting.
+/// Whether the user has agreed to an engine or to the checks of a skill, by name or by the setting.
 fn is_agreed_to(config: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
     if config.consents.iter().any(|name| name == engine) {
         return Ok(true);

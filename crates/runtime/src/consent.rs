@@ -91,6 +91,23 @@ pub fn sentence(engine: &str, permission: Permission) -> String {
     )
 }
 
+/// The name under which consent for the checks of a skill is given.
+pub fn of_checks(skill: &str) -> String {
+    format!("{CHECKS}{skill}")
+}
+
+/// Before the name of a skill whose checks are meant, and not an engine.
+pub const CHECKS: &str = "check:";
+
+/// The message wherever consent for the checks of a skill is missing.
+pub fn checks_sentence(skill: &str) -> String {
+    format!(
+        "the skill {skill} has checks, which are commands that run with everything that your user account can do; agree \
+         once with `skillrun consent {}`",
+        of_checks(skill)
+    )
+}
+
 /// Whether an engine has the consent that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineConsent {

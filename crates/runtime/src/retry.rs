@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use skillrun_model::checks::CheckRequest;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::data_folder::RunFolder;
-use skillrun_runs::record::{RecordedTask, RunRecord, RunRequest, Sharing, Workspace};
+use skillrun_runs::record::{CheckOrigin, RecordedTask, RunCheck, RunRecord, RunRequest, Sharing, Workspace};
 use skillrun_skill::{Skill, SkillError};
 
 use crate::accept::{NewRun, Options, RunTask};
@@ -149,5 +150,23 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers:
         mcp_servers: if now.mcp_servers.is_empty() { mcp_servers } else { now.mcp_servers },
         priority: now.priority.or(Some(before.priority)),
         delegation: now.delegation.or_else(|| before.delegation.clone()),
+        // Those of the skill are checks of the new run by themselves.
+        checks: if now.checks.is_empty() { checks(before) } else { now.checks },
     }
+}
+
+/// The checks of the old request.
+fn checks(before: &RunRequest) -> Vec<CheckRequest> {
+    let is_own = |check: &&RunCheck| match check.origin {
+        CheckOrigin::Request => true,
+        CheckOrigin::Skill => false,
+    };
+    // The name of a check that was given none.
+    let is_number = |name: &str| name.strip_prefix("check ").is_some_and(|number| number.parse::<u32>().is_ok());
+    let again = |check: &RunCheck| CheckRequest {
+        name: Some(check.name.clone()).filter(|name| !is_number(name)),
+        command: check.command.clone(),
+        timeout_sec: Some(check.timeout_sec),
+    };
+    before.checks.iter().filter(is_own).map(again).collect()
 }

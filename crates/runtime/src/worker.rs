@@ -6,10 +6,12 @@
 //! inside it, `between` waits with a process between two. `outside` is what a worker needs besides the Log and the
 //! clock, and `machine` provides it. `host` is the conversation with the host, `unresponsive_host` handles an
 //! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it,
-//! `children` makes and ends the runs that the turn asks for, `conduct` carries out a workflow.
+//! `children` makes and ends the runs that the turn asks for, `checks` runs commands after it, `conduct` carries out a
+//! workflow.
 
 mod between;
 mod calls;
+mod checks;
 mod children;
 mod conduct;
 mod host;
@@ -33,7 +35,7 @@ use skillrun_model::{AttemptNumber, IgnoredError, InteractionId, RunStatus, Time
 use skillrun_runs::judge::Rules;
 
 use host::Host;
-use outside::{AttachedHost, AttemptFiles, Children, HostLink, Hosts, Steps};
+use outside::{AttachedHost, AttemptFiles, Checks, Children, HostLink, Hosts, Steps};
 
 use crate::error::RuntimeError;
 use crate::mailbox::{Mail, RunCommand};
@@ -83,6 +85,7 @@ pub(crate) struct Worker<'a> {
     files: &'a dyn AttemptFiles,
     children: &'a dyn Children,
     steps: &'a dyn Steps,
+    checks: &'a dyn Checks,
     run: Run,
     rules: Arc<Rules>,
     host: Option<Host>,
@@ -96,12 +99,13 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles + Children + Steps), run: Run) -> Self {
+    pub(crate) fn new(outside: &'a (impl Hosts + AttemptFiles + Children + Checks + Steps), run: Run) -> Self {
         Self {
             hosts: outside,
             files: outside,
             children: outside,
             steps: outside,
+            checks: outside,
             rules: outside.rules(&run),
             run,
             host: None,
@@ -140,6 +144,7 @@ impl<'a> Worker<'a> {
                 }
                 RunStep::Conduct => return self.conduct(),
                 RunStep::EndChildren => self.end_children()?,
+                RunStep::Check(number) => self.check(number)?,
                 RunStep::End => {
                     let found = if self.host.is_some() { HostState::Alive } else { HostState::Ended };
                     self.recover(found, SessionLeft::Lost)?
@@ -374,10 +379,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The run is over: waits for its process, which was asked to end.
+    /// No turn follows: waits for the process, which was asked to end.
     fn await_exit(&mut self) -> Result<RunStep, RuntimeError> {
         loop {
-            let Some(host) = &mut self.host else { return Ok(RunStep::Over) };
+            let Some(host) = &mut self.host else { return Ok(self.next()) };
             host.expect_exit();
             let attempt = host.link.attempt();
             if host.poll_events(attempt)?.is_gone {
@@ -388,7 +393,7 @@ impl<'a> Worker<'a> {
                 // The Log has its last event. What was not kept was reported when the turn was settled; a login
                 // refreshed during the exit is in the folder of logins that were not kept.
                 self.files.give_back_login(self.run.id, ProcessLeft::Gone);
-                return Ok(RunStep::Over);
+                return Ok(self.next());
             }
             if let Some(next @ RunStep::LetGo) = self.handle_mail()? {
                 return Ok(next);

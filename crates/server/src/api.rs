@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_catalog::Row;
+use skillrun_model::checks::CheckRequest;
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::mcp::{McpServerEntry, McpServers};
@@ -233,6 +234,10 @@ pub(crate) struct RunOptions {
     pub(crate) priority: Option<i32>,
     /// What the run may ask other runs to do. Null: it starts no other run.
     pub(crate) delegation: Option<Delegation>,
+    /// Commands that the server runs in the workspace after the turn of a run that would succeed, after those of the
+    /// skill; each must exit with code 0. Needs the scope `admin`.
+    #[schemars(length(max = 32))]
+    pub(crate) checks: Vec<CheckRequest>,
     /// How the engine's output is read, instead of its own profile.
     pub(crate) profile: Option<ProfileId>,
     /// How the engine resumes after a question, instead of its default. `sticky_process` is read as `sticky`.
@@ -276,6 +281,7 @@ impl RunOptions {
             mcp_servers: McpServers::try_from(self.mcp_servers.clone())?,
             priority: self.priority,
             delegation: self.delegation.clone(),
+            checks: self.checks.clone(),
         })
     }
 }

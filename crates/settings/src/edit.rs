@@ -73,6 +73,8 @@ impl Edit {
         let settings = &self.settings;
         let default = settings.engine.iter().filter(|_| address.key == Key::Engine);
         let consented = settings.consent.iter().filter(|_| address.key == Key::Consent);
+        // The checks of a skill, which may be installed later.
+        let consented = consented.filter(|name| !name.starts_with(skillrun_runtime::consent::CHECKS));
         let engines = settings.engines();
         default.chain(consented).chain(&address.engine).try_for_each(|name| match engines.get(name) {
             Err(error @ GetError::Unknown { .. }) => Err(error),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use skillrun_model::fcmp::data::{
-    ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
+    ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided, CheckEnded,
     ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, StepEnded, StepStarted,
     SubagentEnded, SubagentStarted, TimedOut, ToolCallStatus, TurnEnded, TurnStarted, UserInputReplied, UserMessage,
     WorkflowEnded,
@@ -328,6 +328,16 @@ fn control(data: ControlData, level: Level, interaction_id: Option<InteractionId
             details: step.details,
         }),
         ControlData::WorkflowEnded(end) => FcmpData::WorkflowEnded(WorkflowEnded { outcome: end.outcome, ok: end.ok }),
+        ControlData::CheckEnded(end) => FcmpData::CheckEnded(CheckEnded {
+            command: end.command.shown(),
+            name: end.name,
+            status: end.status,
+            exit_code: end.exit.code,
+            signal: end.exit.signal,
+            output_tail: end.output_tail,
+            details: end.details,
+            elapsed_ms: end.elapsed_ms,
+        }),
         // The question that follows a held step says all of it.
         ControlData::ArtifactCreated(_)
         | ControlData::ArtifactPreviewReady(_)

@@ -92,7 +92,8 @@ impl Progress {
             | ControlData::StepScheduled(_)
             | ControlData::StepHeld(_)
             | ControlData::StepEnded(_)
-            | ControlData::WorkflowEnded(_) => {}
+            | ControlData::WorkflowEnded(_)
+            | ControlData::CheckEnded(_) => {}
         }
     }
 

@@ -6,6 +6,7 @@ mod tests;
 
 use std::fmt::Write;
 
+use skillrun_model::checks::CheckStatus;
 use skillrun_model::delegation::SubagentObserved;
 use skillrun_model::fcmp::data::{AssistantToolCall, RawLine, ToolCallStatus};
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
@@ -158,6 +159,16 @@ impl Transcript {
                 writeln!(text, "the workflow {}", presenters::of_workflow(end.outcome, Presenter::Cli).words)
             }
             FcmpData::SubagentObserved(observed) => subagent(&mut text, observed, lines),
+            FcmpData::CheckEnded(end) => {
+                let seconds = end.elapsed_ms / 1000;
+                let words = presenters::of_check(end.status, Presenter::Cli).words;
+                writeln!(text, "check {} {words} · {} · {seconds} s", end.name, end.command)
+                    .and_then(|()| end.details.iter().try_for_each(|details| indented(&mut text, details)))
+                    .and_then(|()| match (end.status, &end.output_tail) {
+                        (CheckStatus::Passed, _) | (_, None) => Ok(()),
+                        (_, Some(tail)) => indented(&mut text, tail),
+                    })
+            }
             FcmpData::AssistantFinal(message) => {
                 self.turn_has_text = true;
                 let mark = if message.partial { " (partial: the message was cut off)" } else { "" };
@@ -219,6 +230,9 @@ impl Transcript {
             FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw, lines),
             FcmpData::ConversationStatus(change) if change.phase == Some(Phase::Interrupting) => {
                 writeln!(text, "! the user interrupts the turn")
+            }
+            FcmpData::ConversationStatus(change) if change.phase == Some(Phase::Checking) => {
+                writeln!(text, "… running {}", change.detail.as_deref().unwrap_or("checks"))
             }
             FcmpData::ConversationStatus(change) if change.phase == Some(Phase::Planning) => match &change.detail {
                 // Engines report a plan at each change of their work, also where it stays the same.

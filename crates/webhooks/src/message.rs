@@ -192,7 +192,8 @@ impl Facts {
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
             | ControlData::SubagentStarted(_)
-            | ControlData::SubagentEnded(_) => return None,
+            | ControlData::SubagentEnded(_)
+            | ControlData::CheckEnded(_) => return None,
         };
         let status = message_type.status(reason_code);
         if status.is_terminal() {

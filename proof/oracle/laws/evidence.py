@@ -37,7 +37,7 @@ class Evidence:
         if not self.looking.has_evidence:
             return self.looking.count(Law.EVIDENCE, "runs whose evidence was removed")
         audit = self.looking.audit
-        for folder in [audit, *audit.glob("aside.*")]:
+        for folder in [audit, *audit.glob("aside.*"), *audit.glob("checks/*")]:
             for path in sorted(folder.glob("host.*.json")):
                 self._record(folder, path.name)
         self._variables(fold.attempt)
@@ -90,7 +90,9 @@ class Evidence:
         """
         last = self.looking.host(fold.attempt)
         ended = last is not None and not last.get("process_continues") and last.get("ended_by") != "host_error"
-        is_own = self._workspace() == OWN or self._is_copy()
+        request = self.looking.record.get("request") or {}
+        # A check runs in the workspace after the files of the turn are listed.
+        is_own = (self._workspace() == OWN or self._is_copy()) and not request.get("checks")
         if not (ended and is_own):
             self.looking.count(Law.EVIDENCE, "artifacts in folders that may change", len(fold.artifacts))
         return ended and is_own

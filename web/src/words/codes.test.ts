@@ -4,7 +4,7 @@ import type { RunStatus } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { type Decided, actionWords, categoryWords, codeSentence, decidedWords, endedByWords, passageWord, ruleWords, turnWords } from "./codes-gate.ts";
 import { codeWords } from "./codes.ts";
-import { childTone, childWords, statusWord, statusWords } from "./states.ts";
+import { checkTone, checkWords, childTone, childWords, statusWord, statusWords } from "./states.ts";
 
 /** What the program itself says, as `skillrun schema words` prints it. */
 const own: Record<string, Record<string, string>> = JSON.parse(readFileSync(new URL("../../../schemas/words.json", import.meta.url), "utf8"));
@@ -15,7 +15,7 @@ test.each(Object.entries({ codes: codeWords, rules: ruleWords, turns: turnWords,
   expect(Object.fromEntries(Object.entries(table).map(([key, word]) => [key, word.en]))).toEqual(Object.fromEntries(told));
 });
 
-test.each(Object.entries({ codeWords, ruleWords, turnWords, endedByWords, categoryWords, actionWords, childWords }))("%s are Chinese in Chinese, each its own", (_, table) => {
+test.each(Object.entries({ codeWords, ruleWords, turnWords, endedByWords, categoryWords, actionWords, childWords, checkWords }))("%s are Chinese in Chinese, each its own", (_, table) => {
   const chinese = Object.values(table).map((word) => word.zh);
   for (const text of chinese) expect(text).toMatch(/\p{Script=Han}/u);
   expect(new Set(chinese).size).toBe(chinese.length);
@@ -28,6 +28,13 @@ test("a run is shown in the words of the table of presenters", () => {
   const word = (state: string) => statusWord(statuses[state] ?? (state as RunStatus), isForPrompt[state as keyof typeof isForPrompt]).en;
   expect(Object.keys(shown).length).toBeGreaterThanOrEqual(Object.keys(statusWords).length);
   expect(Object.fromEntries(Object.keys(shown).map((state) => [state, word(state)]))).toEqual(shown);
+});
+
+test("the end of a check is shown in the words of the table of presenters", () => {
+  const ends = (own["checks"] as unknown as Record<string, Record<string, string>>)["page"] ?? {};
+  expect(Object.fromEntries(Object.entries(checkWords).map(([state, word]) => [state, word.en]))).toEqual(ends);
+  const good = Object.entries(checkTone).filter(([, { tone }]) => tone === "good");
+  expect(good.map(([state]) => state)).toEqual(["passed"]);
 });
 
 test("the end of a child is shown in the words of the table of presenters", () => {

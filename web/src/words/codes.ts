@@ -40,6 +40,7 @@ export const codeWords = defineWords({
   WORKSPACE_FAILED: { en: "The working folder of the engine could not be prepared, so the engine was not started.", zh: "引擎的工作文件夹无法准备好，因此没有启动。" },
   WRAPPER_ENDED: { en: "A signal ended the process that was started, and one of its child processes finished the answer.", zh: "启动的进程被信号结束，由它启动的另一个进程完成了回答。" },
   LOG_LOST: { en: "The Log of the run has no complete event, so what happened in the run is unknown.", zh: "该运行的日志在第一个事件结束之前就丢失了，因此不知道发生了什么。" },
+  CHECK_FAILED: { en: "A check, a command that skillrun runs after the turn, did not pass.", zh: "检查未通过：检查是 skillrun 在本轮之后运行的命令。" },
   CHILD_NOT_MADE: { en: "A run has asked for a child, and the child could not be made.", zh: "运行请求了一个子运行，而它未能建立。" },
   PARENT_ENDED: { en: "A run ended while one of its children still worked, and the child is detached.", zh: "运行结束时它的一个子运行仍在工作，该子运行已脱离。" },
   EXIT_NONZERO_AFTER_DONE: { en: "The run succeeded, although the engine exited with an error after the work was done.", zh: "运行成功，尽管引擎在工作完成后以错误退出。" },

@@ -58,6 +58,25 @@ export const childTone = {
   detached: { tone: "warn", sign: "?" },
 } as const satisfies Record<ChildStatus, { tone: Tone; sign: string }>;
 
+/** How a check ended: a command that skillrun runs after the turn. */
+export type CheckStatus = FcmpEventOf<"check.ended">["data"]["status"];
+
+export const checkWords = defineWords({
+  passed: { en: "passed", zh: "通过" },
+  failed: { en: "failed", zh: "失败" },
+  timed_out: { en: "ran out of time", zh: "超时" },
+  not_started: { en: "could not be started", zh: "无法启动" },
+  canceled: { en: "was canceled", zh: "已被取消" },
+} satisfies Record<CheckStatus, Word>);
+
+export const checkTone = {
+  passed: { tone: "good", sign: "✓" },
+  failed: { tone: "bad", sign: "✕" },
+  timed_out: { tone: "bad", sign: "✕" },
+  not_started: { tone: "bad", sign: "✕" },
+  canceled: { tone: "calm", sign: "⊘" },
+} as const satisfies Record<CheckStatus, { tone: Tone; sign: string }>;
+
 export const levelWords = defineWords({
   info: { en: "note", zh: "提示" },
   warning: { en: "warning", zh: "警告" },

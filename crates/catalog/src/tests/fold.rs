@@ -128,9 +128,9 @@ fn the_front_of_a_written_line_is_recognized() {
 #[test]
 fn a_changed_fold_needs_a_new_version() {
     let json = serde_json::to_string(&Fold::default()).expect("JSON");
-    let state = r#"{"status":null,"continuation":null,"attempt":0,"started":null,"attempt_is_open":false,"session_id":null,"question":null,"has_user_message":false,"interactions":0,"calls":0,"reply":null,"requests":{},"auto_decisions":0,"last_auto_decision_at":null,"canceling":null,"interrupting":null,"say":null,"interrupted":null,"closing":null,"lost_session":null,"lost_sessions":0,"failing":null,"missed_deadline":null,"verdict":null,"not_before":null,"retry":null,"process_ended":false,"children":[],"is_unfinished":false,"last_seq":0}"#;
+    let state = r#"{"status":null,"continuation":null,"attempt":0,"started":null,"attempt_is_open":false,"session_id":null,"question":null,"has_user_message":false,"interactions":0,"calls":0,"reply":null,"requests":{},"auto_decisions":0,"last_auto_decision_at":null,"canceling":null,"interrupting":null,"say":null,"interrupted":null,"closing":null,"lost_session":null,"lost_sessions":0,"failing":null,"missed_deadline":null,"verdict":null,"not_before":null,"retry":null,"process_ended":false,"children":[],"checks":{"passed":0,"is_open":false,"failed":null},"is_unfinished":false,"last_seq":0}"#;
     let expected = format!(
         r#"{{"state":{state},"started":null,"ended":null,"created_at":null,"updated_at":null,"said":null,"saying":[],"usage":null,"cost":null}}"#
     );
-    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 12")), (expected.as_str(), true), "raise FOLD_VERSION");
+    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 13")), (expected.as_str(), true), "raise FOLD_VERSION");
 }

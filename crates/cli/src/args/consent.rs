@@ -4,7 +4,7 @@ use super::Json;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Consent {
-    /// Engines to consent to; without one, the consents are listed
+    /// Engines to consent to, or check:SKILL for the checks of a skill; without one, the consents are listed
     #[arg(value_name = "ENGINE")]
     pub(crate) engine: Vec<String>,
     /// Give consent without a prompt, for scripts
@@ -20,10 +20,13 @@ pub(crate) struct Consent {
 pub(crate) const CONSENT_HELP: &str = "\
 An engine that does not enforce its permission can do everything that your user
 account can do. It runs only after you have consented to it once. Engines in the
-setting `consent` count as consented to.
+setting `consent` count as consented to. The checks of a skill are commands that
+run in the same way; `check:SKILL` is the consent for those of every skill with
+that name.
 
   skillrun consent claude
   skillrun consent claude gemini --yes
+  skillrun consent check:tidy-up
   skillrun consent --revoke claude
   skillrun consent
 ";

@@ -108,6 +108,9 @@ pub(crate) struct CommonArgs {
     /// off; without LIMITS all engines, 8 runs at once, 50 in all, 2 levels]
     #[arg(long, value_name = "LIMITS", num_args = 0..=1, require_equals = true, default_missing_value = "{}", value_parser = delegation)]
     pub(crate) delegate: Option<Delegation>,
+    /// Command that must exit with code 0 in the workspace after the turn; if it fails, the run fails (repeatable)
+    #[arg(long, value_name = "CMD")]
+    pub(crate) check: Vec<String>,
     /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
@@ -340,6 +343,10 @@ fn retry_help(arg: Arg) -> Arg {
                 "secret" => {
                     "Pass an environment variable to the engine and mask its value in all output, instead of those \
                      named for the old run (repeatable)"
+                }
+                "check" => {
+                    "Command that must exit with code 0 in the workspace after the turn, instead of those of the old run; if \
+                     it fails, the run fails (repeatable)"
                 }
                 "mcp" => {
                     "MCP server for the engine, instead of those of the old run: a name, and an address or a command \

@@ -33,8 +33,20 @@ fn unreadable(settings: &Settings) -> impl Fn(io::Error) -> Failure {
 }
 
 fn give(settings: &Settings, engines: &Engines, args: &Consent) -> Result<(), Failure> {
-    let named = args.engine.iter().map(|name| Ok(engines.get(name)?)).collect::<Result<Vec<_>, Failure>>()?;
+    let (checks, named): (Vec<_>, Vec<_>) = args.engine.iter().partition(|name| name.starts_with(consent::CHECKS));
+    let named = named.into_iter().map(|name| Ok(engines.get(name)?)).collect::<Result<Vec<_>, Failure>>()?;
     let mut told = Vec::new();
+    for name in checks {
+        let answer = if settings.consent.contains(name) {
+            Given::Before
+        } else if args.yes || are_checks_agreed(settings, name)? {
+            let is_new = consent::give(&settings.data, name, SystemClock.now()).map_err(unreadable(settings))?;
+            if is_new { Given::Now } else { Given::Before }
+        } else {
+            Given::Refused
+        };
+        told.push((name.clone(), answer));
+    }
     for engine in named {
         let name = engine.name.as_str();
         let answer = if needed_for(engine).is_empty() {
@@ -88,14 +100,26 @@ impl Given {
     }
 }
 
+/// Asks the user at the terminal about the checks of a skill.
+fn are_checks_agreed(settings: &Settings, name: &str) -> Result<bool, Failure> {
+    let skill = name.trim_start_matches(consent::CHECKS);
+    let mut text = format!(
+        "The skill {} has checks, which are commands that run with everything that your user account can do.\n",
+        plain(skill)
+    );
+    match settings.search_path(settings.cwd()).find(skill) {
+        Ok(found) => {
+            text.extend(found.runner.checks.iter().map(|check| format!("- {}\n", plain(&check.command.shown()))));
+        }
+        // It may be named by its path, or installed later.
+        Err(_) => text.push_str("It is not installed here, so its commands are not known.\n"),
+    }
+    asked(name, text + "Allow every skill of this name to run its checks? [y/N] ")
+}
+
 /// Asks the user at the terminal.
 fn is_agreed(engine: &Descriptor) -> Result<bool, Failure> {
     let name = engine.name.as_str();
-    if !io::stdin().is_terminal() {
-        return Err(Failure::Input(format!(
-            "there is no terminal to ask on; `skillrun consent {name} --yes` gives consent without a prompt"
-        )));
-    }
     let free: Vec<&str> = needed_for(engine).iter().map(|permission| permission.as_str()).collect();
     let mut text = format!(
         "{} ({name}) does not enforce the permission {}: it can do everything that your user account can do.\n",
@@ -103,7 +127,15 @@ fn is_agreed(engine: &Descriptor) -> Result<bool, Failure> {
         free.join(", ")
     );
     text.extend(engine.notes.iter().map(|note| format!("- {}\n", plain(note))));
-    text.push_str("Allow it to run anyway? [y/N] ");
+    asked(name, text + "Allow it to run anyway? [y/N] ")
+}
+
+fn asked(name: &str, text: String) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Input(format!(
+            "there is no terminal to ask on; `skillrun consent {name} --yes` gives consent without a prompt"
+        )));
+    }
     let failed = |error: io::Error| Failure::Input(format!("stdin: {error}"));
     let mut out = io::stderr();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)?;
@@ -117,7 +149,7 @@ fn revoke(global: &Global, settings: &Settings, engines: &Engines, args: &Consen
     for name in &args.engine {
         let by_name = consent::revoke(&settings.data, name).map_err(unreadable(settings))?;
         let in_setting = settings.consent.contains(name);
-        if !by_name && !in_setting {
+        if !by_name && !in_setting && !name.starts_with(consent::CHECKS) {
             // A name that is not an engine is most likely misspelled.
             engines.get(name)?;
         }

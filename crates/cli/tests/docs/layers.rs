@@ -25,7 +25,7 @@ model:
 parse: model
 plan: base evidence model
 replay: model
-runs: base collect engine evidence lifecycle log model skill translate
+runs: base collect engine evidence lifecycle log model parse skill translate
 runtime: base catalog collect engine evidence inspect lifecycle log model parse replay runs skill translate
 server: auth base catalog engine evidence inspect lifecycle log mcp model replay runs runtime skill webhooks
 settings: base engine evidence lifecycle model runs runtime skill webhooks

@@ -11,6 +11,7 @@ use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Attempt, Folder, Patterns, Stream, names};
 use skillrun_model::AttemptNumber;
 use skillrun_runs::artifacts::Root;
+use skillrun_runs::checks::evidence_name;
 use skillrun_runs::data_folder::RunFolder;
 
 use super::BundleError;
@@ -57,27 +58,57 @@ pub(super) fn pack<W: Write + Seek>(
     root: &Root,
     packer: &mut Packer<'_, W>,
 ) -> Result<(), BundleError> {
-    let attempts = attempts(run)?;
+    let attempts = attempts(run.root(), &Patterns::of_run(&run.audit())?)?;
     for (name, stream) in [("stdout.txt", Stream::Stdout), ("stderr.txt", Stream::Stderr)] {
-        let most = attempts.iter().map(|attempt| size(run, attempt.number, stream)).sum();
+        let most = attempts.iter().map(|attempt| size(&run.audit(), attempt.number, stream)).sum();
         packer.entry(name, most, |entry| attempts.iter().try_for_each(|attempt| copy(attempt, stream, entry)))?;
     }
-    let Some(files) = listed(&run.audit())? else { return Ok(()) };
+    recording(run, root, packer, (".audit", &run.audit()), &attempts)
+}
+
+/// Packs a folder of recordings: that of the attempts, or that of a check. `place`: its name in the bundle, and where it
+/// is.
+fn recording<W: Write + Seek>(
+    run: &RunFolder,
+    root: &Root,
+    packer: &mut Packer<'_, W>,
+    place: (&str, &Path),
+    attempts: &[Attempt],
+) -> Result<(), BundleError> {
+    let (folder, audit) = place;
+    let is_of_run = folder == ".audit";
+    let Some(files) = listed(audit)? else { return Ok(()) };
     for name in &files {
-        let entry_name = format!(".audit/{name}");
+        let entry_name = format!("{folder}/{name}");
         match kind(name) {
             Kind::Plain => packer.file_if_there(root, &entry_name)?,
             Kind::Masked(stream, number) => {
                 let Some(attempt) = attempts.iter().find(|attempt| attempt.number == number) else { continue };
                 // Alone it replaces stdout, and is read as that.
                 let read_as = if attempt.is_one_pty() { Stream::Stdout } else { stream };
-                packer.entry(&entry_name, size(run, number, stream), |entry| copy(attempt, read_as, entry))?;
+                packer.entry(&entry_name, size(audit, number, stream), |entry| copy(attempt, read_as, entry))?;
             }
             Kind::Unmasked => packer.leave_out(&entry_name, "the engine's input is not masked"),
             Kind::Housekeeping => {}
-            Kind::Unknown if name == BLOBS => blobs(run, root, packer)?,
+            Kind::Unknown if is_of_run && name == BLOBS => blobs(run, root, packer)?,
+            Kind::Unknown if is_of_run && name == CHECKS => checks(run, root, packer)?,
             Kind::Unknown => packer.leave_out(&entry_name, "it is not a file of a recording"),
         }
+    }
+    Ok(())
+}
+
+const CHECKS: &str = "checks";
+
+/// The evidence of commands that were run after the turn.
+fn checks<W: Write + Seek>(run: &RunFolder, root: &Root, packer: &mut Packer<'_, W>) -> Result<(), BundleError> {
+    let names = listed(&run.audit().join(CHECKS))?.unwrap_or_default();
+    let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    for number in numbers {
+        let audit = run.check(number);
+        let attempts = attempts(&audit, &Patterns::of_run(&run.audit())?)?;
+        recording(run, root, packer, (&evidence_name(number), &audit), &attempts)?;
     }
     Ok(())
 }
@@ -94,8 +125,8 @@ fn blobs<W: Write + Seek>(run: &RunFolder, root: &Root, packer: &mut Packer<'_, 
     Ok(())
 }
 
-fn attempts(run: &RunFolder) -> Result<Vec<Attempt>, BundleError> {
-    let folder = match Folder::open(run.root()) {
+fn attempts(folder: &Path, patterns: &Patterns) -> Result<Vec<Attempt>, BundleError> {
+    let folder = match Folder::open(folder) {
         Ok(folder) => folder,
         // It never began.
         Err(error) if matches!(error.kind, EvidenceErrorKind::NoFolder | EvidenceErrorKind::NoAttempt) => {
@@ -103,7 +134,7 @@ fn attempts(run: &RunFolder) -> Result<Vec<Attempt>, BundleError> {
         }
         Err(error) => return Err(error.into()),
     };
-    let folder = folder.hiding(&Patterns::of_run(&run.audit())?);
+    let folder = folder.hiding(patterns);
     Ok(folder.attempts().into_iter().map(|number| folder.attempt(number)).collect::<Result<_, _>>()?)
 }
 
@@ -123,8 +154,8 @@ fn listed(folder: &Path) -> Result<Option<BTreeSet<String>>, BundleError> {
 }
 
 /// The maximum number of bytes of a stream.
-fn size(run: &RunFolder, number: AttemptNumber, stream: Stream) -> u64 {
-    let size = |stream| fs::metadata(run.audit().join(names::log(stream, number))).map_or(0, |found| found.len());
+fn size(audit: &Path, number: AttemptNumber, stream: Stream) -> u64 {
+    let size = |stream| fs::metadata(audit.join(names::log(stream, number))).map_or(0, |found| found.len());
     match stream {
         Stream::Stdout => size(Stream::Stdout) + size(Stream::Pty),
         Stream::Stderr | Stream::Pty => size(stream),

@@ -77,7 +77,7 @@ fn decided(material: &Material) -> Option<Decided> {
     let reason_code = story.ended_with?;
     Some(Decided {
         rule: None,
-        words: words::without_turn(story.status(), story.attempts.len()).to_owned(),
+        words: words::without_turn(story.status(), story.attempts.len(), reason_code).to_owned(),
         reason_code,
         summary: reason_code.summary().to_owned(),
     })

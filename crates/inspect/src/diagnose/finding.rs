@@ -69,6 +69,14 @@ pub enum FindingKind {
         attempt: AttemptNumber,
         count: u64,
     },
+    /// A command that skillrun has run after the turn did not pass.
+    CheckFailed {
+        check: String,
+        evidence: String,
+        /// The last lines of its output.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output_tail: Option<String>,
+    },
     DiskFull {
         attempt: AttemptNumber,
     },
@@ -80,6 +88,7 @@ fn found(kind: FindingKind, words: impl Into<String>) -> Finding {
 
 pub(super) fn findings(material: &Material) -> Vec<Finding> {
     let mut findings = Vec::new();
+    findings.extend(of_checks(&material.story));
     findings.extend(of_log(material));
     findings.extend(of_owner(material));
     for attempt in &material.story.attempts {
@@ -105,6 +114,16 @@ fn of_log(material: &Material) -> Vec<Finding> {
         found(FindingKind::NewerEvents { count: material.newer_events }, words)
     });
     damage.chain(torn).chain(newer).collect()
+}
+
+fn of_checks(story: &Story) -> Option<Finding> {
+    let end = story.state.checks.failed.as_ref()?;
+    let tail = end.output_tail.as_deref().unwrap_or_default();
+    let lines: String = tail.lines().map(|line| format!("\n  {line}")).collect();
+    let output = if lines.is_empty() { "; it wrote nothing" } else { "; its output ends with:" };
+    let words = format!("{}, and is in {}{output}{lines}", end.failure(), end.evidence);
+    let (check, evidence, output_tail) = (end.name.clone(), end.evidence.clone(), end.output_tail.clone());
+    Some(found(FindingKind::CheckFailed { check, evidence, output_tail }, words))
 }
 
 fn of_owner(material: &Material) -> Vec<Finding> {

@@ -142,7 +142,8 @@ impl Story {
             | ControlData::StepScheduled(_)
             | ControlData::StepHeld(_)
             | ControlData::StepEnded(_)
-            | ControlData::WorkflowEnded(_) => {}
+            | ControlData::WorkflowEnded(_)
+            | ControlData::CheckEnded(_) => {}
         }
     }
 

@@ -176,7 +176,10 @@ pub fn rule(rule: Rule) -> &'static str {
 }
 
 /// Why a run is over, where no turn decided.
-pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
+pub fn without_turn(status: RunStatus, attempts: usize, reason_code: Code) -> &'static str {
+    if reason_code == Code::CheckFailed {
+        return "the turn completed, and a command that was run after it did not pass";
+    }
     match (status, attempts) {
         (RunStatus::Canceled, 0) => "the run was canceled before the engine was started",
         (RunStatus::Canceled, _) => "the run was canceled between two turns",

@@ -47,6 +47,11 @@ pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<
             Err(error) => return VerifyOutcome::lost(format!("{name} cannot be read ({error})")),
         }
     }
+    recorded_files(audit, run, number, &record)
+}
+
+/// The files of a recording against the record of its host.
+pub(super) fn recorded_files(audit: &Path, run: RunId, number: AttemptNumber, record: &HostRecord) -> VerifyOutcome {
     if let Some(wrong) = wrong_claim(audit, run, number, record.host_pid) {
         return VerifyOutcome::different(wrong);
     }

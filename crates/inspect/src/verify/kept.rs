@@ -7,6 +7,7 @@ use std::path::Path;
 use skillrun_base::whole_file;
 use skillrun_evidence::HostRecord;
 use skillrun_lifecycle::run::State;
+use skillrun_model::checks::CheckEnded;
 use skillrun_model::rasp::data::{ArtifactIndexed, RunStarted, UserMessage};
 use skillrun_model::rasp::{ControlData, Data, Event};
 use skillrun_model::{Code, EndedBy, RunId};
@@ -29,6 +30,8 @@ pub(super) struct Kept {
     /// Messages whose text is in a file.
     messages: Vec<UserMessage>,
     artifacts: BTreeMap<String, ArtifactIndexed>,
+    /// Commands that were run after the turn.
+    pub(super) checks: Vec<CheckEnded>,
     /// There were more artifacts than are listed, so a listed one may have changed without being listed again.
     is_cut: bool,
 }
@@ -46,6 +49,8 @@ impl Kept {
             self.artifacts.remove(&created.path);
         } else if let Data::Control(ControlData::ArtifactIndexed(indexed)) = &event.data {
             self.artifacts.insert(indexed.path.clone(), indexed.clone());
+        } else if let Data::Control(ControlData::CheckEnded(end)) = &event.data {
+            self.checks.push(end.as_ref().clone());
         } else if let Data::Control(ControlData::ParserWarning(warning)) = &event.data {
             self.is_cut |= warning.code == Code::ArtifactsCut;
         }
@@ -114,7 +119,8 @@ impl Kept {
             Extent::Unknown(why) => return Some(VerifyOutcome::not_comparable(why.clone())),
         }
         let is_own = match &context.record.request.workspace {
-            Workspace::Own | Workspace::Copy(_) => true,
+            // A check runs there after the files of the turn are listed.
+            Workspace::Own | Workspace::Copy(_) => context.record.request.checks.is_empty(),
             Workspace::Folder { .. } => false,
         };
         // Listed after the last process was gone, unless its end was never seen.

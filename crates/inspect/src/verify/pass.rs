@@ -15,6 +15,7 @@ use super::attempt::{AttemptCheck, Context};
 use super::chain::Chain;
 use super::kept::Kept;
 use super::order::Order;
+use super::run_checks;
 use super::views::{self, Extent, LineFile};
 use super::{Check, CheckKind, LogEnd, NotedHead, VerifyOutcome, VerifyReport};
 
@@ -163,6 +164,8 @@ impl<'a> Pass<'a> {
             kept.inputs(&context).map(|inputs| (CheckKind::Inputs, inputs)),
         ];
         checks.splice(0..0, first.into_iter().flatten().map(|(what, outcome)| of_run(what, outcome)));
+        let run_checks = run_checks::check(context.folder, run, &kept.checks);
+        checks.extend(run_checks.map(|outcome| of_run(CheckKind::RunChecks, outcome)));
         let artifacts = kept.artifacts(&context, &state, &extent);
         checks.extend(artifacts.map(|artifacts| of_run(CheckKind::Artifacts, artifacts)));
         let record = context.record;

@@ -1,5 +1,6 @@
 //! What can happen to a run, what is decided, and which effects follow.
 
+use skillrun_model::checks::CheckEnded;
 use skillrun_model::delegation::{SubagentEnded, SubagentRequested};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::ControlData;
@@ -10,7 +11,7 @@ use skillrun_translate::Facts;
 
 use super::options::RunOptions;
 use super::state::{GivenReply, State};
-use super::{cancel, children, close, interrupt, reply, settled, start, timeout};
+use super::{cancel, checks, children, close, interrupt, reply, settled, start, timeout};
 use crate::closing::{ControlEvent, ProcessEnding};
 use crate::settle::Settled;
 
@@ -69,6 +70,8 @@ pub enum Input<'a> {
     },
     /// The child has ended, or is no longer controlled.
     ChildEnded(Box<SubagentEnded>),
+    /// The open check has ended.
+    CheckEnded(Box<CheckEnded>),
 }
 
 /// Whether another process can resume the session of one that is gone.
@@ -233,8 +236,9 @@ pub fn decide(
         Input::ChildRequested(asked) => children::requested(state, options, *asked),
         Input::ChildStarted { child } => Ok(children::started(state, child)),
         Input::ChildEnded(end) => Ok(children::ended(state, *end)),
+        Input::CheckEnded(end) => Ok(checks::ended(state, *end)),
     };
-    decided.map(|decision| children::hold_end(state, now, decision))
+    decided.map(|decision| checks::hold_end(state, options, run_id, children::hold_end(state, now, decision)))
 }
 
 /// A request that is repeated after the run has ended gets its first answer.
@@ -253,7 +257,8 @@ fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
         | Input::Close { .. }
         | Input::ProcessGone { .. }
         | Input::ChildStarted { .. }
-        | Input::ChildEnded(_) => Refusal::Over,
+        | Input::ChildEnded(_)
+        | Input::CheckEnded(_) => Refusal::Over,
         Input::ChildRequested(_) => Refusal::NoTurnForChild { status: state.status },
     }
 }

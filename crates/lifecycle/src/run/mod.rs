@@ -3,12 +3,13 @@
 //! or recovers a run uses the same fold.
 //!
 //! One file per kind of input: `start`, `settled`, `reply`, `timeout`, `cancel`, `interrupt`, `close`,
-//! `recover`, `children`; `quota` plans the run that
+//! `recover`, `children`, `checks`; `quota` plans the run that
 //! follows one that ran out of quota. A decision's events are appended as one batch, and only then are its effects
 //! carried out; `recover` derives an effect again that was lost with a process. `step` derives what follows from the
 //! state alone.
 
 mod cancel;
+mod checks;
 mod children;
 mod close;
 mod decision;
@@ -25,6 +26,7 @@ mod step;
 mod tests;
 mod timeout;
 
+pub use checks::CheckProgress;
 pub use children::{ChildProgress, ChildRun};
 pub use decision::{Decision, Effect, Input, Opening, ProcessLeft, Refusal, SessionLeft, SettledAttempt, decide};
 pub use options::RunOptions;

@@ -21,6 +21,8 @@ pub struct RunOptions {
     pub quota_wait: Option<QuotaWait>,
     /// Children that may work at the same time. None: the run cannot delegate.
     pub max_children: Option<u32>,
+    /// The number of commands that must pass before the run succeeds.
+    pub checks: u32,
 }
 
 impl Default for RunOptions {
@@ -33,6 +35,7 @@ impl Default for RunOptions {
             auto_decision_limit: 10,
             quota_wait: None,
             max_children: None,
+            checks: 0,
         }
     }
 }

@@ -17,7 +17,7 @@ use super::settled::{after_turn, timer};
 use super::start::{failed, next_attempt, of_reply, opening};
 use super::state::{GivenReply, State};
 use super::timeout;
-use super::{children, close};
+use super::{checks, children, close};
 use crate::closing::{self, ControlEvent};
 
 /// The state of the last attempt's host.
@@ -46,7 +46,8 @@ pub fn recover(
         let effects = children::made_again(state).collect();
         return Decision { events: rest_of_acceptance(state), effects, ..Decision::default() };
     }
-    let mut decision = children::hold_end(state, now, decided(state, options, run_id, now, found, session));
+    let decision = children::hold_end(state, now, decided(state, options, run_id, now, found, session));
+    let mut decision = checks::hold_end(state, options, run_id, decision);
     decision.effects.extend(children::made_again(state));
     decision
 }

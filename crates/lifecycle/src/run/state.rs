@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::checks::CheckProgress;
 use super::children::{ChildProgress, ChildRun};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,6 +92,8 @@ pub struct State {
     /// Of a run that is a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Box<WorkflowState>>,
+    #[serde(default)]
+    pub checks: CheckProgress,
     /// The events that must follow the last turn record have not been written.
     pub is_unfinished: bool,
     pub last_seq: u64,
@@ -154,6 +157,7 @@ impl Default for State {
             process_ended: false,
             children: Vec::new(),
             workflow: None,
+            checks: CheckProgress::default(),
             is_unfinished: false,
             last_seq: 0,
         }
@@ -293,6 +297,7 @@ impl State {
                     child.fault.clone_from(&end.details);
                 }
             }
+            ControlData::CheckEnded(end) => self.check_ended(end),
             ControlData::RunHeartbeat(_)
             | ControlData::ArtifactCreated(_)
             | ControlData::ArtifactIndexed(_)
@@ -321,12 +326,16 @@ impl State {
         } else if change.phase == Some(Phase::Closing) {
             self.closing = Some(change.detail.clone().unwrap_or_default());
         }
+        if change.phase == Some(Phase::Checking) {
+            self.checks.is_open = true;
+        }
         if change.phase == Some(Phase::ProcessEnded) {
             self.process_ended = true;
         }
         if let Some(status) = change.status {
             self.status = Some(status);
-            self.is_unfinished = false;
+            // The end of the run follows from the turn record after the checks too.
+            self.is_unfinished &= change.phase == Some(Phase::Checking);
         }
     }
 

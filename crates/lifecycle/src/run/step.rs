@@ -19,6 +19,8 @@ pub enum RunStep {
     Conduct,
     /// The run ends as soon as its children have ended.
     EndChildren,
+    /// The check with this number is run, and its end is recorded; if the run is canceled, the check is ended.
+    Check(u32),
     /// The run ends, with its process.
     End,
     /// The run is over; its process is not.
@@ -42,9 +44,12 @@ pub fn next_step(state: &State, host: Option<AttemptNumber>) -> RunStep {
         // A host that is at a later attempt has left this one behind.
         return if host.is_some_and(|at| at <= state.attempt) { RunStep::Follow } else { RunStep::Settle };
     }
-    // A turn record without what follows it: the end was held back for the children.
+    // A turn record without what follows it: the end was held back for the children or the checks.
     if state.lacks_end() || state.is_unfinished {
-        return if state.open_children().next().is_some() { RunStep::EndChildren } else { RunStep::End };
+        if state.open_children().next().is_some() {
+            return RunStep::EndChildren;
+        }
+        return state.open_check().map_or(RunStep::End, RunStep::Check);
     }
     match state.status {
         Some(RunStatus::WaitingUser) if host.is_some() => RunStep::Between,

@@ -1,5 +1,6 @@
 //! The laws, over any sequence of inputs.
 
+mod checks;
 mod children;
 mod conversation;
 
@@ -7,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use skillrun_model::checks::CheckStatus;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, Pending, PolicySource, Scope};
 use skillrun_model::rasp::data::{
@@ -169,12 +171,21 @@ enum Happening {
     Settle(RunStatus),
     Call,
     CallDecided,
-    Reply { id: u32, request: Option<u8> },
-    Expire { id: u32 },
+    Reply {
+        id: u32,
+        request: Option<u8>,
+    },
+    Expire {
+        id: u32,
+    },
     Cancel,
-    Interrupt { say: bool },
+    Interrupt {
+        say: bool,
+    },
     Close,
     ProcessGone(SessionLeft),
+    /// The open check ends, and the worker does what follows from that.
+    CheckEnds(CheckStatus),
 }
 
 impl World {
@@ -239,6 +250,15 @@ impl World {
             Happening::Close => self.happens(Input::Close { by: "test".to_owned() }),
             Happening::Cancel => self.happens(Input::Cancel { by: "test".to_owned() }),
             Happening::ProcessGone(session) => self.happens(Input::ProcessGone { session: *session }),
+            Happening::CheckEnds(status) => {
+                let number = self.state.open_check().unwrap_or(1);
+                let mut effects = self.happens(Input::CheckEnded(Box::new(checks::ended(number, *status))))?;
+                if next_step(&self.state, None) == RunStep::End {
+                    let decision = self.recovery(HostState::Ended, SessionLeft::Lost);
+                    effects.extend(self.carry_out(decision));
+                }
+                Ok(effects)
+            }
         }
     }
 
@@ -322,6 +342,7 @@ fn happenings() -> impl Strategy<Value = Happening> {
         3 => any::<bool>().prop_map(|say| Happening::Interrupt { say }),
         1 => Just(Happening::Close),
         1 => prop::sample::select(vec![SessionLeft::Lost, SessionLeft::Loadable]).prop_map(Happening::ProcessGone),
+        6 => prop::sample::select(CheckStatus::ALL).prop_map(Happening::CheckEnds),
     ]
 }
 
@@ -329,8 +350,8 @@ fn options() -> impl Strategy<Value = RunOptions> {
     let continuations = vec![Continuation::Resumable, Continuation::Sticky];
     let session_timeout = Duration::from_secs(5);
     let modes = vec![ExecutionMode::Interactive, ExecutionMode::Conversation];
-    (prop::sample::select(modes), prop::sample::select(continuations), any::<bool>(), 0..3u32).prop_map(
-        move |(mode, continuation, require_user_reply, auto_decision_limit)| RunOptions {
+    (prop::sample::select(modes), prop::sample::select(continuations), any::<bool>(), 0..3u32, 0..3u32).prop_map(
+        move |(mode, continuation, require_user_reply, auto_decision_limit, checks)| RunOptions {
             mode,
             continuation,
             require_user_reply,
@@ -338,6 +359,7 @@ fn options() -> impl Strategy<Value = RunOptions> {
             auto_decision_limit,
             quota_wait: None,
             max_children: None,
+            checks,
         },
     )
 }
@@ -411,6 +433,7 @@ proptest! {
             let expected = match (world.state.attempt_is_open, &world.state.question) {
                 (true, None) => vec![RunStatus::Running, RunStatus::WaitingUser],
                 (_, Some(_)) => vec![RunStatus::WaitingUser],
+                (false, None) if world.state.open_check().is_some() => vec![RunStatus::Running],
                 (false, None) => vec![
                     RunStatus::Queued,
                     RunStatus::Succeeded,

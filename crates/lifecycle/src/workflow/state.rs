@@ -161,7 +161,8 @@ impl WorkflowState {
             | ControlData::AttemptEnded(_)
             | ControlData::TurnUsage(_)
             | ControlData::SubagentRequested(_)
-            | ControlData::SubagentStarted(_) => {}
+            | ControlData::SubagentStarted(_)
+            | ControlData::CheckEnded(_) => {}
         }
     }
 

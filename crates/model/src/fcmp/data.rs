@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::checks::CheckStatus;
 use crate::codes::{Code, NextAction};
 use crate::delegation::{SubagentObserved, SubagentStatus};
 use crate::ids::{InteractionId, RunId};
@@ -120,6 +121,27 @@ pub struct StepEnded {
 pub struct WorkflowEnded {
     pub outcome: WorkflowOutcome,
     pub ok: bool,
+}
+
+/// A check, a command that skillrun runs after the turn, has ended. The run can succeed only if the status is `passed`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CheckEndedToShow")]
+pub struct CheckEnded {
+    pub name: String,
+    /// The command, in one line.
+    pub command: String,
+    pub status: CheckStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// The last lines of its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tail: Option<String>,
+    /// Why it could not be started, or was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    pub elapsed_ms: u64,
 }
 
 /// A turn of the agent has ended. A message is an answer only if the end of a turn with the state `completed` names it;
@@ -327,6 +349,7 @@ fcmp_types! {
     StepEnded(StepEnded) = "step.ended",
     WorkflowEnded(WorkflowEnded) = "workflow.ended",
     SubagentObserved(SubagentObserved) = "subagent.observed",
+    CheckEnded(CheckEnded) = "check.ended",
     AssistantDelta(AssistantDelta) = "assistant.message.delta",
     AssistantFinal(AssistantFinal) = "assistant.message.final",
     AssistantReasoning(AssistantReasoning) = "assistant.reasoning",

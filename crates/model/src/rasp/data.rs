@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::envelope::{SourceStream, SpanRef};
+use crate::checks::CheckEnded;
 use crate::codes::{Code, ErrorCategory, NextAction};
 use crate::continues::{Continues, ReplayedHistory};
 use crate::delegation::{ParentLink, SubagentEnded, SubagentObserved, SubagentRequested, SubagentStarted};
@@ -735,6 +736,7 @@ event_types! {
     StepEnded(StepEnded) = "workflow.step_ended" in Runtime by Control,
     WorkflowEnded(WorkflowEnded) = "workflow.ended" in Runtime by Control,
     SubagentObserved(SubagentObserved) = "subagent.observed" in Runtime by Evidence,
+    CheckEnded(Box<CheckEnded>) = "check.ended" in Runtime by Control,
 }
 
 macro_rules! data_kind {
@@ -781,6 +783,7 @@ data_kind! {
         StepHeld(StepHeld),
         StepEnded(StepEnded),
         WorkflowEnded(WorkflowEnded),
+        CheckEnded(Box<CheckEnded>),
     }
 }
 

@@ -121,7 +121,7 @@ pub struct StepOutput {
 
 /// A command that skillrun runs after a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CheckCommand {
+pub struct StepCheck {
     pub command: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_sec: Option<f64>,
@@ -161,7 +161,7 @@ pub struct WorkflowStep {
     #[serde(default)]
     pub output: StepOutput,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckCommand>,
+    pub checks: Vec<StepCheck>,
 }
 
 /// A step, or one item of a step that repeats, as people write it: `review`, `review[2]`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skillrun_collect::tree;
 use skillrun_evidence::{Stream, names};
@@ -65,13 +65,30 @@ pub(super) fn is_evidence(name: &str) -> bool {
 
 /// Existing evidence files, and their sizes.
 pub(super) fn evidence_files(folder: &RunFolder) -> io::Result<Vec<(PathBuf, u64)>> {
-    let entries = match fs::read_dir(folder.audit()) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+    let mut files = files_in(&folder.audit())?;
+    let checks = folder.audit().join("checks");
+    for number in entries(&checks)? {
+        let number = number?;
+        if number.file_type()?.is_dir() {
+            files.extend(files_in(&number.path())?);
+        }
+    }
+    Ok(files)
+}
+
+/// The entries of a folder; none where there is no such folder.
+fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => Some(entries),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
+    Ok(entries.into_iter().flatten())
+}
+
+fn files_in(audit: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
-    for entry in entries {
+    for entry in entries(audit)? {
         let entry = entry?;
         let is_evidence = entry.file_name().to_str().is_some_and(is_evidence);
         if is_evidence && !entry.file_type()?.is_dir() {

@@ -73,6 +73,8 @@ pub enum AcceptError {
     CannotDelegate { engine: String },
     #[error("{}", consent::sentence(engine, *permission))]
     NoConsent { engine: String, permission: Permission },
+    #[error("{}", consent::checks_sentence(skill))]
+    NoConsentToChecks { skill: String },
     #[error("{}: cannot be read ({error})", path.display())]
     File {
         path: PathBuf,
@@ -148,6 +150,7 @@ impl Classified for AcceptError {
             | Self::NotInteractive { .. }
             | Self::CannotDelegate { .. }
             | Self::NoConsent { .. }
+            | Self::NoConsentToChecks { .. }
             | Self::File { .. }
             | Self::NoFile { .. }
             | Self::NoFolder { .. }

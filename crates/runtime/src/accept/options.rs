@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use skillrun_engine::Permission;
+use skillrun_model::checks::CheckRequest;
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
@@ -38,6 +39,8 @@ pub struct Options {
     pub priority: Option<i32>,
     /// What the run may ask other runs to do. None: nothing.
     pub delegation: Option<Delegation>,
+    /// Commands that must pass before the run succeeds, after those of the skill.
+    pub checks: Vec<CheckRequest>,
 }
 
 /// All of them.

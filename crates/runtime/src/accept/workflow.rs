@@ -77,6 +77,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             // Its steps are tried again, as its file says.
             retry: RetryPolicy { quota: OnQuota::Fail, ..options.retry },
             delegation: None,
+            checks: Vec::new(),
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,

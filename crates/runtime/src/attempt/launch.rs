@@ -17,7 +17,7 @@ use skillrun_model::status::Continuation;
 use skillrun_model::verdict::RunError;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::login;
-use skillrun_runs::record::{HomeChoice, RunRecord, Snapshot, seconds};
+use skillrun_runs::record::{HomeChoice, RunRecord, RunRequest, Snapshot, seconds};
 use skillrun_skill::SkillErrorKind;
 
 use super::{inputs, keys, message, opening};
@@ -196,17 +196,22 @@ fn taken_login(
 /// Variables that the request names, with their current values.
 fn variables(config: &RuntimeConfig, run: &Run) -> Vec<Variable> {
     let request = &run.record.request;
-    let named = |names: &[String], kind: VariableKind| {
-        let found = |name: &String| {
-            let value = config.variable(name)?;
-            Some(Variable { name: OsText::from(name.as_str()), value: OsText::from(value), kind })
-        };
-        names.iter().filter_map(found).collect::<Vec<_>>()
-    };
-    // Of two variables of one name the engine gets the later one: a variable that a server names is masked.
     let servers: Vec<String> = request.mcp_servers.variables().into_iter().map(str::to_owned).collect();
-    let secrets = [&request.secrets[..], &servers[..]].concat();
-    [named(&request.env, VariableKind::Plain), named(&secrets, VariableKind::Secret)].concat()
+    // Of two variables of one name the engine gets the later one: a variable that a server names is masked.
+    [named_variables(config, request), named(config, &servers, VariableKind::Secret)].concat()
+}
+
+/// Those that the request names for its commands, and not those of its servers.
+pub(super) fn named_variables(config: &RuntimeConfig, request: &RunRequest) -> Vec<Variable> {
+    [named(config, &request.env, VariableKind::Plain), named(config, &request.secrets, VariableKind::Secret)].concat()
+}
+
+fn named(config: &RuntimeConfig, names: &[String], kind: VariableKind) -> Vec<Variable> {
+    let found = |name: &String| {
+        let value = config.variable(name)?;
+        Some(Variable { name: OsText::from(name.as_str()), value: OsText::from(value), kind })
+    };
+    names.iter().filter_map(found).collect()
 }
 
 /// The MCP server with which the process reaches the socket of its run, if it may delegate.

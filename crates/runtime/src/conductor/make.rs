@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use skillrun_lifecycle::run::ChildRun;
+use skillrun_model::checks::CheckRequest;
 use skillrun_model::delegation::ParentLink;
 use skillrun_model::status::OnQuota;
-use skillrun_model::workflow::{StepId, StepRequest, StepTask, StepWorkspace, WorkflowPlan, WorkflowStep};
+use skillrun_model::workflow::{StepCheck, StepId, StepRequest, StepTask, StepWorkspace, WorkflowPlan, WorkflowStep};
 use skillrun_model::{ExecutionMode, Timestamp};
 use skillrun_runs::record::{QuotaRetry, Sharing};
 use skillrun_skill::Skill;
@@ -59,6 +60,7 @@ pub(crate) fn check(
         priority: Some(workflow.priority),
         env: workflow.env.clone(),
         secrets: workflow.secrets.clone(),
+        checks: step.checks.iter().map(check_of).collect(),
         ..Options::default()
     };
     let workspace = match step.workspace {
@@ -86,6 +88,10 @@ pub(crate) fn check(
     made.request.retry.quota = OnQuota::Fail;
     made.quota_retry = request.not_before.map(|not_before: Timestamp| QuotaRetry { number: request.trial, not_before });
     Ok(checked)
+}
+
+fn check_of(check: &StepCheck) -> CheckRequest {
+    CheckRequest { timeout_sec: check.timeout_sec, ..CheckRequest::line(&check.command) }
 }
 
 /// What the child carries out, in which mode, with which input.

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
+use skillrun_model::checks::CheckCommand;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
 use skillrun_model::{RunId, Timestamp};
@@ -17,6 +18,11 @@ fn object(value: Value) -> Map<String, Value> {
 fn skill(folder: &Path) {
     fs::create_dir_all(folder).expect("made");
     fs::write(folder.join("SKILL.md"), "---\nname: demo\ndescription: D.\n---\nDo it.\n").expect("written");
+}
+
+fn check(name: &str, origin: CheckOrigin) -> RunCheck {
+    let command = CheckCommand::Line("make".to_owned());
+    RunCheck { name: name.to_owned(), command, timeout_sec: 9.0, origin }
 }
 
 /// A run of a skill in `source` and a copy of it.
@@ -79,6 +85,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             priority: 2,
             retry: RetryPolicy { quota: OnQuota::Wait, quota_max: 3 },
             delegation: None,
+            checks: vec![check("of the skill", CheckOrigin::Skill), check("tests", CheckOrigin::Request)],
             request_id: Some("mine".to_owned()),
         },
         input_hashes: Default::default(),
@@ -145,6 +152,12 @@ fn without_a_word_it_is_what_it_was() {
         mcp_servers: Default::default(),
         priority: Some(2),
         delegation: None,
+        // Those of the skill are read again with it.
+        checks: vec![CheckRequest {
+            name: Some("tests".to_owned()),
+            timeout_sec: Some(9.0),
+            ..CheckRequest::line("make")
+        }],
     };
     assert_eq!(new.options, expected);
     assert_eq!((new.retry_of, new.request_id), (Some(record.run_id), None), "a request id names one request");
@@ -222,4 +235,15 @@ fn a_source_that_is_gone_is_told_and_the_copy_used() {
     assert_eq!((skill_root(&new), skill_from), (folder.skill().as_path(), SkillFrom::OwnCopy { gone: source }));
     fs::remove_dir_all(folder.skill()).expect("removed");
     assert!(again(&record, &folder, Overrides::default()).is_err(), "nothing is left of it");
+}
+
+/// A skill may have other checks by now, whose numbers would be names that are taken.
+#[test]
+fn number_of_an_unnamed_check_is_not_kept_as_its_name() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (mut record, folder) = run(root.path());
+    record.request.checks = vec![check("check 2", CheckOrigin::Request), check("check this", CheckOrigin::Request)];
+    let checks = again(&record, &folder, Overrides::default()).expect("a request").new.options.checks;
+    let names: Vec<_> = checks.iter().map(|check| check.name.as_deref()).collect();
+    assert_eq!(names, [None, Some("check this")]);
 }

@@ -98,6 +98,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::NotInteractive { .. }
         | AcceptError::CannotDelegate { .. }
         | AcceptError::NoConsent { .. }
+        | AcceptError::NoConsentToChecks { .. }
         | AcceptError::NoFile { .. }
         | AcceptError::NoFolder { .. }
         | AcceptError::FolderAndCopy

@@ -278,7 +278,8 @@ impl Laws {
             | ControlData::StepScheduled(_)
             | ControlData::StepHeld(_)
             | ControlData::StepEnded(_)
-            | ControlData::WorkflowEnded(_) => {}
+            | ControlData::WorkflowEnded(_)
+            | ControlData::CheckEnded(_) => {}
             ControlData::SubagentRequested(asked) => {
                 let is_same = |child: &LoggedChild| child.attempt == self.attempts && child.key == asked.key;
                 let is_so = self.is_open && !self.is_canceling && !self.children.iter().any(is_same);

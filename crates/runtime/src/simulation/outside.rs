@@ -11,13 +11,15 @@ use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_collect::{CollectError, HostResponse};
 use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_evidence::feed::StepKind;
+use skillrun_evidence::host_record::HostRecord;
 use skillrun_evidence::live_feed::Extent;
-use skillrun_evidence::{EvidenceError, FeedStep, Meta, Stream};
+use skillrun_evidence::{EvidenceError, FeedStep, Meta, Patterns, Stream};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{ChildRun, GivenReply, ProcessLeft, SessionLeft, State};
 use skillrun_lifecycle::workflow::{Beginning, Checkpoint, UnjudgedChild, end_without_run};
 use skillrun_log::{Durability, FileLog, LineHash, LogError, LogErrorKind, Seq};
+use skillrun_model::checks::CheckEnded;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::delegation::SubagentEnded;
 use skillrun_model::interaction::Scope;
@@ -26,10 +28,11 @@ use skillrun_model::rasp::data::{MessageOrigin, UserMessage};
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::workflow::StepState;
 use skillrun_model::{AttemptNumber, EndedBy, RunId, Timestamp};
+use skillrun_runs::checks;
 use skillrun_runs::data_folder::{DataFolder, RunFolder};
 use skillrun_runs::events::is_evidence;
 use skillrun_runs::judge::Rules;
-use skillrun_runs::record::RunRecord;
+use skillrun_runs::record::{RunCheck, RunRecord};
 use skillrun_runs::result::ResultFold;
 
 use super::desk::Story;
@@ -48,7 +51,8 @@ use crate::run::Run;
 use crate::runtime::LentSlot;
 use crate::store::{LoggedEvidence, RunStore, TakeEvent};
 use crate::worker::outside::{
-    AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps, TurnFiles,
+    AttachedHost, AttemptFiles, CheckFound, Checks, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps,
+    TurnFiles,
 };
 
 impl Clock for Story {
@@ -261,6 +265,40 @@ impl Hosts for Outside {
 
     fn take_mail(&self) -> Option<Mail> {
         self.0.lock().take_mail()
+    }
+}
+
+/// Runs of the simulation have no checks.
+impl Checks for Outside {
+    fn find(&self, _: u32) -> Result<CheckFound, CollectError> {
+        Ok(CheckFound::NotBegun)
+    }
+
+    fn start(
+        &self,
+        _: &Run,
+        _: (u32, &RunCheck),
+        _: AttemptNumber,
+    ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError> {
+        let error = launch::error(ErrorCategory::Host, Code::HostError, "it cannot".to_owned());
+        Ok(Err(NoHost::Never(error)))
+    }
+
+    fn terminate(&self, _: u32) -> Result<(), CollectError> {
+        Ok(())
+    }
+
+    fn ended(
+        &self,
+        run: &Run,
+        (number, check): (u32, &RunCheck),
+        record: &HostRecord,
+    ) -> Result<CheckEnded, RuntimeError> {
+        Ok(checks::ended(&run.folder, check, number, record, &Patterns::default())?)
+    }
+
+    fn lost(&self, run: &Run, (number, check): (u32, &RunCheck), recording: AttemptNumber) -> CheckEnded {
+        checks::lost(&run.folder, check, number, recording, &Patterns::default())
     }
 }
 

@@ -1,4 +1,6 @@
-//! Hosts, messages and files of a run on this machine.
+//! Hosts, messages and files of a run on this machine. `checks` has the hosts of checks.
+
+mod checks;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -393,6 +395,33 @@ impl HostLink for SocketLink {
             reap(child);
         }
     }
+}
+
+/// The connection to a host that was over before it could be attached to.
+struct GoneLink {
+    attempt: AttemptNumber,
+}
+
+impl HostLink for GoneLink {
+    fn host_pid(&self) -> u32 {
+        0
+    }
+
+    fn attempt(&self) -> AttemptNumber {
+        self.attempt
+    }
+
+    fn send(&mut self, _: &HostRequest) -> Result<(), CollectError> {
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<HostMessage, CollectError> {
+        Ok(HostMessage::Gone)
+    }
+
+    fn wait(&self, _: Option<Duration>) {}
+
+    fn reap(self: Box<Self>) {}
 }
 
 /// Reaps a host that has closed its connection. It exits in a moment; one that does not is not waited for here, because

@@ -9,16 +9,19 @@ use skillrun_collect::owner::HostMessage;
 use skillrun_collect::protocol::{HostRequest, InterruptedProcess};
 use skillrun_collect::{CollectError, HostResponse};
 use skillrun_engine::descriptor::Calls as CallRule;
+use skillrun_evidence::host_record::HostRecord;
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
 use skillrun_lifecycle::workflow::{Beginning, Checkpoint, UnjudgedChild};
+use skillrun_model::checks::CheckEnded;
 use skillrun_model::delegation::{SubagentEnded, SubagentRequested};
 use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::workflow::StepEnded;
 use skillrun_model::{AttemptNumber, RunId};
 use skillrun_runs::judge::Rules;
+use skillrun_runs::record::RunCheck;
 
 use crate::attempt::evidence::AttemptEvidence;
 use crate::attempt::reading::AttemptRead;
@@ -117,6 +120,39 @@ pub(crate) enum PreparedStep {
     },
     /// It needs no child, or can have none.
     Ended(Box<StepEnded>),
+}
+
+/// The checks of one run, each with its number.
+pub(crate) trait Checks {
+    /// How far a check is.
+    fn find(&self, number: u32) -> Result<CheckFound, CollectError>;
+
+    /// Starts its command under a host.
+    fn start(
+        &self,
+        run: &Run,
+        check: (u32, &RunCheck),
+        recording: AttemptNumber,
+    ) -> Result<Result<Box<dyn HostLink>, NoHost>, RuntimeError>;
+
+    /// Terminates its unresponsive host, with everything that it started.
+    fn terminate(&self, number: u32) -> Result<(), CollectError>;
+
+    /// How it ended, according to its host.
+    fn ended(&self, run: &Run, check: (u32, &RunCheck), record: &HostRecord) -> Result<CheckEnded, RuntimeError>;
+
+    /// How it ended, where its last host was lost and there is no other one.
+    fn lost(&self, run: &Run, check: (u32, &RunCheck), recording: AttemptNumber) -> CheckEnded;
+}
+
+/// The state of a check, from its files.
+pub(crate) enum CheckFound {
+    NotBegun,
+    /// Its host is alive, and this worker is its owner.
+    Live(Box<dyn HostLink>),
+    Ended(Box<HostRecord>),
+    /// The host of this recording, the last one, is gone without a record.
+    Lost(AttemptNumber),
 }
 
 /// Why a child is not made.

@@ -370,6 +370,7 @@ pub(super) fn may(who: &Granted, options: &RunOptions) -> HttpResult<()> {
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
+        ("options.checks", !options.checks.is_empty()),
     ];
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
 }
@@ -394,6 +395,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
+        ("options.checks", !options.checks.is_empty()),
         ("workspace", again.new.workspace.is_some() || again.new.copy_of.is_some()),
         ("skill", again.skill_from == SkillFrom::Source && !is_listed()),
     ];
@@ -413,7 +415,14 @@ fn task(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Upl
             cannot_run("prompt", "was given with a skill; give only one of them")
         }
         (None, None, Some(prompt)) => Ok(RunTask::Prompt(prompt.clone())),
-        (None, Some((zip, folder)), None) => Ok(unpacked(&zip, folder)?.into()),
+        (None, Some((zip, folder)), None) => {
+            let skill = unpacked(&zip, folder)?;
+            // Consent is given for a name, which a skill that is sent can choose.
+            if !skill.runner.checks.is_empty() && !is_admin {
+                return Err(only_admin("skill"));
+            }
+            Ok(skill.into())
+        }
         (Some(name), None, None) => {
             let is_path = name.contains('/');
             if is_path && !is_admin {

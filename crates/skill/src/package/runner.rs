@@ -12,6 +12,7 @@
 //! runtime_options              object, for the runtime
 //! default_decision_policy      engine_judgement, safe_default or abort
 //! mcp_servers                  {name: {command, args, env} or {url, headers}, with required and timeout_sec}
+//! checks                       [{command, name, timeout_sec}]: commands that must pass before a run succeeds
 //! artifacts                    [{pattern, role, type, required}], or just the patterns
 //! ```
 //!
@@ -26,6 +27,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use skillrun_model::checks::CheckRequest;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::profile::EngineName;
@@ -59,6 +61,8 @@ pub struct Runner {
     pub default_decision_policy: Option<DecisionPolicy>,
     /// MCP servers that the skill brings.
     pub mcp_servers: McpServers,
+    /// Commands that must pass before a run succeeds.
+    pub checks: Vec<CheckRequest>,
     pub artifacts: Vec<ArtifactRule>,
 }
 
@@ -110,6 +114,7 @@ impl Default for Runner {
             runtime_options: Map::new(),
             default_decision_policy: None,
             mcp_servers: McpServers::default(),
+            checks: Vec::new(),
             artifacts: Vec::new(),
         }
     }
@@ -177,6 +182,7 @@ pub(super) fn read(text: &str, root: &Path, findings: &mut Findings<'_>) -> Resu
             "runtime_options" => runner.runtime_options = object_of(&key, value, findings),
             "default_decision_policy" => runner.default_decision_policy = read_policy(&value, findings),
             "mcp_servers" => read_mcp_servers(value, &mut runner, findings),
+            "checks" => read_checks(value, &mut runner, findings),
             "artifacts" => read_artifacts(value, &mut runner, findings),
             // Editors look it up; it says nothing to us.
             "$schema" => {}
@@ -358,6 +364,21 @@ fn read_mcp_servers(value: Value, runner: &mut Runner, findings: &mut Findings<'
             // A mistake in one server names it.
             let place = if message.starts_with("mcp_servers") { "" } else { "mcp_servers: " };
             findings.add(FindingKind::RunnerPart, format!("{place}{message}"));
+        }
+    }
+}
+
+/// A run without one of its checks would succeed without being checked, so any mistake is an error.
+fn read_checks(value: Value, runner: &mut Runner, findings: &mut Findings<'_>) {
+    let Value::Array(checks) = value else {
+        return wrong_part("checks", "a list", &value, findings);
+    };
+    for check in checks {
+        match serde_json::from_value(check) {
+            Ok(check) => runner.checks.push(check),
+            Err(error) => {
+                findings.add(FindingKind::RunnerPart, format!("checks: {}", shorten(&error.to_string())));
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use skillrun_base::text::shortened;
 use skillrun_base::yaml::{self, YamlSize};
 use skillrun_model::status::Permission;
 use skillrun_model::workflow::{
-    AskMoment, CheckCommand, OnStepFailure, RetryCause, STEPS_MAX, StepId, StepOutput, StepRetries, StepWorkspace,
+    AskMoment, OnStepFailure, RetryCause, STEPS_MAX, StepCheck, StepId, StepOutput, StepRetries, StepWorkspace,
     WorkflowInput,
 };
 
@@ -94,7 +94,7 @@ pub struct FileStep {
     pub permission: Option<Permission>,
     pub workspace: StepWorkspace,
     pub output: StepOutput,
-    pub checks: Vec<CheckCommand>,
+    pub checks: Vec<StepCheck>,
 }
 
 /// What a step carries out, as the file names it.
@@ -445,7 +445,7 @@ fn output_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<StepOutput> {
     Ok(StepOutput { schema: schema_of(&output)?, artifacts: artifacts.into_iter().map(|(path, _)| path).collect() })
 }
 
-fn checks_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<Vec<CheckCommand>> {
+fn checks_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<Vec<StepCheck>> {
     let Some(field) = step.get("check") else { return Ok(Vec::new()) };
     let checks = if field.is_list() { field.list()? } else { vec![field.clone()] };
     if checks.len() > CHECKS_MAX {
@@ -454,9 +454,9 @@ fn checks_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<Vec<CheckCommand
     let check = |field: &Field<'_, WorkflowProblem>| match field.value() {
         Some(Value::Object(_)) => {
             let check = field.section(CHECK_KEYS)?;
-            Ok(CheckCommand { command: check.required("command")?.text()?, timeout_sec: time_of(&check)? })
+            Ok(StepCheck { command: check.required("command")?.text()?, timeout_sec: time_of(&check)? })
         }
-        Some(Value::String(_)) => Ok(CheckCommand { command: field.text()?, timeout_sec: None }),
+        Some(Value::String(_)) => Ok(StepCheck { command: field.text()?, timeout_sec: None }),
         _ => Err(field.wrong_type("a command, or a list of commands or of {command, timeout}")),
     };
     checks.iter().map(check).collect()

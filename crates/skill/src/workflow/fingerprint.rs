@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_model::status::Permission;
-use skillrun_model::workflow::{CheckCommand, StepOutput, StepTask, StepWorkspace};
+use skillrun_model::workflow::{StepCheck, StepOutput, StepTask, StepWorkspace};
 
 /// Everything on which the result of a step depends, as far as skillrun knows it.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -19,7 +19,7 @@ pub struct StepIdentity<'a> {
     pub permission: Permission,
     pub workspace: StepWorkspace,
     pub output: &'a StepOutput,
-    pub checks: &'a [CheckCommand],
+    pub checks: &'a [StepCheck],
     pub timeout_sec: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ mod tests {
         let (other_task, prompt) = (skill("/one", "i"), StepTask::Prompt("h".to_owned()));
         let other_input = object(&json!({"a": {"x": 1, "y": [{"p": 1, "q": 3}]}, "b": 2}));
         let other_output = StepOutput { schema: None, artifacts: vec!["a".to_owned()] };
-        let check = [CheckCommand { command: "true".to_owned(), timeout_sec: None }];
+        let check = [StepCheck { command: "true".to_owned(), timeout_sec: None }];
         let others = [
             StepIdentity { task: &other_task, ..base },
             StepIdentity { task: &prompt, ..base },

@@ -96,6 +96,7 @@ impl Calls {
             | FcmpData::StepEnded(_)
             | FcmpData::WorkflowEnded(_)
             | FcmpData::SubagentObserved(_)
+            | FcmpData::CheckEnded(_)
             | FcmpData::AssistantDelta(_)
             | FcmpData::AssistantFinal(_)
             | FcmpData::AssistantReasoning(_)

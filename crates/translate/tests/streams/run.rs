@@ -141,6 +141,7 @@ fn word(event: &FcmpEvent) -> String {
         | FcmpData::StepEnded(_)
         | FcmpData::WorkflowEnded(_)
         | FcmpData::SubagentObserved(_)
+        | FcmpData::CheckEnded(_)
         | FcmpData::AssistantDelta(_)
         | FcmpData::AssistantReasoning(_)
         | FcmpData::AssistantToolCall(_)

@@ -190,6 +190,21 @@ test("where the beginning of a message may be missing, it says so", () => {
   expect(rowsOf(next).rows.at(-1)).toMatchObject({ kind: "message", isCut: false });
 });
 
+const checking = (what: string): FcmpEvent => event("conversation.status", { status: "running", phase: "checking", detail: what });
+const checkEnd = (name: string, status: string): FcmpEvent => event("check.ended", { name, command: "make test", status, exit_code: status === "passed" ? 0 : 3, output_tail: "2 tests failed", elapsed_ms: 1_500 });
+
+test("a check is one row where it was announced, and its end belongs to it", () => {
+  const events = told(() => [final("m1", "Done."), checking("check 1 of 2"), checkEnd("lint", "passed"), checking("check 2 of 2"), checkEnd("tests", "failed")]);
+  const { rows, byRasp } = rowsOf(events);
+  expect(rows.map(({ kind }) => kind)).toEqual(["attempt", "message", "check", "check"]);
+  expect(rows[2]).toMatchObject({ what: "check 1 of 2", end: { name: "lint", status: "passed", exitCode: 0, tookMs: 1_500 } });
+  expect(rows[3]).toMatchObject({ end: { name: "tests", status: "failed", exitCode: 3, outputTail: "2 tests failed" } });
+  expect(events.map(({ meta }) => byRasp.get(meta.rasp_seq))).toEqual([1, 2, 2, 3, 3]);
+  expect(rowsOf(events.slice(0, 2)).rows.at(-1)).toMatchObject({ kind: "check", end: undefined });
+  // Of a stretch that has only its end.
+  expect(rowsOf(events.slice(2)).rows[0]).toMatchObject({ kind: "check", what: undefined, end: { name: "lint" } });
+});
+
 const child = (run: string): FcmpEvent => event("subagent.started", { child_run_id: run, engine: "scripted", title: `Task of ${run}.` });
 const childEnd = (run: string, status: string, summary?: string): FcmpEvent => event("subagent.ended", { child_run_id: run, status, reason_code: status === "completed" ? "CLEAN_FINAL" : "PARENT_ENDED", summary, elapsed_ms: 1_500 });
 

@@ -3,7 +3,7 @@
 // before had for it. Only `user.input.required` makes a question; what a message says or
 // looks like never does. Only the end of a turn makes an answer of a message.
 import { ConversationTurns, type FcmpEvent, type FcmpEventOf, type Interaction, type MessageStanding, type NextAction, type RunError, type RunStatus, type Turn, type TurnState } from "@skillrun/client";
-import type { ChildStatus } from "../../words/states.ts";
+import type { CheckStatus, ChildStatus } from "../../words/states.ts";
 
 /** Below this something was guessed. */
 export const CONFIDENT = 0.7;
@@ -59,6 +59,18 @@ export interface ChildEnd {
   readonly tookMs: number;
 }
 
+/** How a check ended. */
+export interface CheckEnd {
+  readonly name: string;
+  readonly command: string;
+  readonly status: CheckStatus;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly details: string | undefined;
+  readonly outputTail: string | undefined;
+  readonly tookMs: number;
+}
+
 export type Row = Common &
   (
     | { readonly kind: "started"; readonly title: string; readonly engine: string; readonly mode: Mode }
@@ -72,6 +84,7 @@ export type Row = Common &
     | { readonly kind: "answer"; readonly interaction: number; readonly to: WaitsFor; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
     | { readonly kind: "artifact"; readonly path: string; readonly size: number; readonly type: string }
     | { readonly kind: "child"; readonly run: string; /** None where only its end is held. */ readonly asked: { readonly title: string; readonly engine: string } | undefined; readonly end: ChildEnd | undefined }
+    | { readonly kind: "check"; /** Which one of how many. */ readonly what: string | undefined; readonly end: CheckEnd | undefined }
     | { readonly kind: "strip"; readonly lines: readonly Line[] }
     | { readonly kind: "turn"; readonly state: TurnState; readonly reasonCode: string; readonly tookMs: number | undefined; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
     | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly warnings: readonly string[]; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
@@ -107,6 +120,8 @@ class Fold {
   private readonly turns = new ConversationTurns();
   /** What each interaction asks for, and the event that says so. */
   private readonly asked = new Map<number, { readonly waitsFor: NonNullable<WaitsFor>; readonly raspSeq: number }>();
+  /** The key of the check that was announced and has not ended. */
+  private openCheck: string | undefined;
   private lastAsked: WaitsFor;
   private attempt: number | undefined;
   private status: RunStatus | undefined;
@@ -192,6 +207,8 @@ class Fold {
         return;
       case "subagent.observed":
         this.line(event, { kind: "subagent", level: "info", code: undefined, text: observedText(event.data), count: 1 });
+      case "check.ended":
+        this.checkEnded(event);
         return;
       case "user.input.required":
         this.lastAsked = event.data.scope === "prompt" ? "prompt" : "question";
@@ -272,7 +289,12 @@ class Fold {
   }
 
   private statusChanged(event: FcmpEventOf<"conversation.status">): void {
-    const { status, detail } = event.data;
+    const { status, detail, phase } = event.data;
+    if (phase === "checking") {
+      this.openCheck = `k${event.meta.rasp_seq}`;
+      this.push(event, this.openCheck, { kind: "check", what: detail ?? undefined, end: undefined });
+      return;
+    }
     // With a detail it is a sign of life, which changes nothing.
     if (status === null || detail !== null || status === this.status) return;
     this.status = status;
@@ -318,6 +340,18 @@ class Fold {
     if (row?.kind !== "child") return this.push(event, key, { kind: "child", run, asked: undefined, end }, this.first > 1 ? this.carried : this.all);
     this.belongs(event, key);
     if (row.end && row.end.status !== "detached") return;
+    Object.assign(row, { end, raspSeq: event.meta.rasp_seq });
+  }
+
+  /** The end stands where the check was announced. */
+  private checkEnded(event: FcmpEventOf<"check.ended">): void {
+    const { name, command, status, exit_code: exitCode, signal, details, output_tail: outputTail, elapsed_ms: tookMs } = event.data;
+    const end: CheckEnd = { name, command, status, exitCode: exitCode ?? undefined, signal: signal ?? undefined, details: details ?? undefined, outputTail: outputTail ?? undefined, tookMs };
+    const key = this.openCheck ?? `k${event.meta.rasp_seq}`;
+    this.openCheck = undefined;
+    const row = this.row(key);
+    if (row?.kind !== "check") return this.push(event, key, { kind: "check", what: undefined, end }, this.first > 1 ? this.carried : this.all);
+    this.belongs(event, key);
     Object.assign(row, { end, raspSeq: event.meta.rasp_seq });
   }
 

@@ -31,5 +31,6 @@ export function detailOf(event: RaspEvent): string | undefined {
   if (isRasp(event, "subagent.requested")) return event.data.title;
   if (isRasp(event, "subagent.ended")) return event.data.status;
   if (isRasp(event, "subagent.observed")) return event.data.state ?? event.data.name ?? event.data.task ?? undefined;
+  if (isRasp(event, "check.ended")) return event.data.name;
   return pathOf(event);
 }

@@ -103,6 +103,7 @@ export const typeWords = defineWords({
   "subagent.started": { en: "Child run created", zh: "子运行已建立" },
   "subagent.ended": { en: "Child run ended", zh: "子运行结束" },
   "subagent.observed": { en: "Engine reports a subagent", zh: "引擎报告子智能体" },
+  "check.ended": { en: "Check ended", zh: "检查结束" },
 } satisfies Record<RaspType, Word>);
 
 export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;
@@ -124,6 +125,7 @@ export const phaseWords = defineWords({
   canceling: { en: "being canceled", zh: "取消中" },
   interrupting: { en: "being interrupted", zh: "中断中" },
   closing: { en: "being closed", zh: "关闭中" },
+  checking: { en: "running checks", zh: "正在运行检查" },
   process_ended: { en: "the waiting process ended", zh: "等待的进程已结束" },
 } satisfies Record<Phase, Word>);
 

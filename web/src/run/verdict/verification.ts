@@ -25,6 +25,7 @@ export const checkWords = defineWords({
   verdict: { en: "verdict, against the evidence", zh: "判定（依据证据）" },
   large_output: { en: "output outside of the Log, against the evidence", zh: "日志之外的输出（依据证据）" },
   meta: { en: "meta file, against the host and the Log", zh: "meta 文件（依据宿主与日志）" },
+  run_checks: { en: "evidence of checks, against the hosts and the Log", zh: "检查的证据，对照主机记录与日志" },
   artifacts: { en: "artifacts, against the Log", zh: "产物（依据日志）" },
   result: { en: "result.json, against the Log", zh: "result.json（依据日志）" },
   conversation: { en: "fcmp.jsonl, against the Log", zh: "fcmp.jsonl（依据日志）" },

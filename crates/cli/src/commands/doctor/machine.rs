@@ -4,7 +4,7 @@ use std::path::Path;
 
 use skillrun_engine::{Disk, find};
 use skillrun_model::Timestamp;
-use skillrun_runs::record::{COPY_FORMAT, FORMAT};
+use skillrun_runs::record::{CHECKED_FORMAT, FORMAT};
 
 use super::Check;
 use crate::settings::Settings;
@@ -17,7 +17,7 @@ pub(super) fn versions() -> Check {
     let (rasp, fcmp) = (skillrun_model::rasp::PROTOCOL_VERSION, skillrun_model::fcmp::PROTOCOL_VERSION);
     Check::good(
         "skillrun",
-        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {COPY_FORMAT}", env!("CARGO_PKG_VERSION")),
+        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {CHECKED_FORMAT}", env!("CARGO_PKG_VERSION")),
     )
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use skillrun_model::checks::CheckRequest;
 use skillrun_model::delegation::ChildRequest;
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
@@ -153,6 +154,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         mcp_servers: McpServers::default(),
         priority: args.priority,
         delegation: args.common.delegate.clone(),
+        checks: args.common.check.iter().map(CheckRequest::line).collect(),
     }
 }
 

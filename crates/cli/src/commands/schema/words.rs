@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use skillrun_inspect::diagnose::{MomentKind, PassageKind, words};
+use skillrun_model::checks::CheckStatus;
 use skillrun_model::delegation::DelegatedState;
 use skillrun_model::interaction::OnDeadline;
 use skillrun_model::presenters::{self, Presentation, Presenter, RunState, TurnEnding};
@@ -21,6 +22,7 @@ pub(super) fn table() -> Value {
         "runs": by_presenter(RunState::ALL, presenters::of_run),
         "turns_shown": by_presenter(TurnEnding::ALL, presenters::of_turn),
         "children": by_presenter(DelegatedState::ALL, presenters::of_child),
+        "checks": by_presenter(CheckStatus::ALL, presenters::of_check),
         "turns": each(TurnState::ALL, words::turn),
         "completions": each(CompletionState::ALL, words::completion),
         "ended_by": each(EndedBy::ALL, words::ended_by),

@@ -4,7 +4,7 @@ use serde_json::Value;
 use skillrun_base::text::shortened;
 use skillrun_inspect::attempts::Attempt;
 use skillrun_model::delegation::SubagentStatus;
-use skillrun_model::presenters::RunState;
+use skillrun_model::presenters::{self, Presenter, RunState};
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{Code, RunStatus};
 use skillrun_runs::RunRecord;
@@ -280,6 +280,11 @@ fn result(known: &Known, output: &Output) -> Option<String> {
             "artifact",
             format!("{} ({}, {})", plain(&artifact.path), size(artifact.size), artifact.media_type),
         ));
+    }
+    for check in &result.checks {
+        let words = presenters::of_check(check.status, Presenter::Cli).words;
+        let exit = exit(&check.exit);
+        rows.push(row("check", format!("{} {words} · exit {exit} · {}", plain(&check.name), check.evidence)));
     }
     for warning in &result.warnings {
         rows.push(row("warning", format!("{warning} · {}", warning.summary())));

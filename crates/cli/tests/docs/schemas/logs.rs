@@ -139,7 +139,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 8] = [
+const STORIES: [fn(&Stage); 9] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -194,6 +194,16 @@ const STORIES: [fn(&Stage); 8] = [
             - delegate: {do: spawn, request: {skill: slow, timeout_sec: 0.5}}\n  \
             - delegate: {do: wait, timeout_sec: 45}\n  - output: {answer: '{{delegated.outcome}}'}\n    done: true\n";
         assert_eq!(stage.run(turns, &["--delegate"]), 0);
+    },
+    // One check passes and one fails; one cannot be started, and one is killed.
+    |stage| {
+        let done = "- - output: {answer: x}\n    done: true\n";
+        assert_eq!(stage.run(done, &["--check", "true", "--check", "echo no; exit 3"]), 1);
+        assert_eq!(stage.run(done, &["--check", "kill -9 $$"]), 1);
+        let words = json!({"checks": [{"name": "gone", "command": ["no-such-program-of-skillrun"]}]});
+        fs::write(stage.root.join("skill/assets/runner.json"), words.to_string()).expect("written");
+        assert_eq!(stage.skillrun(&["consent", "check:probe", "--yes"]).status.code(), Some(0));
+        assert_eq!(stage.run(done, &[]), 1);
     },
     // A prompt that is too large for an event.
     |stage| {

@@ -1,6 +1,7 @@
 //! Owners of runs as processes of their own: killed at any moment, beside each other, on full and read-only disks.
 
 mod beside;
+mod checks;
 mod children;
 mod copies;
 mod deaf;

@@ -3,6 +3,7 @@
 mod acceptance;
 mod acp;
 mod calls;
+mod checks;
 mod clocks;
 mod conversation;
 mod delegation;

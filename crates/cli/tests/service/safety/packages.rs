@@ -204,3 +204,27 @@ fn an_exploding_pattern_blocks_nothing() {
         assert!(took < Duration::from_secs(20), "{took:?}");
     });
 }
+
+/// Consent for checks is given for the name of a skill, and a skill that is sent can have any name.
+#[test]
+fn skill_with_checks_is_sent_by_administrators_alone() {
+    let (lab, server) = plain();
+    let consent = lab.output(&["consent", "check:trap", "--yes"]);
+    assert!(consent.status.success());
+    let zip = zip(|zip, options| {
+        for (name, text) in [
+            ("assets/runner.json", r#"{"checks": [{"command": "touch run"}]}"#),
+            ("assets/scripted.yaml", "- - output: {answer: done}\n    done: true\n"),
+        ] {
+            zip.start_file(name, options).expect("an entry");
+            zip.write_all(text.as_bytes()).expect("written");
+        }
+    });
+    let request: &[u8] = br#"{"engine":"scripted"}"#;
+    let body = form(&[("request", None, request), ("skill", Some("trap.zip"), &zip)]);
+    let token = lab.make_token("worker", "run");
+    let answer = server.with_token(&token).request("POST", "/v1/runs", &[FORM], &body).expect("an answer");
+    refused(&answer, 403, "FORBIDDEN");
+    let answer = server.asked("POST", "/v1/runs", &[FORM], &body);
+    assert_eq!(answer.status, 202, "{}", answer.text());
+}

@@ -72,6 +72,10 @@ impl ChatView {
                 let said = observed.state.as_deref().map(|state| format!(" · the engine says: {state}"));
                 self.line("· ", &format!("subagent of the engine: {name}{}", said.unwrap_or_default()))
             }
+            FcmpData::CheckEnded(end) => {
+                let words = presenters::of_check(end.status, Presenter::Cli).words;
+                self.line("· ", &format!("check {} {words}", end.name))
+            }
             FcmpData::AssistantReasoning(reasoning) => self.line("· ", &reasoning.text),
             FcmpData::AssistantToolCall(call) => self.call(call),
             FcmpData::TurnEnded(ended) => self.turn_ended(ended),
