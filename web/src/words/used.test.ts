@@ -15,7 +15,7 @@ const COMPUTED: Readonly<Record<string, readonly string[]>> = {
   "parts/time.ts": ["ms", "s", "min", "h", "d"],
   "parts/markdown/words.ts": ["question", "output"],
   "words/codes-gate.ts": ["end", "marker", "answer"],
-  "run/words.ts": ["timeline", "evidence", "links", "files", "replay"],
+  "run/words.ts": ["steps", "timeline", "evidence", "links", "files", "replay"],
   "run/verdict/words.ts": ["auto", "interactive", "conversation"],
   "run/evidence/event-words.ts": ["conversation", "timeline", "links"],
   "run/evidence/words.ts": ["stdout", "stderr", "stdin", "pty", "rendered", "bytes", "hex", "terminal"],
