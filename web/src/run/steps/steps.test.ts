@@ -2,7 +2,7 @@
 import type { StepItemView, StepStanding } from "@skillrun/client";
 import { expect, test } from "vitest";
 import type { Box } from "../links/layout.ts";
-import { MOST_BOXES, boxesOf, countsOf, drawingOf, neighbour, readyOf, shapeOf, stepName } from "./steps.ts";
+import { MOST_BOXES, boxesOf, countsOf, drawingOf, firstToSee, neighbour, readyOf, shapeOf, stepName } from "./steps.ts";
 
 const NODE = { width: 200, height: 80 };
 const step = (step_id: string, ...needs: string[]) => ({ step_id, needs });
@@ -55,6 +55,20 @@ test("what fits goes to the right, and what does not goes the way that is less w
   expect(drawingOf(three, NODE, 168, 800).direction).toBe("right");
   expect(drawingOf(three, NODE, 168, 390).direction).toBe("down");
   expect(drawingOf(shapes["all before one"]!, NODE, 168, 800).direction).toBe("right");
+});
+
+test("nodes are narrower where that makes all of them fit downwards", () => {
+  const { layout, direction } = drawingOf(many(40), NODE, 168, 630);
+  expect([direction, layout.width <= 630, layout.boxes[0]!.width < NODE.width]).toEqual(["down", true, true]);
+  expect(drawingOf(many(40), NODE, 168, 500).layout.boxes[0]!.width).toBe(NODE.width);
+});
+
+test("a large picture begins with what waits for the user, then with what works, then with what went wrong", () => {
+  const standing = (...all: StepStanding[]) => firstToSee(all.map((one, index) => ({ step_id: `s${index}`, standing: one })));
+  expect(standing("ready", "failed", "running", "held_now")).toBe("s3");
+  expect(standing("ready", "failed", "running", "pending")).toBe("s2");
+  expect(standing("ready", "failed", "skipped")).toBe("s1");
+  expect(standing("ready", "ready")).toBe(undefined);
 });
 
 test("a need that follows from another one has no line", () => {

@@ -1,6 +1,6 @@
 // The steps of a workflow, as they are counted, drawn and moved through.
 import type { StepItemView, StepStanding, StepView } from "@skillrun/client";
-import { type Box, type Direction, type Layout, type Shape, type Size, fitting } from "../links/layout.ts";
+import { type Box, type Direction, type Layout, type Shape, type Size, fitting, layoutOf } from "../links/layout.ts";
 
 /** More nodes than these are not drawn: the list shows them. */
 export const MOST_DRAWN = 500;
@@ -89,7 +89,21 @@ function has(set: Uint32Array | undefined, index: number): boolean {
 
 /** Where each step is drawn: one layer after the last of its needs, to the right where that fits, else downwards. */
 export function drawingOf(steps: readonly Linked[], node: Size, least: number, width: number): { readonly layout: Layout<undefined>; readonly direction: Direction } {
-  return fitting(shapeOf(steps), node, least, width);
+  const shape = shapeOf(steps);
+  const fit = fitting(shape, node, least, width);
+  if (fit.direction === "right" || fit.layout.width <= width) return fit;
+  // Downwards, nodes may be narrower too.
+  const layers = new Map<number, number>();
+  for (const { y } of fit.layout.boxes) layers.set(y, (layers.get(y) ?? 0) + 1);
+  const room = Math.floor(node.width - (fit.layout.width - width) / Math.max(1, ...layers.values()));
+  const narrower = room < least ? undefined : layoutOf(shape, { ...node, width: room }, "down");
+  return narrower && narrower.width <= width ? { layout: narrower, direction: "down" } : fit;
+}
+
+/** The step to begin with, in a picture that is larger than its pane: the first that waits for the user, or else works. */
+export function firstToSee(steps: readonly Pick<StepView, "step_id" | "standing">[]): string | undefined {
+  const first = (...standings: StepStanding[]): string | undefined => steps.find(({ standing }) => standings.includes(standing))?.step_id;
+  return first("held_now", "asks") ?? first("running", "waits_for_quota", "queued") ?? first("failed", "timed_out", "held", "partial");
 }
 
 const KEYS: Readonly<Record<string, readonly [number, number]>> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
