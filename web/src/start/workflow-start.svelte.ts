@@ -24,7 +24,7 @@ export class WorkflowStart {
   drafts = $state.raw<Drafts>(new Map());
 
   /** What the service said of the text that was checked last. */
-  private told = $state.raw<{ readonly text: string; readonly check: WorkflowCheck } | undefined>();
+  private told = $state.raw<{ readonly text: string; readonly engine: string; readonly check: WorkflowCheck } | undefined>();
   /** Why it could not be checked. */
   trouble = $state<string | undefined>();
   isStarting = $state(false);
@@ -35,7 +35,7 @@ export class WorkflowStart {
 
   readonly isBlank = $derived(this.text.trim() === "");
   /** Of the text as it stands; none while it is checked. */
-  readonly check = $derived(this.told?.text === this.text && !this.isBlank ? this.told.check : undefined);
+  readonly check = $derived(this.told?.text === this.text && this.told.engine === this.engine && !this.isBlank ? this.told.check : undefined);
   readonly plan = $derived(this.check?.valid ? (this.check.plan ?? undefined) : undefined);
   /** The form stays while the text changes and is checked again. */
   readonly fields = $derived(inputFields(this.isBlank ? undefined : this.told?.check.plan?.inputs));
@@ -113,12 +113,12 @@ export class WorkflowStart {
   }
 
   private async validate(): Promise<void> {
-    const { text } = this;
+    const { text, engine } = this;
     if (text.trim() === "") return;
     try {
-      const check = await service.validateWorkflow({ workflow: text }, { signal: this.stop.signal });
+      const check = await service.validateWorkflow({ workflow: text, ...(engine !== "" && { engine }) }, { signal: this.stop.signal });
       this.trouble = undefined;
-      this.told = { text, check };
+      this.told = { text, engine, check };
       // What was typed for an input of the same name stays.
       this.drafts = new Map([...begun(this.fields), ...this.drafts]);
     } catch (error) {
