@@ -47,11 +47,10 @@ export function shapeOf(steps: readonly Linked[]): Shape<undefined> {
   const above = ancestors(needs);
   const edges = steps.flatMap(({ step_id: to }, index) => {
     const own = needs[index] ?? [];
-    // The service refuses circles; a drawing survives one.
-    const real = own.filter((need) => need !== index && !has(above[need], index));
     const implied = new Uint32Array(Math.ceil(steps.length / 32));
-    for (const need of real) above[need]?.forEach((bits, word) => (implied[word]! |= bits));
-    return real.filter((need) => !has(implied, need)).map((need) => ({ from: steps[need]?.step_id ?? "", to, label: undefined }));
+    // The need that closes a circle is above itself, so that it has no line either. The service refuses circles.
+    for (const need of own) above[need]?.forEach((bits, word) => (implied[word]! |= bits));
+    return own.filter((need) => !has(implied, need)).map((need) => ({ from: steps[need]?.step_id ?? "", to, label: undefined }));
   });
   return { nodes: steps.map(({ step_id: id }) => ({ id })), edges };
 }
