@@ -2,11 +2,11 @@
 import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
-  ApplyChanges, ApplyReport, ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
+  ApplyChanges, ApplyReport, ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, CreateWorkflow, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FamilyDiagnosis, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
-  RunRequest, RunResult, RunSummary, RunTree, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun,
+  RunRequest, RunResult, RunSummary, RunTree, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification, WaitingRun, WorkflowCheck, WorkflowView,
 } from "./types.js";
 
 export interface ClientOptions {
@@ -151,6 +151,32 @@ export class SkillrunClient {
   /** Applies the changes of a run that worked in a copy of a folder to that folder: all of them, or none. */
   applyRun(run: string, request: ApplyChanges = {}, options: RequestOptions = {}): Promise<ApplyReport> {
     return this.json(`${of(run)}/apply`, { method: "POST", json: request, ...options });
+  }
+
+  // Workflows
+
+  /** Starts a workflow: of a file, whose text is sent, or of an installed skill. */
+  createWorkflow(request: CreateWorkflow, options: WaitOptions & { idempotencyKey?: string | undefined } = {}): Promise<Run> {
+    const { wait, idempotencyKey, signal } = options;
+    const headers = { "Idempotency-Key": idempotencyKey };
+    return this.json("/v1/workflows", { method: "POST", query: { wait }, headers, json: request, signal });
+  }
+
+  /** What is wrong with a workflow, or what it would do; nothing is kept. */
+  validateWorkflow(request: CreateWorkflow, options: RequestOptions = {}): Promise<WorkflowCheck> {
+    return this.json("/v1/workflows/validate", { method: "POST", json: request, ...options });
+  }
+
+  /** The steps of a run that is a workflow, and how each of them stands. */
+  workflow(run: string, options: RequestOptions = {}): Promise<WorkflowView> {
+    return this.json(`${of(run)}/workflow`, options);
+  }
+
+  /** A new run of the workflow, in which the steps that are ready count as they are. */
+  retryWorkflow(run: string, options: WaitOptions & { idempotencyKey?: string | undefined } = {}): Promise<Run> {
+    const { wait, idempotencyKey, signal } = options;
+    const headers = { "Idempotency-Key": idempotencyKey };
+    return this.json(`${of(run)}/workflow/retry`, { method: "POST", query: { wait }, headers, json: {}, signal });
   }
 
   // Questions and answers

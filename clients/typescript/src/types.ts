@@ -48,6 +48,37 @@ export type NextAction = Schemas["NextAction"];
 export type NextActionKind = Schemas["NextActionKind"];
 export type Rule = Schemas["Rule"];
 export type WaitingRun = Schemas["WaitingRun"];
+export type WorkflowView = Schemas["WorkflowView"];
+/** A workflow to start or to look at: its text, or the skill that has it. */
+export interface CreateWorkflow {
+  workflow?: string | null;
+  skill?: string | null;
+  inputs?: Record<string, unknown>;
+  engine?: string | null;
+  workspace?: string | null;
+}
+/** One input of a workflow; without a default it must be given. */
+export interface WorkflowInput {
+  description?: string | null;
+  schema?: unknown;
+  default?: unknown;
+}
+export interface WorkflowPlanView {
+  name: string;
+  inputs?: Record<string, WorkflowInput>;
+  steps: { step_id: string; title: string; engine?: string | null; needs: string[]; required: boolean }[];
+}
+export interface WorkflowCheck {
+  valid: boolean;
+  problem?: string | null;
+  plan?: WorkflowPlanView | null;
+}
+export type WorkflowOutcome = Schemas["WorkflowOutcome"];
+export type WorkflowResult = Schemas["WorkflowResult"];
+export type StepView = Schemas["StepView"];
+export type StepItemView = Schemas["StepItemView"];
+export type StepStanding = Schemas["StepStanding"];
+export type StepState = Schemas["StepState"];
 export type WorkspaceChange = Schemas["WorkspaceChange"];
 export type Engine = Schemas["Engine"];
 export type DeliveryList = Schemas["DeliveryList"];

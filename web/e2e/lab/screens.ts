@@ -8,6 +8,7 @@ export interface Runs {
   failed: string;
   waiting: string;
   artifact: string;
+  workflow: string;
 }
 
 /** One run of each kind, with files, tools, questions, odd lines and two attempts. */
@@ -65,7 +66,27 @@ export async function furnish(server: Server): Promise<Runs> {
     input: { city: "Bern" },
     options: { interactive_require_user_reply: false, session_timeout_sec: 1_800 },
   });
-  return { succeeded, failed, waiting, artifact: "artifacts/prices.md" };
+  return { succeeded, failed, waiting, artifact: "artifacts/prices.md", workflow: await workflowWithHeldStep(server) };
+}
+
+/** A workflow in which steps are ready, failed and held. */
+async function workflowWithHeldStep(server: Server): Promise<string> {
+  await server.script("answer", [[{ say: "I look at it." }, answer("in order")]]);
+  await server.skill("price-parcels", "Prices parcels.");
+  await server.script("price-parcels", [[{ say: "There is no tariff for Chur." }, { fail: "The model is overloaded. Try again later." }]]);
+  const step = { skill: "answer", engine: "scripted" };
+  const steps = [
+    { id: "collect", ...step },
+    { id: "weigh", ...step, needs: ["collect"], for_each: { from: "/inputs/cities" }, with: { city: { from: "/item" } } },
+    { id: "customs", ...step, needs: ["collect"] },
+    { id: "price", ...step, skill: "price-parcels", needs: ["weigh"], required: false, on_failure: "continue" },
+    { id: "send", ...step, needs: ["weigh", "customs"], ask: "before" },
+    { id: "report", ...step, needs: ["send"] },
+  ];
+  const inputs = { cities: { default: ["Basel", "Bern", "Chur", "Olten", "Thun", "Zug"] } };
+  const run = await server.client.createWorkflow({ workflow: JSON.stringify({ name: "send-parcels", inputs, steps }) });
+  await server.settled(run.run_id);
+  return run.run_id;
 }
 
 /** A conversation at rest: a good turn, one that failed and one that was interrupted. */
@@ -92,7 +113,7 @@ export interface Screen {
   ready: (page: Page) => Promise<void>;
 }
 
-export function allScreens({ succeeded, failed, waiting }: Runs): Screen[] {
+export function allScreens({ succeeded, failed, waiting, workflow }: Runs): Screen[] {
   const sees = (testId: string) => async (page: Page) => {
     await expect(page.getByTestId(testId).first()).toBeVisible();
   };
@@ -105,6 +126,8 @@ export function allScreens({ succeeded, failed, waiting }: Runs): Screen[] {
     { name: "run", hash: run(succeeded, "conversation"), ready: sees("verdict") },
     { name: "run-waiting", hash: run(waiting, "conversation"), ready: sees("question") },
     { name: "run-failed", hash: run(failed, "conversation"), ready: sees("next-action") },
+    { name: "workflow", hash: run(workflow, "steps"), ready: sees("step-node") },
+    { name: "start-workflow", hash: "#/workflow", ready: sees("workflow-text") },
     { name: "timeline", hash: `${run(succeeded, "timeline")}?seq=8`, ready: sees("timeline-event") },
     { name: "evidence", hash: `${run(succeeded, "evidence")}?seq=8`, ready: sees("bytes-row") },
     { name: "links", hash: `${run(succeeded, "links")}?seq=8`, ready: sees("link-node") },

@@ -8,6 +8,8 @@ const places: Route[] = [
   { at: "start", skill: undefined },
   { at: "start", skill: "a b/c" },
   { at: "prompt" },
+  { at: "workflow" },
+  { at: "run", run: "0190-x", pane: "steps", seq: undefined },
   { at: "run", run: "0190-x", pane: "evidence", seq: 12 },
   { at: "run", run: "0190-x", pane: "conversation", seq: undefined },
   { at: "skills" },

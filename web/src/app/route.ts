@@ -1,6 +1,6 @@
 // The current place on the page. It is in the fragment after `#`, so that it can be bookmarked, shared and returned to.
 
-export const PANES = ["conversation", "timeline", "evidence", "links", "files", "replay"] as const;
+export const PANES = ["steps", "conversation", "timeline", "evidence", "links", "files", "replay"] as const;
 export type Pane = (typeof PANES)[number];
 
 export type Route =
@@ -8,6 +8,7 @@ export type Route =
   | { at: "runs" }
   | { at: "start"; skill: string | undefined }
   | { at: "prompt" }
+  | { at: "workflow" }
   | { at: "run"; run: string; pane: Pane; seq: number | undefined }
   | { at: "skills" }
   | { at: "skill"; skill: string }
@@ -24,6 +25,8 @@ export function parseRoute(hash: string): Route {
       return { at: "start", skill: second || undefined };
     case "prompt":
       return { at: "prompt" };
+    case "workflow":
+      return { at: "workflow" };
     case "skills":
       return second ? { at: "skill", skill: second } : { at: "skills" };
     case "engines":
@@ -41,6 +44,7 @@ export function href(route: Route): string {
     case "skills":
     case "engines":
     case "prompt":
+    case "workflow":
       return `#/${route.at}`;
     case "start":
       return route.skill === undefined ? "#/start" : `#/start/${encodeURIComponent(route.skill)}`;

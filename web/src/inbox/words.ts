@@ -1,5 +1,5 @@
 // What questions and the inbox say.
-import { defineWords } from "../words/words.ts";
+import { type Word, defineWords } from "../words/words.ts";
 
 export const words = defineWords({
   title: { en: "Inbox", zh: "待回答" },
@@ -28,6 +28,7 @@ export const words = defineWords({
   kind_open_text: { en: "Question", zh: "提问" },
   kind_risk_ack: { en: "A risk to acknowledge", zh: "风险确认" },
 
+  kind_step: { en: "A step of the workflow waits for a decision", zh: "工作流的一个步骤等待决定" },
   answers: { en: "Suggested answers", zh: "可选回答" },
   moreOptions: { en: "{n} more options are not shown. Type the one you want.", one: "1 more option is not shown. Type it if you want it.", zh: "还有 {n} 个选项未显示，可直接填写您要的选项。" },
   optionAlone: { en: "Choosing an option sends only that option, without the text below.", zh: "点选选项时只发送该选项，不包含下方所写的内容。" },
@@ -62,6 +63,7 @@ export const words = defineWords({
   thenJudges: { en: "If no user answers, the agent is asked to decide on its own in {time}.", zh: "若无人回答，{time}后将让智能体自行决定。" },
   thenJudgesWithout: { en: "If no user answers, the agent is asked to decide on its own in {time}, because no option is the default.", zh: "若无人回答，{time}后将让智能体自行决定，因为没有默认选项。" },
   thenNotAcknowledged: { en: "If no user answers, the agent is informed in {time} that the risk was not acknowledged, and continues without taking it.", zh: "若无人回答，{time}后将告知智能体风险未获确认，并在不冒险的前提下继续。" },
+  thenUndecided: { en: "If no user decides, the step counts as not decided in {time}.", zh: "若无人决定，该步骤将在 {time}后按未作决定处理。" },
   due: { en: "Time is up. Deciding…", zh: "时间已到，正在决定…" },
   source_request: { en: "Set by the request.", zh: "由请求指定。" },
   source_skill: { en: "Set by the skill.", zh: "由技能指定。" },
@@ -80,4 +82,15 @@ export const words = defineWords({
   doneYou: { en: "You answered:", zh: "您已回答：" },
   doneAnswered: { en: "Answered:", zh: "已回答：" },
   doneDecided: { en: "Decided automatically:", zh: "已自动决定：" },
+});
+
+/** What the answers about a step of a workflow mean. The English texts are those of the service. */
+export const stepAnswers: Readonly<Record<string, Word | undefined>> = defineWords({
+  start: { en: "Start the step", zh: "开始该步骤" },
+  skip: { en: "Leave it out, and all that needs it", zh: "跳过它以及依赖它的步骤" },
+  stop: { en: "End the workflow here", zh: "在此结束工作流" },
+  accept: { en: "Accept the result", zh: "接受结果" },
+  retry: { en: "Run the step again", zh: "重新运行该步骤" },
+  reject: { en: "The result does not count", zh: "结果不予采用" },
+  continue: { en: "Continue without it, and without all that needs it", zh: "不要它以及依赖它的步骤，继续进行" },
 });

@@ -1,11 +1,13 @@
 // One run as the page knows it: what all its panes show, and the one event that is selected in all of them.
 import type { Attempt, Diagnosis, FcmpEvent, RaspEvent, Run, RunRequest } from "@skillrun/client";
 import { isProblem, sentence, service } from "../service/service.ts";
+import { CONDUCTOR } from "../words/states.ts";
 import { Asking } from "./conversation/asked.svelte.ts";
 import { Chat } from "./conversation/chat.svelte.ts";
 import type { Span } from "./evidence/spans.ts";
 import { Looks, later } from "./looks.ts";
 import { Outline } from "./outline.ts";
+import { Steps } from "./steps/steps.svelte.ts";
 
 const OUTLINE_PAGE = 20_000;
 /** The delay between a notification about the run and loading it again. */
@@ -33,6 +35,8 @@ export class RunPage {
 
   readonly chat: Chat;
   readonly asking: Asking;
+  /** Of a workflow. */
+  readonly steps: Steps;
   /** Rows of the conversation that the user has unfolded, by key, for as long as the run is shown. */
   unfolded = $state.raw<ReadonlySet<string>>(new Set());
 
@@ -52,6 +56,7 @@ export class RunPage {
   /** Where the timeline and the terminal stand, in milliseconds since 1970. */
   moment = $state<number | undefined>();
 
+  readonly isWorkflow = $derived(this.run?.engine === CONDUCTOR);
   readonly isOver = $derived(["succeeded", "closed", "failed", "canceled"].includes(this.run?.status ?? ""));
 
   private readonly stop = new AbortController();
@@ -66,6 +71,7 @@ export class RunPage {
   constructor(readonly id: string) {
     this.chat = new Chat(id, (events) => this.heard(events));
     this.asking = new Asking(id);
+    this.steps = new Steps(id);
   }
 
   /** Loaded in the order of interest: the state, the end of the conversation, and then the reasons. */
@@ -83,6 +89,7 @@ export class RunPage {
     this.stop.abort();
     this.chat.close();
     this.looks.close();
+    this.steps.close();
     clearTimeout(this.outlineTimer);
     clearTimeout(this.selectedTimer);
   }
@@ -129,6 +136,7 @@ export class RunPage {
     return this.tried(async (signal) => {
       this.run = later(this.run, await service.getRun(this.id, { signal }));
       this.asking.update(this.run);
+      if (this.isWorkflow) this.steps.soon(0);
       // Only such a run can continue another one.
       if (this.run.skill === null && this.run.mode === "conversation") await this.loadRequest();
     });

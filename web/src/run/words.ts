@@ -3,6 +3,7 @@ import { defineWords } from "../words/words.ts";
 
 export const words = defineWords({
   panes: { en: "Views of the run", zh: "运行视图" },
+  steps: { en: "Steps", zh: "步骤" },
   conversation: { en: "Conversation", zh: "对话" },
   timeline: { en: "Timeline", zh: "时间线" },
   evidence: { en: "Evidence", zh: "证据" },

@@ -22,6 +22,7 @@ export function read(text: string | null): Filter {
     statuses: STATUSES.filter((status) => names.includes(status)),
     skill: name(said.skill),
     engine: name(said.engine),
+    children: said.children === true,
     q: typeof said.q === "string" ? said.q.slice(0, LONGEST_SEARCH) : "",
   };
 }

@@ -69,7 +69,7 @@ test("counts tell what each status would show", () => {
 
 test("the service is asked for what is filtered", () => {
   expect(queryOf(ALL)).toEqual({});
-  expect(queryOf({ statuses: ["failed", "canceled"], skill: "s", engine: "e", q: ` ${"x".repeat(300)}` })).toEqual({ status: "failed,canceled", skill: "s", engine: "e", q: "x".repeat(200) });
+  expect(queryOf({ statuses: ["failed", "canceled"], skill: "s", engine: "e", q: ` ${"x".repeat(300)}`, children: true })).toEqual({ status: "failed,canceled", skill: "s", engine: "e", q: "x".repeat(200) });
 });
 
 test("a run that was removed goes; one that only left the window stays", () => {
@@ -98,7 +98,7 @@ test("names are listed once, in order", () => {
 });
 
 test("a filter is kept as it is", () => {
-  const filter = { statuses: ["running", "failed"] as const, skill: "数字", engine: undefined, q: "x" };
+  const filter = { statuses: ["running", "failed"] as const, skill: "数字", engine: undefined, q: "x", children: true };
   expect(read(written(filter))).toEqual(filter);
 });
 
@@ -129,4 +129,13 @@ test("a run that failed shows its own error, any other its last message", () => 
   expect(wordsOf(run("r", { ...told, status: "queued" }))).toBe("I begin.");
   expect(wordsOf(run("r", { ...told, status: "failed", error_message: null }))).toBe("I begin.");
   expect(ids(filtered([run("r2", told), run("r1")], { ...ALL, q: "credit" }, none))).toBe("r2");
+});
+
+test("children of runs are listed when they are asked for, and found by a search", () => {
+  const parent = { run_id: "r1", root: "r1", attempt: 1, depth: 1 };
+  const runs = [run("r2", { parent, status: "failed", title: "weigh" }), run("r1")];
+  expect(ids(filtered(runs, ALL, none))).toBe("r1");
+  expect(counted(runs, ALL, none).get("failed")).toBe(undefined);
+  expect(ids(filtered(runs, { ...ALL, children: true }, none))).toBe("r2 r1");
+  expect(ids(filtered(runs, { ...ALL, q: "weigh" }, none))).toBe("r2");
 });

@@ -9,9 +9,11 @@ export interface Filter {
   readonly skill: string | undefined;
   readonly engine: string | undefined;
   readonly q: string;
+  /** Whether the runs that other runs have asked for are listed too; a workflow has one for each step. */
+  readonly children: boolean;
 }
 
-export const ALL: Filter = { statuses: [], skill: undefined, engine: undefined, q: "" };
+export const ALL: Filter = { statuses: [], skill: undefined, engine: undefined, q: "", children: false };
 
 /** As many characters are looked for by the service. */
 export const LONGEST_SEARCH = 200;
@@ -41,15 +43,15 @@ export function united(live: ReadonlyMap<string, RunSummary>, older: ReadonlyMap
 
 /** `found`: ids the service gave for this very search; it may look at more than is here. */
 export function filtered(runs: readonly RunSummary[], filter: Filter, found: ReadonlySet<string>): readonly RunSummary[] {
-  if (isAll(filter)) return runs;
-  return runs.filter((run) => hasStatus(run, filter) && isOf(run, filter) && hasWords(run, filter, found));
+  if (isAll(filter) && filter.children) return runs;
+  return runs.filter((run) => hasPlace(run, filter) && hasStatus(run, filter) && isOf(run, filter) && hasWords(run, filter, found));
 }
 
 /** How many runs have each status, among those the other filters let through. */
 export function counted(runs: readonly RunSummary[], filter: Filter, found: ReadonlySet<string>): ReadonlyMap<RunStatus, number> {
   const counts = new Map<RunStatus, number>();
   for (const run of runs) {
-    if (run.status === null || !isOf(run, filter) || !hasWords(run, filter, found)) continue;
+    if (run.status === null || !hasPlace(run, filter) || !isOf(run, filter) || !hasWords(run, filter, found)) continue;
     counts.set(run.status, (counts.get(run.status) ?? 0) + 1);
   }
   return counts;
@@ -99,6 +101,11 @@ export function namesOf(runs: readonly RunSummary[], part: "skill" | "engine"): 
     if (name !== null && names.size < 500) names.add(name);
   }
   return [...names].sort((one, other) => one.localeCompare(other));
+}
+
+/** A search finds children too. */
+function hasPlace(run: RunSummary, { children, q }: Filter): boolean {
+  return children || !run.parent || q.trim() !== "";
 }
 
 function hasStatus(run: RunSummary, { statuses }: Filter): boolean {

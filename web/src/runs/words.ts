@@ -11,6 +11,7 @@ export const words = defineWords({
   allSkills: { en: "All skills", zh: "全部技能" },
   engine: { en: "Engine", zh: "引擎" },
   allEngines: { en: "All engines", zh: "全部引擎" },
+  children: { en: "Child runs too", zh: "含子运行" },
   lastWords: { en: "Latest message", zh: "最后的话" },
   attempt: { en: "Attempt", zh: "尝试" },
   attemptOf: { en: "attempt {n}", zh: "第 {n} 次尝试" },

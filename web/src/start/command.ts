@@ -1,5 +1,5 @@
 // The same run as a command for a terminal, where it can be said in one.
-import type { CreateRun } from "@skillrun/client";
+import type { CreateRun, CreateWorkflow } from "@skillrun/client";
 import { isHidden } from "../parts/visible.ts";
 
 /** Longer values belong in a file. */
@@ -57,7 +57,12 @@ function run(request: CreateRun, files: ReadonlyMap<string, string>): string | u
   return saysYes ? said("run", words) : undefined;
 }
 
-function said(verb: "ask" | "run", words: readonly (string | undefined)[]): string | undefined {
+/** A workflow of a file, whose folder is unknown here. */
+export function workflowCommand(file: string, { engine, inputs = {} }: Pick<CreateWorkflow, "engine" | "inputs">): string | undefined {
+  return said("workflow run", [sayable(file), ...flag("--engine", engine), ...pairsOf("--input", inputs)]);
+}
+
+function said(verb: "ask" | "run" | "workflow run", words: readonly (string | undefined)[]): string | undefined {
   const isSayable = words.every((word) => word !== undefined && word.length <= LONGEST && !hasHidden(word));
   return isSayable ? `skillrun ${verb} ${(words as string[]).map(quoted).join(" ")}` : undefined;
 }

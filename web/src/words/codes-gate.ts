@@ -41,6 +41,7 @@ const withoutTurn = defineWords({
   canceledBetween: { en: "the run was canceled between two turns", zh: "有人在两轮之间取消了运行" },
   neverStarted: { en: "no engine could be started", zh: "没有引擎能够启动" },
   afterwards: { en: "it was decided after the last turn had ended", zh: "在最后一轮结束之后作出的裁定" },
+  bySteps: { en: "the workflow ended as its steps did", zh: "由各步骤的结束状态得出" },
 });
 
 export const turnWords = defineWords({
@@ -76,6 +77,7 @@ export const categoryWords = defineWords({
   session: { en: "session", zh: "会话" },
   output: { en: "output", zh: "输出" },
   interaction: { en: "question", zh: "提问" },
+  workflow: { en: "workflow", zh: "工作流" },
   timeout: { en: "time", zh: "超时" },
   canceled: { en: "canceled", zh: "取消" },
   host: { en: "host", zh: "宿主" },
@@ -99,6 +101,8 @@ export const actionWords = defineWords({
   inspect_evidence: { en: "Inspect the evidence", zh: "查看证据" },
   diagnose: { en: "Read the diagnosis", zh: "查看诊断" },
   free_disk: { en: "Free disk space", zh: "清理磁盘空间" },
+  retry_failed_steps: { en: "Retry the failed steps", zh: "重试失败的步骤" },
+  show_workflow: { en: "Show the steps", zh: "查看各步骤" },
 } satisfies Record<NextActionKind, Word>);
 
 /** The reply to a run that waits for the next prompt. */
@@ -124,13 +128,15 @@ export function passageWord(what: Passage["what"], turn: TurnState | undefined):
 /** Why the run is where it is: English as the service says it, Chinese from the tables above. */
 export function decidedWords(language: Language, decided: Decided, status: RunStatus, attempts: number): { words: string; summary: string } {
   if (language === "en") return { words: decided.words, summary: decided.summary };
-  const rule = decided.rule === null ? withoutTurn[without(status, attempts)] : (ruleWords[decided.rule] as Word | undefined);
+  const rule = decided.rule === null ? withoutTurn[without(decided.reason_code, status, attempts)] : (ruleWords[decided.rule] as Word | undefined);
   const code = codeWords[decided.reason_code] as Word | undefined;
   // A newer service may know more than this page; then its own words are better than none.
   return { words: rule ? say(language, rule) : decided.words, summary: code ? say(language, code) : decided.summary };
 }
 
-function without(status: RunStatus, attempts: number): keyof typeof withoutTurn {
+function without(reason: string, status: RunStatus, attempts: number): keyof typeof withoutTurn {
+  // A workflow has no turns of its own.
+  if (reason.startsWith("WORKFLOW_")) return "bySteps";
   if (status === "canceled") return attempts === 0 ? "canceledBefore" : "canceledBetween";
   if (status === "closed") return "closedByUser";
   return attempts === 0 ? "neverStarted" : "afterwards";

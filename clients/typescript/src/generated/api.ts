@@ -2297,6 +2297,44 @@ export interface components {
             /** @description The `cursor` of the next page; null when there is none. */
             next_cursor: string | null;
         };
+        OnStepFailure: "stop" | "continue" | "hold";
+        StepItemView: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            item: number;
+            reason?: components["schemas"]["Code"] | null;
+            standing: components["schemas"]["StepStanding"];
+        };
+        StepStanding: "pending" | "queued" | "waits_for_quota" | "running" | "asks" | "held_now" | "ready" | "partial" | "failed" | "timed_out" | "held" | "cancelled" | "skipped";
+        StepView: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            details?: string | null;
+            ended_at?: components["schemas"]["Timestamp"] | null;
+            engine?: string | null;
+            held?: components["schemas"]["HoldReason"] | null;
+            interaction_id?: components["schemas"]["InteractionId"] | null;
+            items?: components["schemas"]["StepItemView"][];
+            needs: components["schemas"]["StepId"][];
+            on_failure: components["schemas"]["OnStepFailure"];
+            reason?: components["schemas"]["Code"] | null;
+            required: boolean;
+            reused_from?: components["schemas"]["RunId"] | null;
+            standing: components["schemas"]["StepStanding"];
+            started_at?: components["schemas"]["Timestamp"] | null;
+            step_id: components["schemas"]["StepId"];
+            title: string;
+            trials: number;
+        };
+        WorkflowView: {
+            deadline_at?: components["schemas"]["Timestamp"] | null;
+            name: string;
+            next_actions?: components["schemas"]["NextAction"][];
+            ok: boolean;
+            outcome?: components["schemas"]["WorkflowOutcome"] | null;
+            retry_of?: components["schemas"]["RunId"] | null;
+            run_id: components["schemas"]["RunId"];
+            status: components["schemas"]["RunStatus"];
+            steps: components["schemas"]["StepView"][];
+        };
         /** @description The run that has asked for another one. */
         ParentLink: {
             /** @description The attempt that has asked. */

@@ -2,7 +2,7 @@
 // from, and a longer stretch only adds to it; small print has no name of its own, and keeps the key that the rows
 // before had for it. Only `user.input.required` makes a question; what a message says or
 // looks like never does. Only the end of a turn makes an answer of a message.
-import { ConversationTurns, type FcmpEvent, type FcmpEventOf, type Interaction, type MessageStanding, type NextAction, type RunError, type RunStatus, type Turn, type TurnState } from "@skillrun/client";
+import { ConversationTurns, type FcmpEvent, type FcmpEventOf, type Interaction, type MessageStanding, type NextAction, type RunError, type RunStatus, type Turn, type StepState, type TurnState, type WorkflowOutcome } from "@skillrun/client";
 import type { CheckStatus, ChildStatus } from "../../words/states.ts";
 
 /** Below this something was guessed. */
@@ -71,6 +71,19 @@ export interface CheckEnd {
   readonly tookMs: number;
 }
 
+/** How a step of a workflow ended. */
+export interface StepEnd {
+  readonly state: StepState;
+  readonly reasonCode: string;
+  readonly details: string | undefined;
+}
+
+/** What a child was asked for. */
+interface Asked {
+  readonly title: string;
+  readonly engine: string;
+}
+
 export type Row = Common &
   (
     | { readonly kind: "started"; readonly title: string; readonly engine: string; readonly mode: Mode }
@@ -83,8 +96,10 @@ export type Row = Common &
     | { readonly kind: "question"; readonly question: Interaction }
     | { readonly kind: "answer"; readonly interaction: number; readonly to: WaitsFor; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
     | { readonly kind: "artifact"; readonly path: string; readonly size: number; readonly type: string }
-    | { readonly kind: "child"; readonly run: string; /** None where only its end is held. */ readonly asked: { readonly title: string; readonly engine: string } | undefined; readonly end: ChildEnd | undefined }
+    | { readonly kind: "child"; readonly run: string; /** None where only its end is held. */ readonly asked: Asked | undefined; readonly end: ChildEnd | undefined }
     | { readonly kind: "check"; /** Which one of how many. */ readonly what: string | undefined; readonly end: CheckEnd | undefined }
+    | { readonly kind: "step"; readonly step: string; readonly item: number | undefined; /** None where only its end is held. */ readonly trial: number | undefined; /** The child run, which has no row of its own. */ readonly run: string | undefined; readonly asked: Asked | undefined; readonly end: ChildEnd | undefined; readonly ended: StepEnd | undefined }
+    | { readonly kind: "workflow"; readonly outcome: WorkflowOutcome }
     | { readonly kind: "strip"; readonly lines: readonly Line[] }
     | { readonly kind: "turn"; readonly state: TurnState; readonly reasonCode: string; readonly tookMs: number | undefined; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
     | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly warnings: readonly string[]; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
@@ -199,6 +214,12 @@ class Fold {
         return;
       case "subagent.started": {
         const { child_run_id: run, title, engine } = event.data;
+        const row = this.row(`c${run}`);
+        if (row?.kind === "step") {
+          this.belongs(event, row.key);
+          Object.assign(row, { asked: { title, engine } });
+          return;
+        }
         this.push(event, `c${run}`, { kind: "child", run, asked: { title, engine }, end: undefined });
         return;
       }
@@ -209,6 +230,17 @@ class Fold {
         this.line(event, { kind: "subagent", level: "info", code: undefined, text: observedText(event.data), count: 1 });
       case "check.ended":
         this.checkEnded(event);
+        return;
+      case "step.started": {
+        const { step_id: step, item, trial, child_run_id: run } = event.data;
+        this.push(event, stepKey(event), { kind: "step", step, item: item ?? undefined, trial, run: run ?? undefined, asked: undefined, end: undefined, ended: undefined });
+        return;
+      }
+      case "step.ended":
+        this.stepEnded(event);
+        return;
+      case "workflow.ended":
+        this.push(event, "workflow", { kind: "workflow", outcome: event.data.outcome });
         return;
       case "user.input.required":
         this.lastAsked = event.data.scope === "prompt" ? "prompt" : "question";
@@ -337,7 +369,7 @@ class Fold {
     const key = `c${run}`;
     const end: ChildEnd = { status, reasonCode, summary: summary?.trim() ? summary : undefined, tookMs };
     const row = this.row(key);
-    if (row?.kind !== "child") return this.push(event, key, { kind: "child", run, asked: undefined, end }, this.first > 1 ? this.carried : this.all);
+    if (row?.kind !== "child" && row?.kind !== "step") return this.push(event, key, { kind: "child", run, asked: undefined, end }, this.first > 1 ? this.carried : this.all);
     this.belongs(event, key);
     if (row.end && row.end.status !== "detached") return;
     Object.assign(row, { end, raspSeq: event.meta.rasp_seq });
@@ -353,6 +385,23 @@ class Fold {
     if (row?.kind !== "check") return this.push(event, key, { kind: "check", what: undefined, end }, this.first > 1 ? this.carried : this.all);
     this.belongs(event, key);
     Object.assign(row, { end, raspSeq: event.meta.rasp_seq });
+  }
+
+  /** The end stands where the step began. A step without a child run, such as one that never began, has its row here. */
+  private stepEnded(event: FcmpEventOf<"step.ended">): void {
+    const { step_id: step, item, state, reason_code: reasonCode, child_run_id: run, details } = event.data;
+    const key = stepKey(event);
+    const ended: StepEnd = { state, reasonCode, details: details?.trim() ? details : undefined };
+    const row = this.row(key);
+    if (row?.kind === "step" || row?.kind === "child") {
+      this.belongs(event, key);
+      // What was held of it before may be its child alone.
+      const more = row.kind === "child" ? { kind: "step", step, item: item ?? undefined, trial: undefined } : {};
+      Object.assign(row, more, { ended, raspSeq: event.meta.rasp_seq });
+      return;
+    }
+    const hasBegun = this.first > 1 && typeof run === "string";
+    this.push(event, key, { kind: "step", step, item: item ?? undefined, trial: undefined, run: run ?? undefined, asked: undefined, end: undefined, ended }, hasBegun ? this.carried : this.all);
   }
 
   private grow(event: FcmpEventOf<"assistant.message.delta">): void {
@@ -440,6 +489,11 @@ type WithoutCommon<Some> = Some extends unknown ? Omit<Some, keyof Common> : nev
 
 function messageKey(event: FcmpEventOf<"assistant.message.delta" | "assistant.message.final">): string {
   return `m${event.meta.attempt}.${event.data.message_id}`;
+}
+
+/** A step has a row for each of its children, with the name that the row of the child would have. */
+function stepKey({ data }: FcmpEventOf<"step.started" | "step.ended">): string {
+  return data.child_run_id ? `c${data.child_run_id}` : `w${data.step_id}/${data.item ?? ""}`;
 }
 
 /** Where the lines are that an event stands for; none where it stands for one. */

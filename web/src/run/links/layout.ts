@@ -1,6 +1,19 @@
 // The positions of the nodes of a graph: in columns from cause to effect, without overlaps, and without lines through
 // nodes. If there is not enough width for the columns, they become rows from top to bottom.
-import type { Edge, Graph, Label } from "./builder.ts";
+import type { Label } from "./builder.ts";
+
+/** What stands on a line, if anything does. */
+interface Arrow<Mark> {
+  readonly from: string;
+  readonly to: string;
+  readonly label: Mark;
+}
+
+/** A graph of any pane, as far as it matters where its nodes stand. */
+export interface Shape<Mark> {
+  readonly nodes: readonly { readonly id: string }[];
+  readonly edges: readonly Arrow<Mark>[];
+}
 
 export interface Size {
   readonly width: number;
@@ -13,18 +26,15 @@ export interface Box extends Size {
   readonly y: number;
 }
 
-export interface Line {
-  readonly from: string;
-  readonly to: string;
-  readonly label: Label;
+export interface Line<Mark = Label> extends Arrow<Mark> {
   /** From the edge of one node, between others, to the edge of the other. */
   readonly points: readonly (readonly [number, number])[];
 }
 
-export interface Layout extends Size {
+export interface Layout<Mark = Label> extends Size {
   /** Column by column, from top to bottom. */
   readonly boxes: readonly Box[];
-  readonly lines: readonly Line[];
+  readonly lines: readonly Line<Mark>[];
 }
 
 /** Which way effects lie. */
@@ -45,7 +55,7 @@ interface Spot {
   y: number;
 }
 
-export function layoutOf(graph: Graph, node: Size, direction: Direction): Layout {
+export function layoutOf<Mark>(graph: Shape<Mark>, node: Size, direction: Direction): Layout<Mark> {
   if (direction === "right") return laid(graph, node, GAPS.right);
   const { boxes, lines, width, height } = laid(graph, { width: node.height, height: node.width }, GAPS.down);
   return {
@@ -57,7 +67,7 @@ export function layoutOf(graph: Graph, node: Size, direction: Direction): Layout
 }
 
 /** To the right where that fits, with narrower nodes if need be; else the way that is less wide. Up and down one scrolls anyway. */
-export function fitting(graph: Graph, node: Size, least: number, width: number): { layout: Layout; direction: Direction } {
+export function fitting<Mark>(graph: Shape<Mark>, node: Size, least: number, width: number): { layout: Layout<Mark>; direction: Direction } {
   const columns = Math.max(1, new Set(laid(graph, node, GAPS.right).boxes.map((box) => box.x)).size);
   const room = Math.floor((width + GAPS.right.along) / columns - GAPS.right.along);
   const right = layoutOf(graph, { ...node, width: Math.min(node.width, Math.max(least, room)) }, "right");
@@ -66,7 +76,7 @@ export function fitting(graph: Graph, node: Size, least: number, width: number):
   return down.width < right.width ? { layout: down, direction: "down" } : { layout: right, direction: "right" };
 }
 
-function laid(graph: Graph, node: Size, gap: { along: number; across: number }): Layout {
+function laid<Mark>(graph: Shape<Mark>, node: Size, gap: { along: number; across: number }): Layout<Mark> {
   const columnOf = columns(graph);
   const spots: Spot[][] = [];
   for (const { id } of graph.nodes) (spots[columnOf.get(id) ?? 0] ??= []).push({ id, height: node.height, y: 0 });
@@ -84,7 +94,7 @@ function laid(graph: Graph, node: Size, gap: { along: number; across: number }):
       if (columnOf.has(spot.id)) boxes.push({ id: spot.id, x: index * step, y: spot.y, ...node });
     }
   });
-  const lines = graph.edges.map(({ from, to, label }, index): Line => {
+  const lines = graph.edges.map(({ from, to, label }, index): Line<Mark> => {
     const through = chains[index] ?? [];
     const first = columnOf.get(from) ?? 0;
     const points = through.flatMap((id, place): (readonly [number, number])[] => {
@@ -101,7 +111,7 @@ function laid(graph: Graph, node: Size, gap: { along: number; across: number }):
 }
 
 /** Each node one column after the last of its causes. An edge against the order would make a circle and is passed over. */
-function columns({ nodes, edges }: Graph): Map<string, number> {
+function columns({ nodes, edges }: Shape<unknown>): Map<string, number> {
   const column = new Map(nodes.map(({ id }) => [id, 0]));
   // As many rounds as there can be columns, and no more, whatever the edges say.
   for (let round = 0; round < nodes.length; round += 1) {
@@ -118,7 +128,7 @@ function columns({ nodes, edges }: Graph): Map<string, number> {
 }
 
 /** The ids an edge leads over, with a spot of its own in every column it passes. */
-function chain({ from, to }: Edge, columnOf: ReadonlyMap<string, number>, spots: Spot[][]): string[] {
+function chain({ from, to }: Arrow<unknown>, columnOf: ReadonlyMap<string, number>, spots: Spot[][]): string[] {
   const [first, last] = [columnOf.get(from) ?? 0, columnOf.get(to) ?? 0];
   const ids = [from];
   for (let column = first + 1; column < last; column += 1) {
@@ -158,7 +168,7 @@ function place(spots: readonly Spot[][], chains: readonly (readonly string[])[],
 }
 
 /** The line as a path: soft between columns, straight through them. */
-export function pathOf(points: Line["points"], direction: Direction): string {
+export function pathOf(points: Line<unknown>["points"], direction: Direction): string {
   const [start, ...rest] = points;
   if (!start) return "";
   let [x, y] = start;

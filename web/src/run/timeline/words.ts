@@ -104,6 +104,11 @@ export const typeWords = defineWords({
   "subagent.ended": { en: "Child run ended", zh: "子运行结束" },
   "subagent.observed": { en: "Engine reports a subagent", zh: "引擎报告子智能体" },
   "check.ended": { en: "Check ended", zh: "检查结束" },
+  "workflow.started": { en: "Workflow began", zh: "工作流开始" },
+  "workflow.step_scheduled": { en: "Workflow step began", zh: "工作流步骤开始" },
+  "workflow.step_held": { en: "Workflow step held", zh: "工作流步骤待决定" },
+  "workflow.step_ended": { en: "Workflow step ended", zh: "工作流步骤结束" },
+  "workflow.ended": { en: "Workflow ended", zh: "工作流结束" },
 } satisfies Record<RaspType, Word>);
 
 export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;
@@ -127,6 +132,7 @@ export const phaseWords = defineWords({
   closing: { en: "being closed", zh: "关闭中" },
   checking: { en: "running checks", zh: "正在运行检查" },
   process_ended: { en: "the waiting process ended", zh: "等待的进程已结束" },
+  time_up: { en: "the time of the workflow is over", zh: "工作流的时间已用尽" },
 } satisfies Record<Phase, Word>);
 
 export const endWords = defineWords({

@@ -17,6 +17,10 @@ test("what can be done here is done here", () => {
   expect(doingOf(action("raise_timeout", "skillrun retry r --stall SECONDS"))).toEqual({ does: "number", option: "stall_timeout_sec" });
   expect(doingOf(action("choose_model", "skillrun retry r --model MODEL"))).toEqual({ does: "choose_model" });
   expect(doingOf(action("raise_max_attempt"))).toEqual({ does: "number", option: "max_attempt" });
+  expect(doingOf(action("retry_failed_steps"))).toEqual({ does: "retry_steps" });
+  expect(doingOf(action("show_workflow"))).toEqual({ does: "show_steps" });
+  const workflow = [action("show_workflow"), action("retry_failed_steps")];
+  expect(primaryOf(workflow, false)?.action).toBe("retry_failed_steps");
   for (const kind of Object.keys(actionWords)) expect(doingOf(action(kind as NextActionKind)), kind).toBeDefined();
 });
 

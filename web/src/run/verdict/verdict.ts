@@ -19,10 +19,14 @@ export type Doing =
   | { readonly does: "show_start" }
   | { readonly does: "show_engines" }
   | { readonly does: "show_run"; readonly run: string }
+  | { readonly does: "retry_steps" }
+  | { readonly does: "show_steps" }
   | { readonly does: "nothing" };
 
-/** What the user can do about the turns of a run: stop the open one, or close a conversation that waits for a prompt. */
-export function turnAction(run: Pick<Run, "status" | "mode" | "interaction">): "interrupt" | "close" | undefined {
+/** What the user can do about the turns of a run: stop the open one, or close a conversation that waits for a prompt.
+    The question of a workflow can be closed too: then its step is not decided. */
+export function turnAction(run: Pick<Run, "status" | "mode" | "interaction">): "interrupt" | "close" | "close_question" | undefined {
+  if (run.status === "waiting_user" && run.interaction?.scope === "step") return "close_question";
   if (run.mode === "auto") return undefined;
   if (run.status === "running") return "interrupt";
   if (run.status !== "waiting_user") return undefined;
@@ -32,6 +36,7 @@ export function turnAction(run: Pick<Run, "status" | "mode" | "interaction">): "
     case "prompt":
       return "close";
     case "turn":
+    case "step":
     case undefined:
       return undefined;
   }
@@ -98,6 +103,10 @@ export function doingOf({ action, command }: NextAction, retriedAs?: string | nu
     case "login_engine":
     case "install_engine":
       return { does: "show_engines" };
+    case "retry_failed_steps":
+      return { does: "retry_steps" };
+    case "show_workflow":
+      return { does: "show_steps" };
     // The verdict has a button for it.
     case "close":
     case "free_disk":
@@ -107,7 +116,7 @@ export function doingOf({ action, command }: NextAction, retriedAs?: string | nu
 
 /** Actions that may help come first, then those that help later, then those that only find the cause. */
 function rankOf({ action }: NextAction): number {
-  return action === "inspect_evidence" || action === "diagnose" ? 2 : action === "retry_later" ? 1 : 0;
+  return action === "inspect_evidence" || action === "diagnose" || action === "show_workflow" ? 2 : action === "retry_later" ? 1 : 0;
 }
 
 /** As the service has them within a rank. */

@@ -10,6 +10,7 @@ use skillrun_model::presenters::{self, Presentation, Presenter, RunState, TurnEn
 use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::Rule;
+use skillrun_model::workflow::{StepStanding, WorkflowOutcome};
 use skillrun_model::{Code, EndedBy, RunStatus, TurnState};
 use skillrun_server::problem::ProblemCode;
 
@@ -23,6 +24,8 @@ pub(super) fn table() -> Value {
         "turns_shown": by_presenter(TurnEnding::ALL, presenters::of_turn),
         "children": by_presenter(DelegatedState::ALL, presenters::of_child),
         "checks": by_presenter(CheckStatus::ALL, presenters::of_check),
+        "workflows": by_presenter(WorkflowOutcome::ALL, presenters::of_workflow),
+        "steps": by_presenter(StepStanding::ALL, presenters::of_step),
         "turns": each(TurnState::ALL, words::turn),
         "completions": each(CompletionState::ALL, words::completion),
         "ended_by": each(EndedBy::ALL, words::ended_by),

@@ -1,6 +1,6 @@
 //! Commands that run after the turn of a run that would succeed.
 
-use skillrun_model::checks::{CheckEnded, CheckOutput, CheckStatus, StepCheck};
+use skillrun_model::checks::{CheckEnded, CheckOutput, CheckStatus, CheckCommand};
 use skillrun_model::rasp::data::Exit;
 
 use super::*;
@@ -11,7 +11,7 @@ pub(super) fn ended(check: u32, status: CheckStatus) -> CheckEnded {
     CheckEnded {
         check,
         name: format!("check {check}"),
-        command: StepCheck::Line("make test".to_owned()),
+        command: CheckCommand::Line("make test".to_owned()),
         status,
         exit: Exit { code, signal: None, ended_by: Some(EndedBy::Exited) },
         elapsed_ms: 1,
