@@ -189,8 +189,13 @@ def _subagent_ended(_: Translation, event: Event) -> tuple[str, Data]:
     return "subagent.ended", words | {"reason_code": event.data.get("reason")}
 
 
+def _step_ended(_: Translation, event: Event) -> tuple[str, Data]:
+    words = {name: event.data.get(name) for name in ("step_id", "item", "state", "child_run_id", "details")}
+    return "step.ended", words | {"reason_code": event.data.get("reason")}
+
+
 # Types that are not here have no place in a conversation: `artifact.created`, `artifact.preview_ready`,
-# `turn.usage`, `subagent.started`.
+# `turn.usage`, `subagent.started`, `workflow.started`, `workflow.step_held`.
 _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.RUN_STARTED: _started,
     Rasp.RUN_STATUS: _fields("conversation.status", "status", "phase", "detail"),
@@ -200,6 +205,9 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.SUBAGENT_REQUESTED: _fields("subagent.started", "child_run_id", "engine", "title"),
     Rasp.SUBAGENT_ENDED: _subagent_ended,
     Rasp.SUBAGENT_OBSERVED: _fields("subagent.observed", "subagent_id", "name", "task", "state", "text", "sanitized", "truncated"),
+    Rasp.STEP_SCHEDULED: _fields("step.started", "step_id", "item", "trial", "child_run_id"),
+    Rasp.STEP_ENDED: _step_ended,
+    Rasp.WORKFLOW_ENDED: _fields("workflow.ended", "outcome", "ok"),
     Rasp.ATTEMPT_ENDED: _turn_ended,
     Rasp.MESSAGE_DELTA: _fields("assistant.message.delta", *_MESSAGE, partial=True),
     Rasp.MESSAGE_FINAL: _fields("assistant.message.final", *_MESSAGE, "partial", "structured_payload"),

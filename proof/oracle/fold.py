@@ -45,6 +45,11 @@ class Fold:
     mode: str | None = None
     # A run of a prompt has no skill, and so no marker.
     has_skill: bool = True
+    # Its steps are other runs.
+    is_workflow: bool = False
+    # The run that has asked for it, and the runs that it has asked for.
+    parent: str | None = None
+    children: set[str] = field(default_factory=set)
     # The last attempt that began.
     attempt: int = 0
     is_open: bool = False
@@ -122,7 +127,9 @@ class Fold:
         self.not_before = event.data.get("not_before")
         self.is_sticky = event.data.get("continuation") == "sticky"
         self.mode = event.data.get("mode")
-        self.has_skill = event.data.get("title") is None
+        self.is_workflow = event.data.get("workflow") is not None
+        self.has_skill = event.data.get("title") is None and not self.is_workflow
+        self.parent = (event.data.get("parent") or {}).get("run_id")
 
     def _run_status(self, event: Event) -> None:
         # What an engine reports about itself is not a status of the run.
@@ -131,6 +138,9 @@ class Fold:
         match event.data.get("phase"):
             case Phase.CANCELING:
                 self.is_canceling = True
+            case Phase.CLOSING | Phase.TIME_UP if self.is_workflow:
+                # Only the question about a step is closed; the workflow has other steps.
+                self.question = None
             case Phase.CLOSING:
                 self.is_closing = True
             case Phase.INTERRUPTING:
@@ -171,9 +181,17 @@ class Fold:
     def _timeout(self, event: Event) -> None:
         if code := event.data.get("fails_with"):
             self.failing, self.question = code, None
+        elif self.is_workflow:
+            self.question = None
 
     def _auto_decision(self, _: Event) -> None:
         self.auto_decisions += 1
+
+    def _child_requested(self, event: Event) -> None:
+        self.children.add(event.data.get("child_run_id", ""))
+
+    def _workflow_started(self, event: Event) -> None:
+        self.started_at = self.started_at or event.value.get("ts")
 
     def _artifact_created(self, event: Event) -> None:
         # Reported again by the event that follows, if there is still such a file.
@@ -194,6 +212,8 @@ _STEPS = {
     Rasp.REPLIED: Fold._replied,
     Rasp.TIMEOUT: Fold._timeout,
     Rasp.AUTO_DECISION: Fold._auto_decision,
+    Rasp.SUBAGENT_REQUESTED: Fold._child_requested,
+    Rasp.WORKFLOW_STARTED: Fold._workflow_started,
     Rasp.ARTIFACT_CREATED: Fold._artifact_created,
     Rasp.ARTIFACT_INDEXED: Fold._artifact_indexed,
 }

@@ -24,6 +24,7 @@ class Law(StrEnum):
     FCMP = "fcmp"
     REPLAY = "replay"
     CHILDREN = "children"
+    WORKFLOW = "workflow"
     CONTINUES = "continues"
     STATUS = "status"
     EVIDENCE = "evidence"

@@ -31,6 +31,8 @@ class Phase(StrEnum):
     CANCELING = "canceling"
     INTERRUPTING = "interrupting"
     CLOSING = "closing"
+    # The time of a workflow is over.
+    TIME_UP = "time_up"
 
 
 class Scope(StrEnum):
@@ -40,6 +42,8 @@ class Scope(StrEnum):
     CALL = "call"
     # The run rests: it waits for the next prompt.
     PROMPT = "prompt"
+    # A decision about a step of a workflow.
+    STEP = "step"
 
 
 class Rasp(StrEnum):
@@ -77,6 +81,11 @@ class Rasp(StrEnum):
     SUBAGENT_STARTED = "subagent.started"
     SUBAGENT_ENDED = "subagent.ended"
     SUBAGENT_OBSERVED = "subagent.observed"
+    WORKFLOW_STARTED = "workflow.started"
+    STEP_SCHEDULED = "workflow.step_scheduled"
+    STEP_HELD = "workflow.step_held"
+    STEP_ENDED = "workflow.step_ended"
+    WORKFLOW_ENDED = "workflow.ended"
 
 
 KNOWN = frozenset(Rasp)
