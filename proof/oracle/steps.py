@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import Any
 
 from . import schema
@@ -101,11 +100,7 @@ def _lacks_files(child: Child, step: dict[str, Any]) -> bool:
     wanted = (step.get("output") or {}).get("artifacts") or []
     # In a shared folder a file of an earlier step counts too, and only the child knows that it was there.
     is_own = step["workspace"] == "own"
-    return child.lacks_files or (is_own and any(not _has(child, pattern) for pattern in wanted))
-
-
-def _has(child: Child, pattern: str) -> bool:
-    return any(fnmatchcase(path, pattern) for path in child.artifacts)
+    return child.lacks_files or (is_own and not child.artifacts.issuperset(wanted))
 
 
 def of_items(results: list[Result], count: int) -> Result:
