@@ -39,6 +39,9 @@ CASES: tuple[Case, ...] = (
     Case("kind-parent", ("children",), "a child that failed counts as completed"),
     Case("hopeful-wait", ("children",), "a wait is completed when every child has ended"),
     Case("early-end", ("children",), "a run ends before the ends of its children are in its Log"),
+    Case("failed-partial", ("workflow",), "a workflow all of whose steps failed is called partial"),
+    Case("partial-unlocks", ("workflow",), "a step begins after a partial one that it needs"),
+    Case("two-writers", ("workflow",), "two steps that may write in the shared folder work at the same time"),
     Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 
