@@ -2,7 +2,8 @@
 
 contract R4.1 says that no rule or sentence about settling may be dropped from the code without a test failing; the same
 holds of the rules by which the steps of workflows begin and end. Each entry of MUTATIONS breaks one of them: in FILE,
-which is relative to the repository, OLD becomes NEW, and the tests named in the entry must then fail. Work is done in a temporary copy; the repository is only read.
+which is relative to the repository, OLD becomes NEW, and the tests named in the entry must then fail. Work is done in a
+temporary copy; the repository is only read.
 
     python3 testkit/mutations.py              all of them; exit code 1 if one survives
     python3 testkit/mutations.py marker 3b    only those whose rule has one of these words in it

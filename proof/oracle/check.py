@@ -47,9 +47,6 @@ class Found:
     # Runs that may have a living host, and those that may not.
     living: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
-    # By run: the run that it names as the one that asked for it, and the runs that it has asked for.
-    parents: dict[str, str] = field(default_factory=dict)
-    children: dict[str, set[str]] = field(default_factory=dict)
 
 
 def check(
@@ -73,7 +70,6 @@ def check(
         for path in promised.effects:
             effects.check(path, found.effects, report)
         if is_settled:
-            unasked(found, report)
             processes.check(data, found.done, found.living, report)
     except (OSError, promises.ledger.LedgerError) as error:
         raise CheckFailed(str(error)) from error
@@ -147,9 +143,6 @@ def _stumbled(error: Exception) -> str:
 
 def _noted(run: str, fold: Fold, found: Found) -> None:
     found.effects[run] = RunEffects(fold.attempt, repeated(fold.replies))
-    found.children[run] = fold.children
-    if fold.parent:
-        found.parents[run] = fold.parent
     # A run that waits keeps a process only where that process is the session, or asks in the middle of its turn.
     may_live = not fold.end and (fold.is_open or fold.is_sticky)
     (found.living if may_live else found.done).add(run)
@@ -164,13 +157,6 @@ def _accepted(data: Path, promised: Promises, found: Found, report: Report) -> N
         report.count(Law.STATUS, "runs accepted")
         if run not in found.effects:
             report.breach(Breach(Law.STATUS, "was accepted, but does not exist", run))
-
-
-def unasked(found: Found, report: Report) -> None:
-    """A run that names a parent was asked for by it."""
-    for run, parent in found.parents.items():
-        if parent in found.children and run not in found.children[parent]:
-            report.breach(Breach(Law.CHILDREN, f"names {parent} as its parent, which did not ask for it", run))
 
 
 def _removed(data: Path) -> set[str]:

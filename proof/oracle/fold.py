@@ -47,9 +47,6 @@ class Fold:
     has_skill: bool = True
     # Its steps are other runs.
     is_workflow: bool = False
-    # The run that has asked for it, and the runs that it has asked for.
-    parent: str | None = None
-    children: set[str] = field(default_factory=set)
     # The last attempt that began.
     attempt: int = 0
     is_open: bool = False
@@ -129,7 +126,6 @@ class Fold:
         self.mode = event.data.get("mode")
         self.is_workflow = event.data.get("workflow") is not None
         self.has_skill = event.data.get("title") is None and not self.is_workflow
-        self.parent = (event.data.get("parent") or {}).get("run_id")
 
     def _run_status(self, event: Event) -> None:
         # What an engine reports about itself is not a status of the run.
@@ -187,9 +183,6 @@ class Fold:
     def _auto_decision(self, _: Event) -> None:
         self.auto_decisions += 1
 
-    def _child_requested(self, event: Event) -> None:
-        self.children.add(event.data.get("child_run_id", ""))
-
     def _workflow_started(self, event: Event) -> None:
         self.started_at = self.started_at or event.value.get("ts")
 
@@ -212,7 +205,6 @@ _STEPS = {
     Rasp.REPLIED: Fold._replied,
     Rasp.TIMEOUT: Fold._timeout,
     Rasp.AUTO_DECISION: Fold._auto_decision,
-    Rasp.SUBAGENT_REQUESTED: Fold._child_requested,
     Rasp.WORKFLOW_STARTED: Fold._workflow_started,
     Rasp.ARTIFACT_CREATED: Fold._artifact_created,
     Rasp.ARTIFACT_INDEXED: Fold._artifact_indexed,

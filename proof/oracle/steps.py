@@ -72,13 +72,22 @@ def of_child(child: Child | None, step: dict[str, Any], is_time_up: bool) -> Res
 
 
 def _completed(child: Child, step: dict[str, Any]) -> Result:
-    declared = _schema(child, step)
+    declared, output = _schema(child, step), output_of(child, step)
     if declared is not None and not child.has_large_output:
-        if child.output is None or schema.problem(declared, child.output):
+        if output is None or schema.problem(declared, output):
             return Result(State.FAILED)
-    has_output = declared is not None
-    says_partial = schema.declares(declared, "partial") and (child.output or {}).get("partial") is True
+    has_output = declared is not None or ("workflow" in step["task"] and output is not None)
+    says_partial = schema.declares(declared, "partial") and (output or {}).get("partial") is True
     return Result(State.PARTIAL if _lacks_files(child, step) or says_partial else State.READY, has_output)
+
+
+def output_of(child: Child, step: dict[str, Any]) -> dict[str, Any] | None:
+    """Of a prompt the last object in the answer that fits, or else the last."""
+    if "prompt" not in step["task"]:
+        return child.output
+    declared = _schema(child, step)
+    fitting = [found for found in child.objects if schema.problem(declared, found) is None]
+    return next(reversed(fitting or child.objects), None)
 
 
 def _failed(child: Child) -> Result:
@@ -98,9 +107,7 @@ def _schema(child: Child, step: dict[str, Any]) -> Any:
 
 def _lacks_files(child: Child, step: dict[str, Any]) -> bool:
     wanted = (step.get("output") or {}).get("artifacts") or []
-    # In a shared folder a file of an earlier step counts too, and only the child knows that it was there.
-    is_own = step["workspace"] == "own"
-    return child.lacks_files or (is_own and not child.artifacts.issuperset(wanted))
+    return child.lacks_files or not child.artifacts.issuperset(wanted)
 
 
 def of_items(results: list[Result], count: int) -> Result:

@@ -1,5 +1,5 @@
 """Law `workflow`: how a workflow and its steps ended follows from its plan and the Logs of its children, from the answers
-of its user, and from nothing else: not from what the workflow says of its steps, and never from a text of an agent.
+of its user, and from nothing else: not from what the workflow says of its steps, and never from the prose of an agent.
 Written from contract R5.30 and the plan in `run.json`.
 """
 
@@ -325,6 +325,10 @@ class Workflow:
             what = f"the step {step} has {count} items, and its list has {len(found)}"
             self.looking.breach(Law.WORKFLOW, what)
 
+    def _is_empty(self, step: dict[str, Any]) -> bool:
+        """It repeats over a list without an item."""
+        return step.get("for_each") is not None and self._value(step["for_each"]) == []
+
     def _value(self, value: Any) -> Any:
         """Where a pointer leads, as far as the Logs of the children have it; none where they do not."""
         pointer = value.get("from") if isinstance(value, dict) else value
@@ -335,7 +339,7 @@ class Workflow:
                 found = self.request.get("input")
             case ["steps", step, "output", *path] if (part := self.parts.get((step, None))) and part.tries:
                 log = self.logs[part.tries[-1].child]
-                found = log and log.output
+                found = log and steps.output_of(log, self.steps[step])
             case _:
                 return None
         for word in path:
@@ -360,6 +364,8 @@ class Workflow:
         has_next = last.engine_index + 1 < len(step.get("engines") or [])
         is_possible = has_next and self._may_follow(step, last, is_next=True)
         is_possible |= spent < most and self._may_follow(step, last, is_next=False)
+        # Why a child could not be made is not in any Log.
+        is_possible &= self.logs[last.child] is not None
         if is_possible and part.end and not part.hold and not part.was_stopped:
             self._breach(f"{_shown(name)} was not tried again after {self.keys[last.child]}", part.end)
 
@@ -434,7 +440,7 @@ class Workflow:
         if item is None and self.items.get(step) is not None and not (part.end and part.end.data.get("reused")):
             own = self._of_items(step)
         else:
-            own = self._of_part(self.steps[step], part)
+            own = self._of_part(self.steps[step], item, part)
         return self._decision(part.hold, own)
 
     def _of_items(self, step: str) -> Result | None:
@@ -442,9 +448,11 @@ class Workflow:
         results = [self._result((step, item)) for item in begun]
         return None if None in results else steps.of_items(results, self.items[step])
 
-    def _of_part(self, step: dict[str, Any], part: Part) -> Result | None:
+    def _of_part(self, step: dict[str, Any], item: int | None, part: Part) -> Result | None:
         if part.end and (reused := part.end.data.get("reused")):
             return self._reused(step, part.end, reused)
+        if not part.tries and item is None and self._is_empty(step) and part.end:
+            return Result(State.READY if part.end.data["state"] == State.READY else State.SKIPPED)
         if not part.tries:
             is_invalid = part.end is not None and part.end.data["reason"] == INPUT_INVALID
             return Result(State.FAILED if is_invalid else State.SKIPPED)

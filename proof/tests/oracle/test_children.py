@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from oracle.check import Found, unasked
 from oracle.event import Event
 from oracle.fold import Fold
 from oracle.laws.children import Children
@@ -107,11 +106,6 @@ class Family(LawCase):
     def test_a_workflow_has_no_turns(self) -> None:
         self.is_open, self.is_workflow = False, True
         self.assert_holds(self.report())
-
-    def test_a_run_names_a_parent_that_did_not_ask_for_it(self) -> None:
-        found, report = Found(parents={CHILD: PARENT, PARENT: "removed"}, children={PARENT: set()}), Report()
-        unasked(found, report)
-        self.assertEqual([CHILD], [breach.run for breach in report.breaches])
 
     def test_a_child_does_not_exist(self) -> None:
         self.own = None

@@ -101,11 +101,14 @@ class WorkflowCase(LawCase):
         """The child ends, and the workflow hears of it."""
         log = self.logs[child]
         word, code, category = end if isinstance(end, tuple) else (end, REASONS[end], None)
+        task = self.steps[log.rows[0]["data"]["parent"]["step_id"]]["task"]
+        said = f"All is ready {{and}} nothing failed.\n```json\n{json.dumps(output)}\n```" if output else "All is ready."
         if end != LOST:
-            log.add("agent.message.final", {"text": "All is ready, and nothing failed."}, "stdout")
+            log.add("agent.message.final", {"message_id": "m0", "text": json.dumps({"answer": "Not yet."})}, "stdout")
+            log.add("agent.message.final", {"message_id": "m1", "text": said}, "stdout")
         for path in files:
             log.add("artifact.indexed", {"path": path})
-        log.add("attempt.ended", {"verdict": {"output": output}})
+        log.add("attempt.ended", {"verdict": {"output": output if "skill" in task else None, "answer_message_id": "m1"}})
         log.add(f"run.{word}", {"error": {"code": code, "category": category}} if category else {"reason_code": code})
         status = {"completed": "completed", "canceled": "cancelled"}.get(word, "failed")
         self.flow.add("subagent.ended", {"child_run_id": child, "status": status, "reason": code})
@@ -340,6 +343,11 @@ class Checkpoints(WorkflowCase):
         self.one("ready", "completed", {}, output={"schema": ANSWER})
         self.assertIn("make it failed", "\n".join(map(str, self.report().breaches)))
 
+    def test_an_object_in_a_message_that_is_not_the_answer_is_no_output(self) -> None:
+        """The first message of every child here has one."""
+        self.one("failed", "failed", {}, output={"schema": ANSWER | {"required": ["answer"]}})
+        self.holds()
+
     def test_an_output_says_that_it_is_partial(self) -> None:
         ran = {"output": {"answer": "blue", "partial": True}, "more": {"has_output": True}}
         self.one("partial", "partial", ran, output={"schema": ANSWER})
@@ -513,7 +521,7 @@ class Order(WorkflowCase):
         self.plan(step("a"))
         self.ran("a", more={"child_seq": 2})
         self.ended("completed")
-        self.breaks("the step a was decided by event 2 of 5 of its child")
+        self.breaks("the step a was decided by event 2 of 6 of its child")
 
 
 class Tries(WorkflowCase):
@@ -684,9 +692,21 @@ class Items(WorkflowCase):
 
     def test_a_list_without_an_item_is_ready(self) -> None:
         self.plan(step("a", for_each=[]))
-        self.flow.add("workflow.step_scheduled", {"step_id": "a", "items": 0, "trial": 1})
-        self.ends("a", "ready", items=0)
+        self.ends("a", "ready")
         self.ended("completed")
+        self.holds()
+
+    def test_a_step_that_never_began_is_ready(self) -> None:
+        self.plan(step("a", for_each=["x"]))
+        self.ends("a", "ready")
+        self.ended("completed")
+        self.assertIn("its children make it skipped", "\n".join(map(str, self.report().breaches)))
+
+    def test_an_item_without_its_input_has_failed(self) -> None:
+        self.plan(step("a", for_each=["x"]))
+        self.ends("a", "failed", 0, items=1, reason="STEP_INPUT_INVALID")
+        self.ends("a", "failed", items=1)
+        self.ended("failed")
         self.holds()
 
     def test_the_list_has_another_length_than_the_plan(self) -> None:
