@@ -710,17 +710,11 @@ MUTATIONS = [
              "(true, _, Some(AskMoment::After)) if child.item.is_none() => None,", WORKFLOW),
     Mutation("workflow hold: failure", "a failed step does not ask", JUDGE,
              "(false, OnStepFailure::Hold, _) => Some(HoldReason::Failure),", "(false, OnStepFailure::Hold, _) => None,", WORKFLOW),
-    Mutation("workflow hold: one at a time", "a second question is asked", JUDGE,
-             "Some(why) if context.workflow.held.is_none() => {", "Some(why) => {", WORKFLOW),
     Mutation("workflow hold: rejected", "a rejected result counts", JUDGE,
              "                state: StepState::Failed,\n                reason: Code::StepRejected,",
              "                reason: Code::StepRejected,", WORKFLOW),
 
     # When steps begin, and when the workflow ends.
-    Mutation("workflow needs", "a partial step unlocks those that need it", NEXT,
-             "let is_ready = |need: &StepId| workflow.end_of(need).is_some_and(|end| end.state == StepState::Ready);",
-             "let is_ready = |need: &StepId| workflow.end_of(need)"
-             ".is_some_and(|end| matches!(end.state, StepState::Ready | StepState::Partial));", WORKFLOW),
     Mutation("workflow needs", "a step begins before those that it needs", NEXT,
              "        if !step.needs.iter().all(is_ready) {", "        if !step.needs.iter().any(is_ready) && !step.needs.is_empty() {",
              WORKFLOW),
