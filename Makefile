@@ -70,8 +70,9 @@ deny: ## Check licenses, sources and advisories of the dependencies
 	@# Not all of it in `make test`: advisories are fetched, and a new one would fail a change that has nothing to do with it.
 	$(DENY) check
 
-# The programs of proof/ themselves, and one round of chaos.
-PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; python3 -m chaos --rounds 1 --skillrun ../target/debug/skillrun
+# The programs of proof/ themselves, one round of chaos, and a workflow that is killed at a few of its events.
+PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; python3 -m chaos --rounds 1 --skillrun ../target/debug/skillrun; \
+	python3 -m kills --sample 3 --skillrun ../target/debug/skillrun
 
 API_CHECK = python3 testkit/api/check.py target/debug/skillrun
 
@@ -131,6 +132,11 @@ chaos: ## Inject random faults of all kinds; CHAOS_MINUTES, CHAOS_SEED
 .PHONY: chaos-planted
 chaos-planted: ## Plant faults in a copy and check that chaos finds each
 	cd proof && python3 -m planted
+
+.PHONY: workflow-kills
+workflow-kills: ## Kill a workflow of ten steps at every event of its Log
+	cargo build --locked -p skillrun -p stand-ins
+	cd proof && python3 -m kills --skillrun ../target/debug/skillrun
 
 .PHONY: kills
 kills: ## Run the tests that kill at random moments, for longer

@@ -1,8 +1,9 @@
-"""Breaks each rule of the completion gate once and checks that a test fails.
+"""Breaks each rule of the completion gate and of workflows once and checks that a test fails.
 
-contract R4.1 says that no rule or sentence about settling may be dropped from the code without a test failing. Each
-entry of MUTATIONS breaks one of them: in FILE, which is relative to the repository, OLD becomes NEW, and the tests
-named in the entry must then fail. Work is done in a temporary copy; the repository is only read.
+contract R4.1 says that no rule or sentence about settling may be dropped from the code without a test failing; the same
+holds of the rules by which the steps of workflows begin and end. Each entry of MUTATIONS breaks one of them: in FILE,
+which is relative to the repository, OLD becomes NEW, and the tests named in the entry must then fail. Work is done in a
+temporary copy; the repository is only read.
 
     python3 testkit/mutations.py              all of them; exit code 1 if one survives
     python3 testkit/mutations.py marker 3b    only those whose rule has one of these words in it
@@ -30,6 +31,7 @@ QUESTION = ["-p", "skillrun-lifecycle", "--lib", "ask_user::"]
 TEXT = ["-p", "skillrun-parse", "--lib", "text::"]
 FACTS = ["-p", "skillrun-translate", "--lib", "facts::"]
 CHECKS = ["-p", "skillrun-lifecycle", "--lib", "run::tests::checks::"]
+WORKFLOW = ["-p", "skillrun-lifecycle", "--lib", "workflow::"]
 
 SETTLE = "crates/lifecycle/src/settle.rs"
 READING = "crates/lifecycle/src/reading.rs"
@@ -43,6 +45,9 @@ OBJECTS = "crates/parse/src/text/objects.rs"
 JSON = "crates/parse/src/text/json.rs"
 FOLD = "crates/translate/src/facts.rs"
 CHECKS_RUN = "crates/lifecycle/src/run/checks.rs"
+OUTCOME = "crates/lifecycle/src/workflow/outcome.rs"
+JUDGE = "crates/lifecycle/src/workflow/judge.rs"
+NEXT = "crates/lifecycle/src/workflow/next.rs"
 
 
 class Mutation(NamedTuple):
@@ -656,6 +661,107 @@ MUTATIONS = [
              "if state.open_check().is_some() {", "if state.open_check().is_some() && state.canceling.is_some() {", CHECKS),
     Mutation("R4.21: a check ends once", "any check may end", CHECKS_RUN,
              "if state.open_check() != Some(end.check) {", "if state.open_check().is_none() {", CHECKS),
+
+    # contract R5.30 and after: the outcome of a workflow, the first that fits.
+    Mutation("workflow outcome: cancelled", "a cancel is passed over", OUTCOME, "    if is_canceled {", "    if false {", WORKFLOW),
+    Mutation("workflow outcome: cancelled first", "a complete workflow is completed in spite of a cancel", OUTCOME,
+             "    if is_canceled {", "    if is_canceled && !required.clone().all(|step| step.state == StepState::Ready) {", WORKFLOW),
+    Mutation("workflow outcome: every required step", "one required step is enough", OUTCOME,
+             "required.all(|step| step.state == StepState::Ready)", "required.any(|step| step.state == StepState::Ready)", WORKFLOW),
+    Mutation("workflow outcome: every required step", "optional steps count", OUTCOME,
+             "steps.iter().filter(|step| step.required)", "steps.iter().filter(|_| true)", WORKFLOW),
+    Mutation("workflow outcome: every required step", "a partial step is enough", OUTCOME,
+             "required.all(|step| step.state == StepState::Ready)", "required.all(|step| step.is_usable())", WORKFLOW),
+    Mutation("workflow outcome: partial", "no step can be used", OUTCOME,
+             "} else if steps.iter().any(|step| step.is_usable()) {", "} else if false {", WORKFLOW),
+    Mutation("workflow outcome: all failed is failed", "a failed step can be used", OUTCOME,
+             "steps.iter().any(|step| step.is_usable())", "!steps.is_empty()", WORKFLOW),
+    Mutation("workflow outcome: partial before timed_out", "a timeout is asked first", OUTCOME,
+             "steps.iter().any(|step| step.is_usable())",
+             "!any(StepState::TimedOut) && steps.iter().any(|step| step.is_usable())", WORKFLOW),
+    Mutation("workflow outcome: usable", "a partial step without an output can be used", OUTCOME,
+             "StepState::Partial => self.has_output,", "StepState::Partial => true,", WORKFLOW),
+    Mutation("workflow outcome: usable", "a partial step can never be used", OUTCOME,
+             "StepState::Partial => self.has_output,", "StepState::Partial => false,", WORKFLOW),
+    Mutation("workflow outcome: timed_out", "only the time of the workflow counts", OUTCOME,
+             "is_time_up || any(StepState::TimedOut)", "is_time_up", WORKFLOW),
+    Mutation("workflow outcome: timed_out", "only the time of a step counts", OUTCOME,
+             "is_time_up || any(StepState::TimedOut)", "{ let _ = is_time_up; any(StepState::TimedOut) }", WORKFLOW),
+    Mutation("workflow outcome: timed_out before held", "a closed question is asked first", OUTCOME,
+             "is_time_up || any(StepState::TimedOut)",
+             "is_time_up || any(StepState::TimedOut) && !any(StepState::Held)", WORKFLOW),
+    Mutation("workflow outcome: held", "a closed question is a failure", OUTCOME,
+             "} else if any(StepState::Held) {", "} else if false {", WORKFLOW),
+
+    # What the end of a child means for its step.
+    Mutation("workflow step: output", "an output that does not fit is ready", JUDGE,
+             "CheckpointOutput::Invalid(why) => (StepState::Failed,", "CheckpointOutput::Invalid(why) => (StepState::Ready,", WORKFLOW),
+    Mutation("workflow step: files", "missing files are passed over", JUDGE,
+             "if !left.missing.is_empty() =>", "if false =>", WORKFLOW),
+    Mutation("workflow step: partial", "a partial output is ready", JUDGE, "if left.is_partial =>", "if false =>", WORKFLOW),
+    Mutation("workflow step: of a workflow", "a partial workflow is a failed step", JUDGE,
+             "if left.reason == Code::WorkflowPartial =>", "if false =>", WORKFLOW),
+    Mutation("workflow step: held", "a question without an answer is a failure or a timeout", JUDGE,
+             "if is_undecided(left.reason) =>", "if false =>", WORKFLOW),
+    Mutation("workflow step: time of the workflow", "a child canceled by it is cancelled", JUDGE,
+             "SubagentStatus::Detached if context.workflow.is_time_up =>", "SubagentStatus::Detached if false =>", WORKFLOW),
+    Mutation("workflow step: has_output", "any step that completed has one", JUDGE,
+             "has_output: left.output == CheckpointOutput::Valid && matches!(", "has_output: matches!(", WORKFLOW),
+    Mutation("workflow retries: closed list", "every cause allows another try", JUDGE,
+             " || !step.retries.on.contains(&cause)", "", WORKFLOW),
+    Mutation("workflow retries: max", "one try too many", JUDGE,
+             "instance.retries >= step.retries.max", "instance.retries > step.retries.max", WORKFLOW),
+    Mutation("workflow retries: engines", "a lost host leads to the next engine", JUDGE,
+             "Self::Retry(RetryCause::HostLost) => false,", "Self::Retry(RetryCause::HostLost) => true,", WORKFLOW),
+    Mutation("workflow retries: engines", "the next engine is never tried", JUDGE,
+             "if cause.is_of_engine() && has_next {", "if false {", WORKFLOW),
+    Mutation("workflow retries: stopped", "a step is tried again in a workflow that has stopped", JUDGE,
+             "if !is_ready && !context.workflow.is_stopped {", "if !is_ready {", WORKFLOW),
+    Mutation("workflow hold: after", "a ready step does not ask", JUDGE,
+             "(true, _, Some(AskMoment::After)) if child.item.is_none() => Some(HoldReason::After),",
+             "(true, _, Some(AskMoment::After)) if child.item.is_none() => None,", WORKFLOW),
+    Mutation("workflow hold: failure", "a failed step does not ask", JUDGE,
+             "(false, OnStepFailure::Hold, _) => Some(HoldReason::Failure),", "(false, OnStepFailure::Hold, _) => None,", WORKFLOW),
+    Mutation("workflow hold: rejected", "a rejected result counts", JUDGE,
+             "                state: StepState::Failed,\n                reason: Code::StepRejected,",
+             "                reason: Code::StepRejected,", WORKFLOW),
+
+    # When steps begin, and when the workflow ends.
+    Mutation("workflow needs", "a step begins before those that it needs", NEXT,
+             "        if !step.needs.iter().all(is_ready) {", "        if !step.needs.iter().any(is_ready) && !step.needs.is_empty() {",
+             WORKFLOW),
+    Mutation("workflow needs", "a step that cannot begin never ends", NEXT,
+             "} else if let Some(need) = unready {", "} else if let Some(need) = unready.filter(|_| false) {", WORKFLOW),
+    Mutation("workflow stop", "a failed step never stops the others", NEXT,
+             "            OnStepFailure::Stop,\n        ) => true,", "            OnStepFailure::Stop,\n        ) => false,", WORKFLOW),
+    Mutation("workflow stop", "a step begins after a stop", NEXT,
+             "if workflow.is_stopped || workflow.open.len()", "if workflow.open.len()", WORKFLOW),
+    Mutation("workflow concurrency", "all steps begin at once", NEXT,
+             " || workflow.open.len() >= plan.concurrency.max(1) as usize {", " {", WORKFLOW),
+    Mutation("workflow shared folder", "a writer begins beside a reader", NEXT, " || (writes && is_folder_in_use) {", " {", WORKFLOW),
+    Mutation("workflow shared folder", "a reader begins beside a writer", NEXT,
+             "if (step.is_in_shared_folder() && is_writer_at_work) || (writes", "if (writes", WORKFLOW),
+    Mutation("workflow hold: before", "a step begins without a question", NEXT,
+             "step.ask != Some(AskMoment::Before)\n", "true\n", WORKFLOW),
+    Mutation("workflow hold: closed", "a closed question is a failed step", NEXT,
+             "if workflow.is_time_up { StepState::TimedOut } else { StepState::Held };",
+             "if workflow.is_time_up { StepState::TimedOut } else { StepState::Failed };", WORKFLOW),
+    Mutation("workflow hold: closed by time", "it is held", NEXT,
+             "if workflow.is_time_up { StepState::TimedOut } else { StepState::Held };", "StepState::Held;", WORKFLOW),
+    Mutation("workflow time", "the deadline is passed over", NEXT,
+             "if is_late && !workflow.is_time_up && !is_canceled {", "if false {", WORKFLOW),
+    Mutation("workflow time: no child is left", "the workflow ends while children work", NEXT,
+             "        if !workflow.open.is_empty() {\n            let since", "        if false {\n            let since", WORKFLOW),
+    Mutation("workflow cancel", "a canceled workflow goes on", NEXT,
+             "        if is_canceled {\n            return ConductorStep::End;\n        }\n", "", WORKFLOW),
+    Mutation("workflow items", "one item is enough", NEXT,
+             "let is_complete = ready as u64 == u64::from(items);", "let is_complete = ready > 0;", WORKFLOW),
+    Mutation("workflow items", "a ready item is forgotten", NEXT,
+             "} else if ready > 0 || of_state(StepState::Partial) > 0 {", "} else if of_state(StepState::Partial) > 0 {", WORKFLOW),
+    Mutation("workflow recovery", "a child that was not asked for is forgotten", NEXT,
+             "missing_request(context).or_else(|| held(context))", "held(context)", WORKFLOW),
+    Mutation("workflow recovery", "a workflow whose run has no end goes on", NEXT,
+             "if let Some(ended) = &workflow.ended {", "if let Some(ended) = workflow.ended.as_ref().filter(|_| false) {", WORKFLOW),
 ]
 
 
@@ -707,7 +813,7 @@ def write_table(results):
     lines = [
         "# Mutations",
         "",
-        "Each rule and sentence of the contract about settling, broken once in the code, and the first test that failed.",
+        "Each rule and sentence of the contract about settling and workflows, broken once in the code, and the first test that failed.",
         "Made by `python3 testkit/mutations.py --write`; `make mutations` only checks. Do not edit by hand.",
         "",
         "| rule or sentence | what was broken | test that failed |",
@@ -731,7 +837,7 @@ def main():
         # New times: an earlier run may have left what it compiled from a broken file, and cargo compares times.
         shutil.copytree(ROOT, copy, ignore=NOT_COPIED, copy_function=shutil.copy)
         tests = Tests(copy)
-        for arguments in (GATE, QUESTION, TEXT, FACTS):
+        for arguments in (GATE, QUESTION, TEXT, FACTS, WORKFLOW):
             passed, output = tests.run(arguments)
             if not passed:
                 print(output)

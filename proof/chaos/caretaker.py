@@ -7,13 +7,15 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from chaos.book import Tracked
 from chaos.follower import Follower
 from chaos.plan import Manner, Order, Way
-from chaos.reply import Replier
+from chaos.reply import Decider, Replier
 from chaos.stage import Law, Stage
+from lab import flows
 from lab.client import OVER, Answer, Broken
 from lab.kinds import Mode, mark
 from oracle.ledger import (
@@ -41,6 +43,8 @@ class Caretaker(threading.Thread):
         self._dice = Random(order.seed)
         self._asked_at: float | None = None
         self._running_since: float | None = None
+        # Of the children of a workflow that ask.
+        self._repliers: dict[str, Replier] = {}
 
     def run(self) -> None:
         try:
@@ -72,7 +76,8 @@ class Caretaker(threading.Thread):
         self.tracked = self.stage.book.track(run, self.order, begin)
         self.stage.story.tell(f"{self.order.kind.name}: accepted as {run}")
         self._follow()
-        replier = Replier(self.stage, self.tracked, self._dice)
+        is_workflow = self.order.kind.workflow
+        replier = (Decider if is_workflow else Replier)(self.stage, self.tracked, self._dice)
         accepted_at = time.monotonic()
         while not self.over.is_set():
             if self.order.cancel_after is not None and time.monotonic() - accepted_at >= self.order.cancel_after:
@@ -87,28 +92,38 @@ class Caretaker(threading.Thread):
                 self._converse(seen)
             if is_over:
                 return self._ended(seen)
-            if seen.get("status") == "waiting_user" and self.order.kind.answers:
+            asks = seen.get("status") == "waiting_user"
+            if is_workflow:
+                self._look_after_children()
+            if asks and is_workflow and self._dice.random() < 0.15:
+                self._try(lambda: self.stage.client().close(self.tracked.run))
+            elif asks and (self.order.kind.answers or is_workflow):
                 replier.answer(self._hesitates())
             self.over.wait(PAUSE)
 
     # Asking for the run.
 
     def _by_http(self) -> str | None:
-        body = self.order.kind.body(self.order.profile, self._workspace())
         while not self.over.is_set():
-            answer = self._try(lambda: self.stage.client().submit(body, self.order.key))
+            answer = self._try(self._submit)
             if answer and answer.is_good:
-                return self._asked_again(body, answer.json()["run_id"])
+                return self._asked_again(answer.json()["run_id"])
             if answer and answer.status not in LATER:
                 self.stage.problem(Law.ANSWERS, f"{self.order.kind.name}: refused with {answer.status} {answer.body[:300]!r}")
                 return None
             self.over.wait(PAUSE)
         return None
 
-    def _asked_again(self, body: dict[str, object], run: str) -> str:
+    def _submit(self) -> Answer:
+        if self.order.file:
+            return self.stage.client().submit_workflow(flows.body(self.order.file), self.order.key)
+        body = self.order.kind.body(self.order.profile, self._workspace())
+        return self.stage.client().submit(body, self.order.key)
+
+    def _asked_again(self, run: str) -> str:
         """The same key must never make a second run."""
         if self._dice.random() < 0.2:
-            answer = self._try(lambda: self.stage.client().submit(body, self.order.key))
+            answer = self._try(self._submit)
             if answer and answer.is_good and answer.json()["run_id"] != run:
                 self.stage.problem(Law.ACCEPTED, f"key {self.order.key} has two runs: {run} and {answer.json()['run_id']}")
         return run
@@ -116,6 +131,10 @@ class Caretaker(threading.Thread):
     def _by_command(self) -> str | None:
         """Once: a command has no key, and a repeated request creates another run."""
         words = self.order.kind.words(self.order.profile, self._workspace())
+        if self.order.file:
+            path = self.stage.place.workspace("workflows") / f"{self.order.key}.yaml"
+            path.write_text(self.order.file)
+            words = flows.words(str(path))
         code, output = self.stage.command(*words, "--no-wait", "--json")
         try:
             return json.loads(output)["run_id"] if code == 0 else None
@@ -143,6 +162,20 @@ class Caretaker(threading.Thread):
         if answer and not answer.is_good and answer.status not in LATER:
             self.stage.problem(Law.ANSWERS, f"{self.doing()}: looked at: {answer.status} {answer.body[:300]!r}")
         return answer.json() if answer and answer.is_good else {}
+
+    # A workflow: its children may ask too.
+
+    def _look_after_children(self) -> None:
+        try:
+            waiting = [run for run in self.stage.client().children(self.tracked.run) if run["status"] == "waiting_user"]
+        except Broken:
+            return
+        for run in waiting:
+            child = run["run_id"]
+            if child not in self._repliers:
+                tracked = Tracked(child, replace(self.order, kind=flows.WONDERING), time.monotonic())
+                self._repliers[child] = Replier(self.stage, tracked, self._dice)
+            self._repliers[child].answer(self.order.manner)
 
     # A conversation: its long turns are interrupted, and it is closed when every prompt was sent.
 

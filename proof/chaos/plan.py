@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
+from lab import flows
 from lab.client import View
 from lab.kinds import CONTINUED, KINDS, Kind, Mode, Profile
 
@@ -79,6 +80,8 @@ class Order:
     heir: Order | None
     follows: tuple[View, ...]
     seed: int
+    # The file of a workflow.
+    file: str | None = None
 
     @property
     def key(self) -> str:
@@ -130,6 +133,7 @@ def _order(dice: Random, seconds: float) -> Order:
         heir=_heir(dice) if kind.mode is Mode.CONVERSATION and dice.random() < 0.5 else None,
         follows=tuple(view for view in View if dice.random() < 0.35),
         seed=dice.getrandbits(64),
+        file=flows.text(flows.flow(dice)) if kind.workflow else None,
     )
 
 

@@ -26,9 +26,10 @@ class Replier:
     def answer(self, manner: Manner) -> None:
         """Answers the question that is open, if it was not answered yet."""
         try:
-            question = self.stage.client().question(self.tracked.run).json().get("interaction_id")
+            asked = self.stage.client().question(self.tracked.run).json()
         except Broken:
             return
+        question = asked.get("interaction_id")
         if not isinstance(question, int) or question in self._done:
             return
         kind = self.tracked.order.kind
@@ -36,7 +37,7 @@ class Replier:
             # Every prompt was sent; it is closed.
             return
         is_first = question not in self._said
-        text, key = self._said.setdefault(question, self._words(question))
+        text, key = self._said.setdefault(question, self._words(question, asked))
         match manner if is_first else Manner.PLAIN:
             case Manner.PLAIN:
                 self._send(question, text, key)
@@ -44,14 +45,14 @@ class Replier:
                 self._send(question, text, key)
                 self._send(question, text, key)
             case Manner.RACE:
-                self._race(question, text, key)
+                self._race(question, text, key, asked)
             case Manner.DROPPED:
                 self._drop(question, text, key)
                 self._send(question, text, key)
             case Manner.COMMAND:
                 self._command(question, text, key)
 
-    def _words(self, question: int) -> tuple[str, str]:
+    def _words(self, question: int, asked: dict) -> tuple[str, str]:
         answers = self.tracked.order.kind.answers
         word = answers[min(question, len(answers)) - 1]
         key = f"reply-{self.dice.getrandbits(64):016x}"
@@ -73,9 +74,9 @@ class Replier:
         elif answer.status in (400, 401, 403, 404, 410, 422, 500, 502):
             self.stage.problem(Law.ANSWERS, f"reply to {self.tracked.run}: {answer.status} {answer.body[:300]!r}")
 
-    def _race(self, question: int, text: str, key: str) -> None:
+    def _race(self, question: int, text: str, key: str, asked: dict) -> None:
         """Two people answer at once."""
-        other, other_key = self._words(question)
+        other, other_key = self._words(question, asked)
         rival = threading.Thread(target=self._send, args=(question, other, other_key))
         rival.start()
         self._send(question, text, key)
@@ -103,3 +104,11 @@ class Replier:
         code, _ = self.stage.command(*words)
         if code is not None:
             self._told(question, text, key, Answer(200 if code == 0 else 409, b""))
+
+
+class Decider(Replier):
+    """Decides about the steps of a workflow: one of the options of each question."""
+
+    def _words(self, question: int, asked: dict) -> tuple[str, str]:
+        options = [option["value"] for option in asked.get("options") or []] or ["stop"]
+        return self.dice.choice(options), f"decision-{self.dice.getrandbits(64):016x}"

@@ -18,6 +18,7 @@ from chaos.story import Story
 from lab import place as places
 from lab import processes
 from lab.client import Client
+from lab.flows import STEP_KINDS
 from lab.kinds import KINDS
 from lab.processes import Process, Role
 from lab.server import NotThere, Server
@@ -56,7 +57,7 @@ class Stage:
         self.streams = root / "streams"
         self.streams.mkdir(parents=True)
         self.said = root / "said.txt"
-        self.place = places.make(root, skillrun, KINDS, data=disk.path / "data", pace=PACE)
+        self.place = places.make(root, skillrun, (*KINDS, *STEP_KINDS), data=disk.path / "data", pace=PACE)
         self.ledger = Ledger(root / "ledger.jsonl")
         self.ledger.write(Effects(self.place.effects.name))
         self.server: Server | None = None

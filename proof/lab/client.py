@@ -81,6 +81,9 @@ class Client:
     def submit(self, body: dict[str, object], key: str) -> Answer:
         return self.ask("POST", "/v1/runs", body, {"Idempotency-Key": key})
 
+    def submit_workflow(self, body: dict[str, object], key: str) -> Answer:
+        return self.ask("POST", "/v1/workflows", body, {"Idempotency-Key": key})
+
     def look(self, run: str) -> Answer:
         return self.get(f"/v1/runs/{run}")
 
@@ -102,6 +105,11 @@ class Client:
 
     def continue_run(self, run: str, body: dict[str, object], key: str) -> Answer:
         return self.ask("POST", f"/v1/runs/{run}/continue", body, {"Idempotency-Key": key})
+
+    def children(self, run: str) -> list[dict]:
+        """The first runs that it has asked for."""
+        answer = self.get(f"/v1/runs?parent={run}&limit=500")
+        return answer.json().get("runs", []) if answer.is_good else []
 
     def runs(self) -> list[dict]:
         """All runs, page by page."""

@@ -98,7 +98,8 @@ class Kind:
     `answers` has one word per question; a client adds a mark of its own. A conversation has one per prompt, and is
     closed when it waits for one more; a turn of it that takes longer than `patience` is interrupted. One that `leaves` starts a process that would
     outlive it. One with a `prompt` has no skill and no script: every turn repeats what it is told, and only a request
-    over HTTP can make it without waiting for it. `ends` are the ends that are right when nothing
+    over HTTP can make it without waiting for it. One that is a `workflow` has neither; its steps are in `flows.py`, and
+    the seed of its order chooses them. `ends` are the ends that are right when nothing
     is broken, in the words of the oracle's ledger.
     """
 
@@ -113,6 +114,7 @@ class Kind:
     answers: tuple[str, ...] = ()
     marked: bool = True
     leaves: bool = False
+    workflow: bool = False
     patience: float | None = None
     weight: int = 10
 
@@ -453,6 +455,12 @@ KINDS: tuple[Kind, ...] = (
         options=Options(continuation=STICKY), answers=("yes",), marked=False, weight=12,
     ),
     Kind("acp-exits", Mode.AUTO, ("failed:ENGINE_FAILED",), scenario="exits", weight=4),
+    # Which of these it is follows from its steps; the oracle works it out.
+    Kind(
+        "workflow", Mode.AUTO,
+        (*SUCCEEDED, "failed:WORKFLOW_PARTIAL", "failed:WORKFLOW_FAILED", "failed:WORKFLOW_TIMED_OUT", "failed:WORKFLOW_HELD"),
+        workflow=True, weight=50,
+    ),
 )
 
 # The runs that continue a conversation, which has been replayed before their prompt.

@@ -81,8 +81,9 @@ full = { posture = "not_enforced" }
 set = { HOME = "{{home}}" }
 """
 
-SCHEMA = '{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}'
-RUNNER = '{"schemas":{"output":"assets/output.json"}}'
+SCHEMA = """{"type":"object","required":["answer"],"properties":{"answer":{"type":"string"},"partial":{"type":"boolean"},
+ "list":{"type":"array","items":{"type":"string"}}}}"""
+RUNNER = '{{"schemas":{{"output":"assets/output.json"}},"execution_modes":["{mode}"]}}'
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ def make(
     names = [path.stem for path in (root / "engines").iterdir()]
     place.settings.write_text(SETTINGS.format(consent=sorted(names), more=settings))
     for kind in kinds:
-        _skill(root / "skills" / kind.skill, kind, pace)
+        if not kind.workflow:
+            _skill(root / "skills" / kind.skill, kind, pace)
     return place
 
 
@@ -165,7 +167,7 @@ def _skill(folder: Path, kind: Kind, pace: float) -> None:
     head = f"---\nname: {kind.skill}\ndescription: A skill that plays {kind.name}.\n---\n\nAnswer.\n"
     (folder / "SKILL.md").write_text(head)
     (folder / "assets" / "output.json").write_text(SCHEMA)
-    (folder / "assets" / "runner.json").write_text(RUNNER)
+    (folder / "assets" / "runner.json").write_text(RUNNER.format(mode=kind.mode))
     if kind.script:
         (folder / "assets" / "scripted.yaml").write_text(paced(kind.script, pace))
 

@@ -24,6 +24,7 @@ from .laws.replies import Replies, repeated
 from .laws.seq import Streams
 from .laws.status import State
 from .laws.terminal import Terminal
+from .laws.workflow import Workflow
 from .looking import Looking
 from .promises import Promises
 from .report import Breach, Law, Report
@@ -101,6 +102,7 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
     laws: list[RunLaw] = [
         Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Messages(looking), Bytes(looking),
         Conversation(looking), Replays(looking), Continues(looking), Children(looking), Checks(looking),
+        Workflow(looking),
         State(looking, row), Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")

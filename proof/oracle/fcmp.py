@@ -196,8 +196,13 @@ def _check_ended(_: Translation, event: Event) -> tuple[str, Data]:
     return "check.ended", words | {"command": line, "exit_code": ended.get("code"), "signal": ended.get("signal")}
 
 
+def _step_ended(_: Translation, event: Event) -> tuple[str, Data]:
+    words = {name: event.data.get(name) for name in ("step_id", "item", "state", "child_run_id", "details")}
+    return "step.ended", words | {"reason_code": event.data.get("reason")}
+
+
 # Types that are not here have no place in a conversation: `artifact.created`, `artifact.preview_ready`,
-# `turn.usage`, `subagent.started`.
+# `turn.usage`, `subagent.started`, `workflow.started`, `workflow.step_held`.
 _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.RUN_STARTED: _started,
     Rasp.RUN_STATUS: _fields("conversation.status", "status", "phase", "detail"),
@@ -208,6 +213,9 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.SUBAGENT_ENDED: _subagent_ended,
     Rasp.SUBAGENT_OBSERVED: _fields("subagent.observed", "subagent_id", "name", "task", "state", "text", "sanitized", "truncated"),
     Rasp.CHECK_ENDED: _check_ended,
+    Rasp.STEP_SCHEDULED: _fields("step.started", "step_id", "item", "trial", "child_run_id"),
+    Rasp.STEP_ENDED: _step_ended,
+    Rasp.WORKFLOW_ENDED: _fields("workflow.ended", "outcome", "ok"),
     Rasp.ATTEMPT_ENDED: _turn_ended,
     Rasp.MESSAGE_DELTA: _fields("assistant.message.delta", *_MESSAGE, partial=True),
     Rasp.MESSAGE_FINAL: _fields("assistant.message.final", *_MESSAGE, "partial", "structured_payload"),

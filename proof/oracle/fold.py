@@ -45,6 +45,8 @@ class Fold:
     mode: str | None = None
     # A run of a prompt has no skill, and so no marker.
     has_skill: bool = True
+    # Its steps are other runs.
+    is_workflow: bool = False
     # The last attempt that began.
     attempt: int = 0
     is_open: bool = False
@@ -122,7 +124,8 @@ class Fold:
         self.not_before = event.data.get("not_before")
         self.is_sticky = event.data.get("continuation") == "sticky"
         self.mode = event.data.get("mode")
-        self.has_skill = event.data.get("title") is None
+        self.is_workflow = event.data.get("workflow") is not None
+        self.has_skill = event.data.get("title") is None and not self.is_workflow
 
     def _run_status(self, event: Event) -> None:
         # What an engine reports about itself is not a status of the run.
@@ -131,6 +134,9 @@ class Fold:
         match event.data.get("phase"):
             case Phase.CANCELING:
                 self.is_canceling = True
+            case Phase.CLOSING | Phase.TIME_UP if self.is_workflow:
+                # Only the question about a step is closed; the workflow has other steps.
+                self.question = None
             case Phase.CLOSING:
                 self.is_closing = True
             case Phase.INTERRUPTING:
@@ -173,9 +179,14 @@ class Fold:
     def _timeout(self, event: Event) -> None:
         if code := event.data.get("fails_with"):
             self.failing, self.question = code, None
+        elif self.is_workflow:
+            self.question = None
 
     def _auto_decision(self, _: Event) -> None:
         self.auto_decisions += 1
+
+    def _workflow_started(self, event: Event) -> None:
+        self.started_at = self.started_at or event.value.get("ts")
 
     def _artifact_created(self, event: Event) -> None:
         # Reported again by the event that follows, if there is still such a file.
@@ -196,6 +207,7 @@ _STEPS = {
     Rasp.REPLIED: Fold._replied,
     Rasp.TIMEOUT: Fold._timeout,
     Rasp.AUTO_DECISION: Fold._auto_decision,
+    Rasp.WORKFLOW_STARTED: Fold._workflow_started,
     Rasp.ARTIFACT_CREATED: Fold._artifact_created,
     Rasp.ARTIFACT_INDEXED: Fold._artifact_indexed,
 }

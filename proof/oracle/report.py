@@ -25,6 +25,7 @@ class Law(StrEnum):
     REPLAY = "replay"
     CHILDREN = "children"
     CHECKS = "checks"
+    WORKFLOW = "workflow"
     CONTINUES = "continues"
     STATUS = "status"
     EVIDENCE = "evidence"

@@ -32,6 +32,8 @@ class Phase(StrEnum):
     INTERRUPTING = "interrupting"
     CLOSING = "closing"
     CHECKING = "checking"
+    # The time of a workflow is over.
+    TIME_UP = "time_up"
 
 
 class Scope(StrEnum):
@@ -41,6 +43,8 @@ class Scope(StrEnum):
     CALL = "call"
     # The run rests: it waits for the next prompt.
     PROMPT = "prompt"
+    # A decision about a step of a workflow.
+    STEP = "step"
 
 
 class Rasp(StrEnum):
@@ -79,6 +83,11 @@ class Rasp(StrEnum):
     SUBAGENT_ENDED = "subagent.ended"
     SUBAGENT_OBSERVED = "subagent.observed"
     CHECK_ENDED = "check.ended"
+    WORKFLOW_STARTED = "workflow.started"
+    STEP_SCHEDULED = "workflow.step_scheduled"
+    STEP_HELD = "workflow.step_held"
+    STEP_ENDED = "workflow.step_ended"
+    WORKFLOW_ENDED = "workflow.ended"
 
 
 KNOWN = frozenset(Rasp)

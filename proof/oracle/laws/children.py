@@ -1,6 +1,6 @@
 """Law `children`: what a parent says of a child follows from the Log of the child. A child is asked for by an open turn
-within the limits of its parent, and made once; its end is in the Log of its parent before the end of the parent; a wait
-says no more than the Log of the parent. Written from contract R5.21 to R5.24.
+within the limits of its parent, or by a workflow, and made once; its end is in the Log of its parent before the end of the
+parent; a wait says no more than the Log of the parent. Written from contract R5.21 to R5.24.
 """
 
 from __future__ import annotations
@@ -66,17 +66,22 @@ class Children:
 
     def _requested(self, event: Event, before: Fold) -> None:
         child, key = event.data["child_run_id"], (event.attempt, event.data["key"])
-        if not before.is_open:
+        if not (before.is_open or before.is_workflow):
             self._breach(f"child {child} was asked for outside of an open turn", event)
         if key in self.keys or child in self.asked:
             self._breach(f"child {child} was asked for twice (key {key[1]})", event)
+        if not before.is_workflow:
+            self._within_limits(child, event)
+        self.keys.add(key)
+        self.asked[child] = event
+
+    def _within_limits(self, child: str, event: Event) -> None:
+        """Those of a workflow are in its plan, and law `workflow` looks after them."""
         limit = self.limits.get("max_children")
         if limit is None:
             self._breach(f"child {child} was asked for, and the run may not delegate", event)
         elif len(self.asked.keys() - self.ended.keys()) >= limit:
             self._breach(f"child {child} is one more than the {limit} that may work at once", event)
-        self.keys.add(key)
-        self.asked[child] = event
 
     def _born(self, event: Event) -> None:
         """This run is a child: as its parent has asked for it, and as its parent may."""
@@ -87,7 +92,7 @@ class Children:
         request, theirs = record.get("request", {}), lines.whole(folder / "run.json") or {}
         if request.get("mode") == Mode.CONVERSATION:
             self._breach("a child is a conversation", event)
-        if request.get("env") or request.get("secrets"):
+        if not link.get("step_id") and (request.get("env") or request.get("secrets")):
             self._breach("a child has variables", event)
         log = _log(folder)
         if log is None or not theirs:
@@ -99,6 +104,8 @@ class Children:
         above = theirs.get("parent") or {"root": link["run_id"], "depth": 0}
         if link["root"] != above["root"] or link["depth"] != above["depth"] + 1:
             self._breach(f"it is at depth {link['depth']} below {link['root']}, its parent at {above}", event)
+        if link.get("step_id"):
+            return self._of_step(link["step_id"], request, theirs["request"], event)
         allowed = theirs["request"].get("delegation") or {}
         if link["depth"] > allowed.get("max_depth", 0):
             self._breach(f"it is at depth {link['depth']}, and its parent allows {allowed.get('max_depth')}", event)
@@ -108,6 +115,17 @@ class Children:
             self._breach(f"its parent allows neither {engine} nor {skill}", event)
         if request["permission"] != theirs["request"]["permission"]:
             self._breach(f"it has the permission {request['permission']}, and its parent another", event)
+
+    def _of_step(self, name: str, request: dict[str, Any], theirs: dict[str, Any], event: Event) -> None:
+        """The child of a workflow has the permission that the plan gives to its step, and the variables of the workflow."""
+        step = next((step for step in (theirs.get("workflow") or {}).get("steps", []) if step["id"] == name), None)
+        if step is None:
+            return self._breach(f"it names the step {name}, which its parent does not have", event)
+        permission = step.get("permission") or theirs["permission"]
+        if request["permission"] != permission:
+            self._breach(f"it has the permission {request['permission']}, and its step {permission}", event)
+        if [request["env"], request["secrets"]] != [theirs["env"], theirs["secrets"]]:
+            self._breach("it has other variables than its workflow", event)
 
     def _waited(self, event: Event) -> None:
         """A wait of the scripted engine, whose tools print what they receive."""

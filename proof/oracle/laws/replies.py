@@ -88,6 +88,9 @@ class Replies:
             self.looking.breach(Law.REPLIES, what, reply.attempt, f"seq {reply.seq}")
 
     def _delivery(self, reply: Reply, fold: Fold) -> None:
+        if reply.scope == Scope.STEP:
+            # A decision about a step is for the workflow; no engine receives it.
+            return self.looking.count(Law.REPLIES, "decisions about steps")
         attempt = reply.attempt if reply.scope == Scope.CALL else reply.begins
         if attempt is None:
             return self._not_begun(reply, fold)

@@ -91,9 +91,11 @@ class State:
             self._seen(seen, fold)
         if fold.is_canceling and fold.end and fold.status is not Status.CANCELED:
             self.looking.breach(Law.STATUS, f"canceled, and ended as {fold.status}", where=fold.end.where)
-        if promised.closed and fold.end and fold.status not in (Status.CLOSED, Status.CANCELED):
+        # A workflow goes on after the question about a step was closed.
+        is_closed = promised.closed and not fold.is_workflow
+        if is_closed and fold.end and fold.status not in (Status.CLOSED, Status.CANCELED):
             self.looking.breach(Law.STATUS, f"a close was acknowledged, and the run ended as {fold.status}")
-        if promised.closed and self.looking.is_settled and not fold.end:
+        if is_closed and self.looking.is_settled and not fold.end:
             self.looking.breach(Law.STATUS, f"a close was acknowledged, and the run is {fold.status}")
         if promised.canceled and self.looking.is_settled and not fold.end:
             self.looking.breach(Law.STATUS, f"a cancel was acknowledged, and the run is {fold.status}")
@@ -169,6 +171,8 @@ def _interrupted(event: Event, before: Fold) -> str | None:
 def _phase(event: Event, before: Fold) -> str | None:
     """A close finds the run at rest, and an interrupt an open turn of a run that goes on after it."""
     match event.data.get("phase"):
+        case Phase.CLOSING if before.is_workflow:
+            return None if before.question and not before.is_canceling else "closed, and no step asks"
         case Phase.CLOSING if not before.is_at_rest or before.is_canceling:
             return f"closed while it is {before.status}, and not at rest"
         case Phase.INTERRUPTING if not before.is_open or before.is_canceling or before.mode == Mode.AUTO:
@@ -186,6 +190,9 @@ def _ending(event: Event, before: Fold) -> str | None:
         return f"{event.word}, and the run was being closed"
     if event.kind is Rasp.RUN_COMPLETED and before.is_conversation:
         return "a conversation ended by a turn"
+    if event.kind is Rasp.RUN_COMPLETED and before.is_workflow:
+        # It has no turns, and law `workflow` says how it ends.
+        return None
     if event.kind is Rasp.RUN_COMPLETED and (said != Status.SUCCEEDED or before.failing):
         return f"succeeded without a turn record that says so, which says {said}"
     if event.kind is Rasp.RUN_COMPLETED:

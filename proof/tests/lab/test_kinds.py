@@ -17,7 +17,7 @@ class TestKinds(unittest.TestCase):
 
     def test_each_plays_something(self) -> None:
         for one in KINDS:
-            plays = [bool(one.script), bool(one.scenario), bool(one.prompt)]
+            plays = [bool(one.script), bool(one.scenario), bool(one.prompt), one.workflow]
             self.assertEqual(plays.count(True), 1, one.name)
             self.assertTrue(not one.scenario or one.scenario in SCENARIOS, one.name)
             self.assertTrue(one.ends, one.name)

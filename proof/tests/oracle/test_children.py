@@ -31,7 +31,7 @@ class Family(LawCase):
         self.own: tuple[str, dict[str, Any]] | None = ("run.completed", {})
         self.link = {"run_id": PARENT, "attempt": 1}
         self.times = 1
-        self.is_open = True
+        self.is_open, self.is_workflow = True, False
         self.limits: dict[str, Any] | None = {"max_children": 2, "max_total": 2, "max_depth": 1}
         # What a wait says, before the end of the child.
         self.wait: dict[str, Any] | None = None
@@ -56,7 +56,7 @@ class Family(LawCase):
             (runs / CHILD / "result.json").write_text(json.dumps(self.result))
         report = Report()
         law = Children(Looking(runs / PARENT, PARENT, report, Promises(), is_settled=True))
-        before = Fold(attempt=1, is_open=self.is_open)
+        before = Fold(attempt=1, is_open=self.is_open, is_workflow=self.is_workflow)
         for _ in range(self.times):
             law.event(self.event("subagent.requested", self.requested), before)
         if self.wait:
@@ -102,6 +102,10 @@ class Family(LawCase):
     def test_a_child_is_asked_for_between_turns(self) -> None:
         self.is_open = False
         self.assert_breach("outside of an open turn")
+
+    def test_a_workflow_has_no_turns(self) -> None:
+        self.is_open, self.is_workflow = False, True
+        self.assert_holds(self.report())
 
     def test_a_child_does_not_exist(self) -> None:
         self.own = None
@@ -211,3 +215,27 @@ class Born(LawCase):
     def test_a_child_has_variables_of_its_parent(self) -> None:
         self.request["env"] = ["TOKEN"]
         self.assert_breach("a child has variables")
+
+    def of_step(self, **step: Any) -> None:
+        """The parent is a workflow, and has no limits of delegation."""
+        self.link = self.recorded = {**self.link, "step_id": "a"}
+        plan = {"steps": [{"id": "a", **step}]}
+        self.parent = {"permission": "workspace", "workflow": plan, "env": ["TOKEN"], "secrets": []}
+        self.request["env"] = ["TOKEN"]
+
+    def test_the_child_of_a_step_has_the_variables_of_its_workflow(self) -> None:
+        self.of_step()
+        self.assert_holds(self.report())
+
+    def test_the_child_of_a_step_has_other_variables(self) -> None:
+        self.of_step()
+        self.request["secrets"] = ["KEY"]
+        self.assert_breach("it has other variables than its workflow")
+
+    def test_the_child_of_a_step_has_the_permission_of_the_step(self) -> None:
+        self.of_step(permission="read_only")
+        self.assert_breach("it has the permission workspace, and its step read_only")
+
+    def test_the_workflow_has_no_such_step(self) -> None:
+        self.of_step(id="b")
+        self.assert_breach("it names the step a, which its parent does not have")

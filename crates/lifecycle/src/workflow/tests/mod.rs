@@ -2,5 +2,6 @@
 
 mod outcomes;
 mod plays;
+mod rules;
 mod stage;
 mod storms;
