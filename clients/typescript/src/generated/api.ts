@@ -780,6 +780,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/workflow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a workflow with its steps
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_workflow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/workflow/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a workflow again with the same inputs
+         * @description Needs the scope `run`.
+         */
+        post: operations["retry_workflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session": {
         parameters: {
             query?: never;
@@ -919,6 +959,46 @@ export interface paths {
          * @description Needs the scope `run`.
          */
         post: operations["validate_skill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a workflow
+         * @description Needs the scope `run`.
+         */
+        post: operations["create_workflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the file of a workflow
+         * @description Needs the scope `read`.
+         */
+        post: operations["validate_workflow"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1312,15 +1392,101 @@ export interface components {
          * @enum {string}
          */
         ChangeKind: "created" | "modified" | "deleted";
+        /** @description A command: a line for `sh -c`, or the words of the command itself. */
+        CheckCommand: string | string[];
+        /** @description A check has ended. The run continues with the next check, and succeeds after the last one that has passed. */
+        CheckEnded: {
+            /**
+             * Format: uint32
+             * @description Its number among the checks of the run, from 1.
+             */
+            check: number;
+            command: components["schemas"]["CheckCommand"];
+            /** @description Why it could not be started, or was lost. */
+            details?: string | null;
+            /** Format: uint64 */
+            elapsed_ms: number;
+            /** @description The folder with its evidence, in the folder of the run. */
+            evidence: string;
+            exit: components["schemas"]["Exit"];
+            /** @description BLAKE3 of the host's record of it; absent where there is none. */
+            host_hash?: string | null;
+            name: string;
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+            /**
+             * Format: uint32
+             * @description The number of the recording in that folder: a check whose host was lost is run again.
+             */
+            recording: number;
+            status: components["schemas"]["CheckStatus"];
+            stderr: components["schemas"]["CheckOutput"];
+            stdout: components["schemas"]["CheckOutput"];
+        };
+        /** @description A check, a command that skillrun runs after the turn, has ended. The run can succeed only if the status is `passed`. */
+        CheckEndedToShow: {
+            /** @description The command, in one line. */
+            command: string;
+            /** @description Why it could not be started, or was lost. */
+            details?: string | null;
+            /** Format: uint64 */
+            elapsed_ms: number;
+            /** Format: int32 */
+            exit_code?: number | null;
+            name: string;
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+            signal?: string | null;
+            status: components["schemas"]["CheckStatus"];
+        };
+        /** @description What a check has written to one of its streams. */
+        CheckOutput: {
+            /** Format: uint64 */
+            bytes: number;
+            /** @description BLAKE3 of the file, in hexadecimal digits; absent where no host has recorded it. */
+            hash?: string | null;
+        };
+        /** @description A check, as a request or a skill asks for it. */
+        CheckRequest: {
+            command: components["schemas"]["CheckCommand"];
+            /** @description None: its number among the checks of the run. */
+            name?: string | null;
+            /**
+             * Format: double
+             * @description The longest time that it may take. None: 600.
+             */
+            timeout_sec?: number | null;
+        };
+        /** @description How a check ended. */
+        CheckResult: {
+            /** Format: uint64 */
+            elapsed_ms: number;
+            /** @description The folder with its output, in the folder of the run. */
+            evidence: string;
+            exit: components["schemas"]["Exit"];
+            name: string;
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+            status: components["schemas"]["CheckStatus"];
+        };
         /** @description How a check came out. */
         CheckSeverity: "passed" | "unknown" | "warning" | "failed";
+        /** @description How a check ended. */
+        CheckStatus: "timed_out" | "passed" | "failed" | "not_started" | "canceled";
         /** @description What is checked. */
         CheckTopic: "tool_pairing" | "turn_records" | "partial_answers" | "failure_class" | "output_cut" | "user_message" | "replay_balance";
+        /** @description The file of a workflow, to be checked. */
+        CheckWorkflow: {
+            /** @description The engine of steps that name none. Default: the configured engine. */
+            engine?: string | null;
+            /** @description The text of the file, YAML or JSON. */
+            workflow: string;
+        };
         /**
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1453,6 +1619,29 @@ export interface components {
             skill?: string;
         } & {
             [key: string]: string;
+        };
+        /** @description A request for a workflow. */
+        CreateWorkflow: {
+            /** @description The engine of steps that name none. Default: the configured engine. */
+            engine?: string | null;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            /** @description The model of steps that name none. */
+            model?: string | null;
+            /** @description Of steps that have none of their own. */
+            options?: components["schemas"]["RunOptions"];
+            /** @description The name of a skill that has a workflow in `assets/workflow.yaml`. */
+            skill?: string | null;
+            /** @description Addresses that are notified when the workflow waits for a decision and when it is over. */
+            webhooks?: string[];
+            /** @description The text of the file, YAML or JSON. A request has exactly one of `workflow` and `skill`. */
+            workflow?: string | null;
+            /**
+             * @description A folder on the server's machine in which steps with `workspace: shared` work; needs the scope `admin`. Default:
+             *     a folder inside the run.
+             */
+            workspace?: components["schemas"]["WorkspaceChoice"] | null;
         };
         /**
          * @description What to do when no reply arrives before the deadline.
@@ -1631,6 +1820,13 @@ export interface components {
             /** @constant */
             finding: "survivors_ended";
         } | {
+            check: string;
+            evidence: string;
+            /** @constant */
+            finding: "check_failed";
+            /** @description The last lines of its output. */
+            output_tail?: string | null;
+        } | {
             attempt: components["schemas"]["AttemptNumber"];
             /** @constant */
             finding: "disk_full";
@@ -1764,7 +1960,7 @@ export interface components {
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "workflow.started" | "workflow.step_scheduled" | "workflow.step_held" | "workflow.step_ended" | "workflow.ended" | "subagent.observed";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "message.user" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "subagent.requested" | "subagent.started" | "subagent.ended" | "workflow.started" | "workflow.step_scheduled" | "workflow.step_held" | "workflow.step_ended" | "workflow.ended" | "subagent.observed" | "check.ended";
         /** @description Whether the agent may ask the user questions, and what the end of a turn means. */
         ExecutionMode: "auto" | "interactive" | "conversation";
         /** @description How the process ended. All fields are null when that is not known. */
@@ -1878,6 +2074,10 @@ export interface components {
             /** @constant */
             type: "subagent.observed";
         } | {
+            data: components["schemas"]["CheckEndedToShow"];
+            /** @constant */
+            type: "check.ended";
+        } | {
             data: components["schemas"]["AssistantDelta"];
             /** @constant */
             type: "assistant.message.delta";
@@ -1946,7 +2146,7 @@ export interface components {
          * @description Every FCMP event type.
          * @enum {string}
          */
-        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "step.started" | "step.ended" | "workflow.ended" | "subagent.observed" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        FcmpType: "conversation.started" | "conversation.status" | "turn.started" | "user.message" | "subagent.started" | "subagent.ended" | "step.started" | "step.ended" | "workflow.ended" | "subagent.observed" | "check.ended" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "turn.ended" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
         /** @description One invalid field. */
         FieldError: {
             /** @description The location of the field, such as `input.count` or `query.limit`. */
@@ -2206,6 +2406,8 @@ export interface components {
         OnParentEnd: "cancel" | "detach" | "wait";
         /** @description What happens to a run whose engine has no quota left. */
         OnQuota: "fail" | "wait";
+        /** @description What happens to the workflow when a step has not become ready. */
+        OnStepFailure: "stop" | "continue" | "hold";
         /** @description Questions of all runs. */
         OpenInteractionList: {
             interactions: components["schemas"]["WaitingRun"][];
@@ -2297,44 +2499,6 @@ export interface components {
             /** @description The `cursor` of the next page; null when there is none. */
             next_cursor: string | null;
         };
-        OnStepFailure: "stop" | "continue" | "hold";
-        StepItemView: {
-            child_run_id?: components["schemas"]["RunId"] | null;
-            item: number;
-            reason?: components["schemas"]["Code"] | null;
-            standing: components["schemas"]["StepStanding"];
-        };
-        StepStanding: "pending" | "queued" | "waits_for_quota" | "running" | "asks" | "held_now" | "ready" | "partial" | "failed" | "timed_out" | "held" | "cancelled" | "skipped";
-        StepView: {
-            child_run_id?: components["schemas"]["RunId"] | null;
-            details?: string | null;
-            ended_at?: components["schemas"]["Timestamp"] | null;
-            engine?: string | null;
-            held?: components["schemas"]["HoldReason"] | null;
-            interaction_id?: components["schemas"]["InteractionId"] | null;
-            items?: components["schemas"]["StepItemView"][];
-            needs: components["schemas"]["StepId"][];
-            on_failure: components["schemas"]["OnStepFailure"];
-            reason?: components["schemas"]["Code"] | null;
-            required: boolean;
-            reused_from?: components["schemas"]["RunId"] | null;
-            standing: components["schemas"]["StepStanding"];
-            started_at?: components["schemas"]["Timestamp"] | null;
-            step_id: components["schemas"]["StepId"];
-            title: string;
-            trials: number;
-        };
-        WorkflowView: {
-            deadline_at?: components["schemas"]["Timestamp"] | null;
-            name: string;
-            next_actions?: components["schemas"]["NextAction"][];
-            ok: boolean;
-            outcome?: components["schemas"]["WorkflowOutcome"] | null;
-            retry_of?: components["schemas"]["RunId"] | null;
-            run_id: components["schemas"]["RunId"];
-            status: components["schemas"]["RunStatus"];
-            steps: components["schemas"]["StepView"][];
-        };
         /** @description The run that has asked for another one. */
         ParentLink: {
             /** @description The attempt that has asked. */
@@ -2416,11 +2580,29 @@ export interface components {
         /** @description What an engine may do without asking. */
         Permission: "read_only" | "workspace" | "full";
         /** @description What a `run.status` made from engine output reports; a closed list, and not a state of the run. */
-        Phase: ("session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended") | "time_up";
+        Phase: ("session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "interrupting" | "closing" | "process_ended") | "time_up" | "checking";
+        /** @description One input of a workflow. */
+        PlannedInput: {
+            /** @description Absent: the input must be given. */
+            default?: unknown;
+            description?: string | null;
+            /** @description A JSON Schema. */
+            schema?: unknown;
+        };
         /** @description A new run with the same request, which waits for the engine's quota. */
         PlannedRetry: {
             not_before: components["schemas"]["Timestamp"];
             run_id: components["schemas"]["RunId"];
+        };
+        /** @description A workflow before it begins. */
+        PlannedWorkflow: {
+            description?: string | null;
+            /** @description What it is given, by name. */
+            inputs: {
+                [key: string]: components["schemas"]["PlannedInput"];
+            };
+            name: string;
+            steps: components["schemas"]["StepView"][];
         };
         /**
          * @description Who set the policy: the first of these that did.
@@ -2800,6 +2982,14 @@ export interface components {
                 /** @constant */
                 type: "subagent.observed";
             };
+        } | {
+            data: components["schemas"]["CheckEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "check.ended";
+            };
         });
         /** @description What an event is. */
         RaspKind: {
@@ -3079,6 +3269,16 @@ export interface components {
             /** @description Webhook addresses of the new run only. */
             webhooks?: string[];
         };
+        /** @description A request to run a workflow again with the same inputs. */
+        RetryWorkflow: {
+            /**
+             * @description Steps that are ready, and whose skill, input, engine and options are the same, are taken over.
+             * @default true
+             */
+            from_failed?: boolean;
+            /** @description Addresses that are notified when the workflow waits for a decision and when it is over. */
+            webhooks?: string[];
+        };
         /** @description The step of an earlier run of the workflow that counts here too. */
         ReusedStep: {
             /** @description The workflow. */
@@ -3320,6 +3520,11 @@ export interface components {
              * @description Maximum number of questions answered automatically.
              */
             auto_decision_limit?: number | null;
+            /**
+             * @description Commands that the server runs in the workspace after the turn of a run that would succeed, after those of the
+             *     skill; each must exit with code 0. Needs the scope `admin`.
+             */
+            checks?: components["schemas"]["CheckRequest"][];
             /** @description How the engine resumes after a question, instead of its default. `sticky_process` is read as `sticky`. */
             continuation?: components["schemas"]["Continuation"] | null;
             /** @description What to do when no user answers. */
@@ -3433,6 +3638,11 @@ export interface components {
             run_id: components["schemas"]["RunId"];
             /** @description Null for a run without a skill. */
             skill: components["schemas"]["RequestSkill"] | null;
+            /**
+             * @description The name of the workflow, if the run is one; `input` has its inputs, and `GET /v1/runs/{run_id}/workflow` its
+             *     steps.
+             */
+            workflow?: string | null;
             /** @description The workspace; null: a folder inside the run. */
             workspace: components["schemas"]["RequestWorkspace"] | null;
         };
@@ -3445,6 +3655,8 @@ export interface components {
              * @description The number of attempts.
              */
             attempts: number;
+            /** @description The checks that have ended, in order. */
+            checks?: components["schemas"]["CheckResult"][];
             /** @description None when no turn was ever settled. */
             completion: components["schemas"]["RunCompletion"] | null;
             error?: components["schemas"]["RunError"] | null;
@@ -3507,7 +3719,7 @@ export interface components {
             retry_of?: components["schemas"]["RunId"] | null;
             /** @description The name of the skill; null for a run without one, and when a recording was read. */
             skill: string | null;
-            /** @description The beginning of the prompt of a run without a skill, on one line. */
+            /** @description The beginning of the prompt of a run without a skill, on one line; the name of a workflow. */
             title?: string | null;
             versions: components["schemas"]["Versions"];
             /** @description The name of the workflow, if the run is one. Its engine is then called `workflow`. */
@@ -3826,6 +4038,14 @@ export interface components {
         };
         /** @description The name of a step in its workflow. */
         StepId: string;
+        /** @description One item of a step that repeats. */
+        StepItemView: {
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /** Format: uint32 */
+            item: number;
+            reason?: components["schemas"]["Code"] | null;
+            standing: components["schemas"]["StepStanding"];
+        };
         /** @description A step begins: its child run is requested by the next event, unless the step needs none. */
         StepScheduled: {
             /** @description Absent where the list of a step that repeats is empty. */
@@ -3857,6 +4077,8 @@ export interface components {
              */
             trial: number;
         };
+        /** @description How a step stands. */
+        StepStanding: ("running" | "ready" | "partial" | "failed" | "timed_out" | "cancelled" | "skipped") | "pending" | "queued" | "waits_for_quota" | "asks" | "held_now" | "held";
         /**
          * @description A step of a workflow has begun, or one item of a step that repeats. Its run is named by the `subagent.started` that
          *     follows.
@@ -3891,6 +4113,38 @@ export interface components {
             step_id: components["schemas"]["StepId"];
             /** @description Its output or its files can be used. */
             usable?: boolean;
+        };
+        /** @description One step. */
+        StepView: {
+            /** @description The last child run. */
+            child_run_id?: components["schemas"]["RunId"] | null;
+            /** @description One sentence for people. */
+            details?: string | null;
+            ended_at?: components["schemas"]["Timestamp"] | null;
+            /** @description The engine of its last child run; before, the first in its list. */
+            engine?: string | null;
+            /** @description Why it waits for a decision, and the question to answer. */
+            held?: components["schemas"]["HoldReason"] | null;
+            interaction_id?: components["schemas"]["InteractionId"] | null;
+            /** @description Of a step that repeats; empty before its list is known. */
+            items?: components["schemas"]["StepItemView"][];
+            needs: components["schemas"]["StepId"][];
+            on_failure: components["schemas"]["OnStepFailure"];
+            reason?: components["schemas"]["Code"] | null;
+            required: boolean;
+            /** @description The workflow from which a ready step was taken over. */
+            reused_from?: components["schemas"]["RunId"] | null;
+            standing: components["schemas"]["StepStanding"];
+            started_at?: components["schemas"]["Timestamp"] | null;
+            step_id: components["schemas"]["StepId"];
+            /** @description The name of its skill or workflow, or the beginning of its prompt. */
+            title: string;
+            /**
+             * Format: uint32
+             * @description How often the step has begun.
+             * @default 0
+             */
+            trials: number;
         };
         /** @description Bytes recorded of each stream; none where there is no recording of it. */
         StreamSizes: {
@@ -4213,7 +4467,7 @@ export interface components {
             why: string;
         });
         /** @description What is compared with what. */
-        VerifyKind: ("result" | "conversation" | "diagnostics") | "log" | "chain" | "head" | "record" | "skill" | "inputs" | "evidence_files" | "evidence_events" | "coverage" | "verdict" | "large_output" | "meta" | "artifacts";
+        VerifyKind: ("result" | "conversation" | "diagnostics") | "log" | "chain" | "head" | "record" | "skill" | "inputs" | "evidence_files" | "evidence_events" | "coverage" | "verdict" | "large_output" | "meta" | "run_checks" | "artifacts";
         /** @description The versions that wrote the events. */
         Versions: {
             engine: string | null;
@@ -4229,6 +4483,14 @@ export interface components {
             skill: string | null;
             /** @description The beginning of the prompt of a run without a skill. */
             title?: string | null;
+        };
+        /** @description Whether the file of a workflow can be carried out. */
+        WorkflowCheck: {
+            /** @description The steps of a valid file. */
+            plan?: components["schemas"]["PlannedWorkflow"] | null;
+            /** @description The first thing that is wrong, in one sentence with its line. */
+            problem?: string | null;
+            valid: boolean;
         };
         /** @description The workflow has ended; the end of its run follows. */
         WorkflowEnded: {
@@ -4269,6 +4531,20 @@ export interface components {
              * @description The number of its steps.
              */
             steps: number;
+        };
+        /** @description A workflow with its steps, in the order of the file. */
+        WorkflowView: {
+            deadline_at?: components["schemas"]["Timestamp"] | null;
+            name: string;
+            next_actions?: components["schemas"]["NextAction"][];
+            /** @description True for a completed workflow alone. */
+            ok: boolean;
+            /** @description Absent until the workflow has ended. */
+            outcome?: components["schemas"]["WorkflowOutcome"] | null;
+            retry_of?: components["schemas"]["RunId"] | null;
+            run_id: components["schemas"]["RunId"];
+            status: components["schemas"]["RunStatus"];
+            steps: components["schemas"]["StepView"][];
         };
         /** @description One change of the workspace. */
         WorkspaceChange: {
@@ -8412,6 +8688,265 @@ export interface operations {
             };
         };
     };
+    get_workflow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workflow */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowView"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CANNOT_RUN */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_workflow: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
+                wait?: number;
+            };
+            header?: {
+                /** @description A repeated request with the same key does not create a second run */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from_failed": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["RetryWorkflow"];
+            };
+        };
+        responses: {
+            /** @description The current state of the run: over or waiting for an answer, if `wait` was long enough */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The new workflow was accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WORKSPACE_IN_USE */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: IDEMPOTENCY_KEY_REUSED, CANNOT_RUN, INPUT_INVALID, SKILL_INVALID, WEBHOOK_ADDRESS_REFUSED */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: QUEUE_FULL, TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     begin_session: {
         parameters: {
             query?: never;
@@ -9186,6 +9721,277 @@ export interface operations {
             };
             /** @description A problem: SKILL_INVALID */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_workflow: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or for a question; at most 600. */
+                wait?: number;
+            };
+            header?: {
+                /** @description A repeated request with the same key does not create a second run */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "workflow": "steps:\n  - id: greet\n    prompt: Say hello.\n    engine: scripted\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateWorkflow"];
+            };
+        };
+        responses: {
+            /** @description The current state of the run: over or waiting for an answer, if `wait` was long enough */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The workflow was accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WORKSPACE_IN_USE */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: IDEMPOTENCY_KEY_REUSED, CANNOT_RUN, INPUT_INVALID, SKILL_INVALID, WEBHOOK_ADDRESS_REFUSED */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: QUEUE_FULL, TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    validate_workflow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "workflow": "steps:\n  - id: greet\n    prompt: Say hello.\n    engine: scripted\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CheckWorkflow"];
+            };
+        };
+        responses: {
+            /** @description Whether the file can be carried out, and its steps */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowCheck"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
