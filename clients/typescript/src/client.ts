@@ -2,7 +2,7 @@
 import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
-  ApplyChanges, ApplyReport, ArtifactList, AttemptList, ChatHistoryQuery, ContinueRun, CreateRun, CreateWorkflow, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
+  ApplyChanges, ApplyReport, ArtifactList, AttemptList, ChatHistoryQuery, CheckWorkflow, ContinueRun, CreateRun, CreateWorkflow, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FamilyDiagnosis, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   OpenInteractionsQuery,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Replay, ReplayQuery, Reply, RetryRun, Run, RunList,
@@ -163,7 +163,7 @@ export class SkillrunClient {
   }
 
   /** What is wrong with a workflow, or what it would do; nothing is kept. */
-  validateWorkflow(request: CreateWorkflow, options: RequestOptions = {}): Promise<WorkflowCheck> {
+  validateWorkflow(request: CheckWorkflow, options: RequestOptions = {}): Promise<WorkflowCheck> {
     return this.json("/v1/workflows/validate", { method: "POST", json: request, ...options });
   }
 

@@ -49,30 +49,11 @@ export type NextActionKind = Schemas["NextActionKind"];
 export type Rule = Schemas["Rule"];
 export type WaitingRun = Schemas["WaitingRun"];
 export type WorkflowView = Schemas["WorkflowView"];
-/** A workflow to start or to look at: its text, or the skill that has it. */
-export interface CreateWorkflow {
-  workflow?: string | null;
-  skill?: string | null;
-  inputs?: Record<string, unknown>;
-  engine?: string | null;
-  workspace?: string | null;
-}
-/** One input of a workflow; without a default it must be given. */
-export interface WorkflowInput {
-  description?: string | null;
-  schema?: unknown;
-  default?: unknown;
-}
-export interface WorkflowPlanView {
-  name: string;
-  inputs?: Record<string, WorkflowInput>;
-  steps: { step_id: string; title: string; engine?: string | null; needs: string[]; required: boolean }[];
-}
-export interface WorkflowCheck {
-  valid: boolean;
-  problem?: string | null;
-  plan?: WorkflowPlanView | null;
-}
+export type CreateWorkflow = Schemas["CreateWorkflow"];
+export type CheckWorkflow = Schemas["CheckWorkflow"];
+export type RetryWorkflow = Schemas["RetryWorkflow"];
+export type WorkflowCheck = Schemas["WorkflowCheck"];
+export type WorkflowInput = Schemas["PlannedInput"];
 export type WorkflowOutcome = Schemas["WorkflowOutcome"];
 export type WorkflowResult = Schemas["WorkflowResult"];
 export type StepView = Schemas["StepView"];

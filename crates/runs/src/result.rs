@@ -239,7 +239,7 @@ impl ResultFold {
             ControlData::RunCanceled(_) => {
                 self.end(event, RunStatus::Canceled, None, &advice::after_cancel(event.run_id));
             }
-            ControlData::WorkflowEnded(ended) => self.workflow = Some(ended.clone()),
+            ControlData::WorkflowEnded(ended) => self.workflow = Some(ended.as_ref().clone()),
             ControlData::WorkflowStarted(_) => {
                 self.started_at.get_or_insert_with(|| event.ts.to_micros());
             }

@@ -90,13 +90,18 @@ pub fn judged(context: &WorkflowContext<'_>, child: &UnjudgedChild, left: &Check
         stops: child.item.is_none() && stops(step, state),
         ..end_without_run(&step.id, state, reason, "")
     };
-    if let Some(decision) = answer(context, child) {
-        return answered(step, child, instance, items, end, decision);
+    let is_stopped = context.workflow.is_stopped;
+    match answer(context, child) {
+        // Another step has stopped the workflow meanwhile, so that this one cannot begin again.
+        Some(HoldDecision::Retry) if is_stopped => return write(step, end),
+        Some(decision) => return answered(step, child, instance, items, end, decision),
+        None => {}
     }
-    if !is_ready && !context.workflow.is_stopped {
-        if let Some(again) = again(context, step, child, instance, items, left) {
-            return ConductorStep::Begin(again);
-        }
+    if !is_ready
+        && !is_stopped
+        && let Some(again) = again(context, step, child, instance, items, left)
+    {
+        return ConductorStep::Begin(again);
     }
     let wants_decision = match (is_ready, step.on_failure, step.ask) {
         (true, _, Some(AskMoment::After)) if child.item.is_none() => Some(HoldReason::After),
@@ -104,7 +109,7 @@ pub fn judged(context: &WorkflowContext<'_>, child: &UnjudgedChild, left: &Check
         (false, OnStepFailure::Hold, _) => Some(HoldReason::Failure),
         (false, OnStepFailure::Stop | OnStepFailure::Continue, _) => None,
     };
-    match wants_decision.filter(|_| !context.workflow.is_stopped) {
+    match wants_decision.filter(|_| !is_stopped) {
         None => write(step, end),
         Some(why) if context.workflow.held.is_none() => {
             let words = end.details.clone().unwrap_or_default();
@@ -117,7 +122,7 @@ pub fn judged(context: &WorkflowContext<'_>, child: &UnjudgedChild, left: &Check
 
 fn write(step: &WorkflowStep, end: StepEnded) -> ConductorStep {
     let level = if end.state == StepState::Ready { Level::Info } else { Level::Warning };
-    let events = vec![about(&step.id, level, ControlData::StepEnded(end))];
+    let events = vec![about(&step.id, level, ControlData::StepEnded(Box::new(end)))];
     ConductorStep::Write(Decision { events, ..Decision::default() })
 }
 

@@ -212,7 +212,7 @@ fn held(context: &WorkflowContext<'_>) -> Option<ConductorStep> {
             let reason = if workflow.is_time_up { Code::WorkflowTimedOut } else { Code::WorkflowHeld };
             let mut end = end_without_run(step, state, reason, "the question was closed without an answer");
             (end.item, end.child_run_id, end.stops) = (item, child, true);
-            Some(written(vec![about(step, Level::Warning, ControlData::StepEnded(end))]))
+            Some(written(vec![about(step, Level::Warning, ControlData::StepEnded(Box::new(end)))]))
         }
         HeldAnswer::Given(answer) => {
             let is_about_child = workflow.unjudged.iter().any(|child| child.step_id == *step && child.item == item);
@@ -228,16 +228,21 @@ fn held(context: &WorkflowContext<'_>) -> Option<ConductorStep> {
                 (HoldReason::Before, HoldDecision::Start) => None,
                 (HoldReason::After, HoldDecision::Accept) => {
                     let repeated = plan.step(step).and_then(|step| end_of_items(workflow, step));
-                    Some(written(vec![about(step, Level::Info, ControlData::StepEnded(repeated?))]))
+                    Some(written(vec![about(step, Level::Info, ControlData::StepEnded(Box::new(repeated?)))]))
                 }
-                (HoldReason::After, HoldDecision::Retry) => first_trial_again(context, step),
+                (HoldReason::After, HoldDecision::Retry) if !workflow.is_stopped => first_trial_again(context, step),
+                // Another step has stopped the workflow meanwhile: what is ready counts.
+                (HoldReason::After, HoldDecision::Retry) => {
+                    let end = plan.step(step).and_then(|step| end_of_items(workflow, step))?;
+                    Some(written(vec![about(step, Level::Info, ControlData::StepEnded(Box::new(end)))]))
+                }
                 (HoldReason::Before | HoldReason::After | HoldReason::Failure, decision) => {
                     let state = if held.why == HoldReason::Before { StepState::Skipped } else { StepState::Failed };
                     let mut end = end_without_run(step, state, Code::StepRejected, "the user decided against it");
                     (end.item, end.stops) = (item, decision == HoldDecision::Stop);
                     end.items = workflow.steps.get(step).and_then(|progress| progress.items);
                     end.stops |= stops_after(plan.step(step), state, held.why);
-                    Some(written(vec![about(step, Level::Warning, ControlData::StepEnded(end))]))
+                    Some(written(vec![about(step, Level::Warning, ControlData::StepEnded(Box::new(end)))]))
                 }
             }
         }
@@ -318,7 +323,7 @@ fn settled_steps(context: &WorkflowContext<'_>) -> Vec<ControlEvent> {
                 continue;
             }
             let level = if end.state == StepState::Ready { Level::Info } else { Level::Warning };
-            events.push(about(&step.id, level, ControlData::StepEnded(end)));
+            events.push(about(&step.id, level, ControlData::StepEnded(Box::new(end))));
             continue;
         }
         if has_begun(workflow.steps.get(&step.id)) || is_held && !workflow.is_stopped {
@@ -335,7 +340,7 @@ fn settled_steps(context: &WorkflowContext<'_>) -> Vec<ControlEvent> {
         } else {
             continue;
         };
-        events.push(about(&step.id, Level::Warning, ControlData::StepEnded(end)));
+        events.push(about(&step.id, Level::Warning, ControlData::StepEnded(Box::new(end))));
     }
     events
 }
@@ -496,7 +501,7 @@ pub fn requested(beginning: &Beginning, event: Option<ControlEvent>, asked: Suba
 pub fn ended_at_once(end: StepEnded) -> Decision {
     let level = if end.state == StepState::Ready { Level::Info } else { Level::Warning };
     let step = end.step_id.clone();
-    Decision { events: vec![about(&step, level, ControlData::StepEnded(end))], ..Decision::default() }
+    Decision { events: vec![about(&step, level, ControlData::StepEnded(Box::new(end)))], ..Decision::default() }
 }
 
 /// The end of the workflow and of its run. `output`: its outputs, as far as they are there.
@@ -519,7 +524,7 @@ pub fn ended(context: &WorkflowContext<'_>, output: Option<serde_json::Map<Strin
             child_run_id: result.child_run_id,
             ..end_without_run(&step.id, result.state, result.reason, "the workflow was canceled")
         };
-        events.push(about(&step.id, Level::Info, ControlData::StepEnded(end)));
+        events.push(about(&step.id, Level::Info, ControlData::StepEnded(Box::new(end))));
     }
     let error = error_of(how, &steps);
     let next_actions = match &error {
@@ -530,7 +535,7 @@ pub fn ended(context: &WorkflowContext<'_>, output: Option<serde_json::Map<Strin
     let end = WorkflowEnded { outcome: how, ok: how.is_ok(), steps, output, next_actions };
     let level = if how.is_ok() { Level::Info } else { Level::Warning };
     let of_run = end_of_run(context, &end);
-    events.push(closing::control(level, ControlData::WorkflowEnded(end)));
+    events.push(closing::control(level, ControlData::WorkflowEnded(Box::new(end))));
     events.push(of_run);
     Decision { events, ..Decision::default() }
 }

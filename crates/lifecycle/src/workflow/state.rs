@@ -140,7 +140,7 @@ impl WorkflowState {
             ControlData::StepScheduled(step) => self.scheduled(event.ts, step),
             ControlData::StepHeld(held) => self.hold(held),
             ControlData::StepEnded(step) => self.step_ended(event, step),
-            ControlData::WorkflowEnded(ended) => self.ended = Some(ended.clone()),
+            ControlData::WorkflowEnded(ended) => self.ended = Some(ended.as_ref().clone()),
             ControlData::SubagentEnded(end) => self.child_ended(end.child_run_id, end.status),
             ControlData::InteractionRequested(question) => self.asked(question),
             ControlData::InteractionReplied(reply) => self.replied(reply),

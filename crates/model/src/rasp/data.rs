@@ -733,8 +733,8 @@ event_types! {
     WorkflowStarted(WorkflowStarted) = "workflow.started" in Runtime by Control,
     StepScheduled(StepScheduled) = "workflow.step_scheduled" in Runtime by Control,
     StepHeld(StepHeld) = "workflow.step_held" in Runtime by Control,
-    StepEnded(StepEnded) = "workflow.step_ended" in Runtime by Control,
-    WorkflowEnded(WorkflowEnded) = "workflow.ended" in Runtime by Control,
+    StepEnded(Box<StepEnded>) = "workflow.step_ended" in Runtime by Control,
+    WorkflowEnded(Box<WorkflowEnded>) = "workflow.ended" in Runtime by Control,
     SubagentObserved(SubagentObserved) = "subagent.observed" in Runtime by Evidence,
     CheckEnded(Box<CheckEnded>) = "check.ended" in Runtime by Control,
 }
@@ -781,8 +781,8 @@ data_kind! {
         WorkflowStarted(WorkflowStarted),
         StepScheduled(StepScheduled),
         StepHeld(StepHeld),
-        StepEnded(StepEnded),
-        WorkflowEnded(WorkflowEnded),
+        StepEnded(Box<StepEnded>),
+        WorkflowEnded(Box<WorkflowEnded>),
         CheckEnded(Box<CheckEnded>),
     }
 }

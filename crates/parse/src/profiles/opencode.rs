@@ -170,12 +170,9 @@ impl Turn {
         let Event { kind, session_id, part, error } = event;
         let of_part = part.as_ref().and_then(|part| part.session_id).and_then(json::decode::<String>);
         let named = of_part.or_else(|| session_id.as_ref().map(|id| id.as_str().to_owned()));
-        match (&self.session, session_id) {
-            (None, Some(id)) => {
-                emit.push(RecordKind::Session { id: id.as_str().to_owned() });
-                self.session = Some(id.into_string());
-            }
-            (Some(_), _) | (None, None) => {}
+        if let (None, Some(id)) = (&self.session, session_id) {
+            emit.push(RecordKind::Session { id: id.as_str().to_owned() });
+            self.session = Some(id.into_string());
         }
         // What a session that ours has started says is neither a message nor an end of this turn.
         if let Some(child) = named.filter(|id| self.session.as_ref().is_some_and(|ours| ours != id)) {

@@ -65,13 +65,17 @@ fn of_result(tools: &Tools, result: &RunResult, step: &WorkflowStep) -> Checkpoi
         | ErrorCategory::Internal => None,
     });
     let is_there = |path: &String| result.artifacts.iter().any(|artifact| artifact.path == *path);
+    let mut missing: Vec<String> = step.output.artifacts.iter().filter(|path| !is_there(path)).cloned().collect();
+    if result.warnings.contains(&Code::ArtifactMissing) {
+        missing.push("a file that the skill requires".to_owned());
+    }
     Checkpoint {
         child_seq: result.log_head.as_ref().map(|head| head.seq + 1),
         reason,
         details: error.map(|error| error.message.clone()),
         output,
         is_partial,
-        missing: step.output.artifacts.iter().filter(|path| !is_there(path)).cloned().collect(),
+        missing,
         cause,
         reset_at: error.and_then(|error| error.reset_at),
     }

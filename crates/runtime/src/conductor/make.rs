@@ -95,10 +95,9 @@ fn check_of(check: &StepCheck) -> CheckRequest {
 }
 
 /// What the child carries out, in which mode, with which input.
-fn task(
-    step: &WorkflowStep,
-    values: Map<String, Value>,
-) -> Result<(RunTask, Option<ExecutionMode>, Map<String, Value>), StepFault> {
+type ChildTask = (RunTask, Option<ExecutionMode>, Map<String, Value>);
+
+fn task(step: &WorkflowStep, values: Map<String, Value>) -> Result<ChildTask, StepFault> {
     Ok(match &step.task {
         StepTask::Skill { source, .. } => {
             let skill = Skill::load(source.as_ref())?;

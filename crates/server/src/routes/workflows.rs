@@ -159,7 +159,9 @@ fn new_run(service: &Service, who: &Granted, create: &CreateWorkflow) -> HttpRes
     let options = create.options.options(create.model.clone())?;
     let new = request(plan, create.inputs.clone(), options).map_err(|fault| match fault {
         WorkflowFault::Input(error) => Problem::field("inputs", error.to_string()).with_code(ProblemCode::InputInvalid),
-        other => refused(&other),
+        other @ (WorkflowFault::File(_) | WorkflowFault::NoEngine(_) | WorkflowFault::NotWorkflow(_)) => {
+            refused(&other)
+        }
     })?;
     Ok(NewRun { workspace, ..new })
 }

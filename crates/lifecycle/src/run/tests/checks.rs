@@ -1,6 +1,6 @@
 //! Commands that run after the turn of a run that would succeed.
 
-use skillrun_model::checks::{CheckEnded, CheckOutput, CheckStatus, CheckCommand};
+use skillrun_model::checks::{CheckCommand, CheckEnded, CheckOutput, CheckStatus};
 use skillrun_model::rasp::data::Exit;
 
 use super::*;
@@ -52,7 +52,15 @@ impl World {
                     self.carry_out(decision);
                 }
                 RunStep::Over => return,
-                other => panic!("{other:?} after {:?}", self.types()),
+                other @ (RunStep::Start(_)
+                | RunStep::Follow
+                | RunStep::Settle
+                | RunStep::Between
+                | RunStep::Conduct
+                | RunStep::EndChildren
+                | RunStep::AwaitExit
+                | RunStep::Wait
+                | RunStep::LetGo) => panic!("{other:?} after {:?}", self.types()),
             }
         }
         panic!("no end: {:?}", self.types());

@@ -131,9 +131,9 @@ fn retries_are_for_the_listed_causes_and_bounded() {
     let waits: Vec<bool> = stage
         .log
         .iter()
-        .filter_map(|event| match &event.data {
-            Data::Control(ControlData::StepScheduled(step)) => Some(step.not_before.is_some()),
-            _ => None,
+        .filter_map(|event| {
+            let Data::Control(ControlData::StepScheduled(step)) = &event.data else { return None };
+            Some(step.not_before.is_some())
         })
         .collect();
     assert_eq!(waits, [false, true, true], "it waits for quota");

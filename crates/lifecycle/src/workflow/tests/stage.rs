@@ -254,10 +254,12 @@ impl Stage {
                 self.postponed.clear();
             }
             ConductorStep::Begin(beginning) => self.begin(&beginning),
-            other => {
-                assert!(matches!(other, ConductorStep::Rest { .. }), "{other:?}");
-                self.postponed.push(child.run_id);
-            }
+            ConductorStep::Rest { .. } => self.postponed.push(child.run_id),
+            other @ (ConductorStep::Judge(_)
+            | ConductorStep::CancelChildren { .. }
+            | ConductorStep::Detach
+            | ConductorStep::End
+            | ConductorStep::Over) => panic!("{other:?}"),
         }
     }
 
@@ -376,14 +378,22 @@ fn checkpoint(fate: Fate, status: SubagentStatus) -> Checkpoint {
         output: match fate {
             Fate::Unfit => CheckpointOutput::Invalid("it does not fit".to_owned()),
             Fate::Ready | Fate::Partial => CheckpointOutput::Valid,
-            _ => CheckpointOutput::NotDeclared,
+            Fate::Missing | Fate::Failed | Fate::TimedOut | Fate::Quota | Fate::EngineMissing | Fate::Unanswered => {
+                CheckpointOutput::NotDeclared
+            }
         },
         is_partial: fate == Fate::Partial,
         missing: if fate == Fate::Missing { vec!["report.md".to_owned()] } else { Vec::new() },
         cause: match fate {
             Fate::Quota => Some(TrialCause::Retry(RetryCause::Quota)),
             Fate::EngineMissing => Some(TrialCause::EngineMissing),
-            _ => None,
+            Fate::Ready
+            | Fate::Partial
+            | Fate::Missing
+            | Fate::Unfit
+            | Fate::Failed
+            | Fate::TimedOut
+            | Fate::Unanswered => None,
         },
         reset_at: None,
     }

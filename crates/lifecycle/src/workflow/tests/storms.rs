@@ -178,7 +178,9 @@ fn check(stage: &Stage) {
     let status = match expected {
         WorkflowOutcome::Completed => RunStatus::Succeeded,
         WorkflowOutcome::Cancelled => RunStatus::Canceled,
-        _ => RunStatus::Failed,
+        WorkflowOutcome::Partial | WorkflowOutcome::Failed | WorkflowOutcome::TimedOut | WorkflowOutcome::Held => {
+            RunStatus::Failed
+        }
     };
     assert_eq!(stage.state.status, Some(status));
 }
