@@ -228,7 +228,7 @@ impl Fold {
                 title: run.title.clone(),
                 engine: run.engine.clone(),
                 mode: run.mode,
-                parent: run.parent.clone(),
+                parent: run.parent.as_deref().cloned(),
             });
         } else if let ControlData::AttemptEnded(ended) = data {
             let messages = std::mem::take(&mut self.saying);

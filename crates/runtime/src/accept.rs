@@ -544,7 +544,7 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
         posture: Some(record.engine.posture),
         retry_of: record.retry_of,
         continues: record.continues.clone(),
-        parent: record.parent.clone(),
+        parent: record.parent.clone().map(Box::new),
         workflow: record.workflow().map(|plan| plan.name.clone()),
         not_before: record.not_before(),
         record_hash,

@@ -99,7 +99,7 @@ pub struct RunStarted {
     pub continues: Option<Continues>,
     /// The run that has asked for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<ParentLink>,
+    pub parent: Option<Box<ParentLink>>,
     /// The name of the workflow, if the run is one. Its engine is then called `workflow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
