@@ -107,7 +107,7 @@ impl Content {
     fn event(&mut self, event: &Event) {
         if let Data::Control(data) = &event.data {
             if let ControlData::RunStarted(started) = data {
-                self.link.clone_from(&started.parent);
+                self.link = started.parent.as_deref().cloned();
             } else if let ControlData::AttemptStarted(started) = data {
                 self.turn_began_at = Some(started.started_at);
             } else if let ControlData::SubagentEnded(end) = data {

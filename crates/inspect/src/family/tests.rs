@@ -49,7 +49,7 @@ fn started(parent: Option<u8>) -> ControlData {
         depth: 1,
     };
     let started = RunStarted::new("scripted", ExecutionMode::Auto, versions);
-    ControlData::RunStarted(RunStarted { parent: parent.map(link), ..started })
+    ControlData::RunStarted(RunStarted { parent: parent.map(link).map(Box::new), ..started })
 }
 
 fn requested() -> ControlData {
