@@ -5,7 +5,7 @@
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
 //! - [`access`], [`asking`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
-//!   [`older_data`], [`skills`], [`terminal_questions`], [`trials`], [`waiting`]: commands. [`on_terminal`]: a terminal
+//!   [`older_data`], [`skills`], [`terminal_questions`], [`trials`], [`waiting`], [`workflows`]: commands. [`on_terminal`]: a terminal
 //!   for them.
 
 /// The program itself.
@@ -33,3 +33,4 @@ mod terminal_questions;
 mod traps;
 mod trials;
 mod waiting;
+mod workflows;

@@ -45,7 +45,9 @@ pub(super) const STEP_KEYS: &[&str] = &[
     "output",
     "check",
 ];
-pub(super) const RETRIES_KEYS: &[&str] = &["max", "on"];
+pub(super) const RETRIES_KEYS: &[&str] = &["max", CAUSES];
+/// The key of the causes for which a step is tried again.
+const CAUSES: &str = "on";
 pub(super) const OUTPUT_KEYS: &[&str] = &["schema", "artifacts"];
 pub(super) const CHECK_KEYS: &[&str] = &["command", "timeout"];
 
@@ -408,7 +410,7 @@ fn retries_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<StepRetries> {
     let Some(field) = step.get("retries") else { return Ok(StepRetries::default()) };
     let retries = field.section(RETRIES_KEYS)?;
     let max = whole(&retries.required("max")?, 0, RETRIES_MAX)?;
-    let on = match retries.get("on") {
+    let on = match retries.get(CAUSES) {
         None => RetryCause::ALL.to_vec(),
         Some(field) => {
             let causes = field.list()?;

@@ -129,6 +129,15 @@ impl Stage {
         entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.join("events.jsonl").exists()).collect()
     }
 
+    /// A skill beside the one that is run.
+    fn skill(&self, name: &str, script: &str) {
+        let folder = self.root.join(name);
+        fs::create_dir_all(folder.join("assets")).expect("a folder");
+        let text = format!("---\nname: {name}\ndescription: For tests.\n---\n\nDo it.\n");
+        fs::write(folder.join("SKILL.md"), text).expect("written");
+        fs::write(folder.join("assets/scripted.yaml"), script).expect("written");
+    }
+
     fn run(&self, script: &str, args: &[&str]) -> i32 {
         fs::write(self.root.join("script.yaml"), script).expect("written");
         let output = self.skillrun(&[&RUN[..], args].concat());
@@ -139,7 +148,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 9] = [
+const STORIES: [fn(&Stage); 11] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -204,6 +213,35 @@ const STORIES: [fn(&Stage); 9] = [
         fs::write(stage.root.join("skill/assets/runner.json"), words.to_string()).expect("written");
         assert_eq!(stage.skillrun(&["consent", "check:probe", "--yes"]).status.code(), Some(0));
         assert_eq!(stage.run(done, &[]), 1);
+    },
+    // A workflow that asks and is partial, and a second one that takes over what is ready.
+    |stage| {
+        let done = "- - write: {path: artifacts/a.txt, content: x}\n  - output: {answer: x}\n    done: true\n";
+        stage.skill("done", done);
+        stage.skill("fails", "- - fail: no\n");
+        let flow = "timeout: 600\nsteps:\n- {id: a, skill: ./done, for_each: [1, 2]}\n\
+            - {id: b, skill: ./done, ask: before, needs: [a]}\n- {id: c, skill: ./fails, needs: [b]}\n\
+            outputs: {answer: {from: /steps/b/output}}\n";
+        fs::write(stage.root.join("flow.yaml"), flow).expect("written");
+        let run = ["workflow", "run", "flow.yaml", "--engine", "scripted"];
+        assert_eq!(stage.skillrun(&run).status.code(), Some(6));
+        assert_eq!(stage.skillrun(&["reply", "last", "start"]).status.code(), Some(5));
+        assert_eq!(stage.skillrun(&["workflow", "retry", "last", "--from-failed"]).status.code(), Some(6));
+        assert_eq!(stage.skillrun(&["reply", "last", "start"]).status.code(), Some(5));
+    },
+    // A step that waits for quota.
+    |stage| {
+        stage.skill("quota", "- - fail: 'Rate limit reached for the model. Please try again in 5 hours.'\n");
+        let flow = "steps:\n- {id: a, skill: ./quota, retries: {max: 1, on: [quota]}}\n";
+        fs::write(stage.root.join("flow.yaml"), flow).expect("written");
+        let run = ["workflow", "run", "flow.yaml", "--engine", "scripted", "--no-wait"];
+        assert_eq!(stage.skillrun(&run).status.code(), Some(0));
+        let waits = |folder: &PathBuf| {
+            fs::read_to_string(folder.join("events.jsonl")).is_ok_and(|log| log.contains("\"trial\":2"))
+        };
+        lab::eventually("a second try", || stage.runs().into_iter().find(waits));
+        assert_eq!(stage.skillrun(&["cancel", "last"]).status.code(), Some(0));
+        assert_eq!(stage.skillrun(&["wait", "last"]).status.code(), Some(8));
     },
     // A prompt that is too large for an event.
     |stage| {
