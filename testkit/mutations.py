@@ -311,8 +311,8 @@ MUTATIONS = [
     Mutation("linger: on the stream of the end", "the end of another stream counts", FOLD,
              "after: seen.after[end_stream.index()] };", "after: seen.after.iter().flatten().next().copied() };", FACTS),
     Mutation("several ends: the last decides", "the first end decides", FOLD,
-             "stream.end = Some(EndFact { kind, message, category, is_refusal, confidence, span });",
-             "stream.end.get_or_insert(EndFact { kind, message, category, is_refusal, confidence, span });", FACTS),
+             "stream.end = Some(EndFact { kind, message, category, limit, confidence, span });",
+             "stream.end.get_or_insert(EndFact { kind, message, category, limit, confidence, span });", FACTS),
     Mutation("opencode: an end is taken back", "a retraction does nothing", FOLD,
              "EndKind::Retracted => stream.end = None,", "EndKind::Retracted => {}", FACTS),
     Mutation("error.code: SESSION_NOT_FOUND", "a refused session is an engine failure", ADVICE,
@@ -716,7 +716,7 @@ MUTATIONS = [
     Mutation("workflow retries: engines", "the next engine is never tried", JUDGE,
              "if cause.is_of_engine() && has_next {", "if false {", WORKFLOW),
     Mutation("workflow retries: stopped", "a step is tried again in a workflow that has stopped", JUDGE,
-             "if !is_ready && !context.workflow.is_stopped {", "if !is_ready {", WORKFLOW),
+             "    if !is_ready\n        && !is_stopped\n", "    if !is_ready\n", WORKFLOW),
     Mutation("workflow hold: after", "a ready step does not ask", JUDGE,
              "(true, _, Some(AskMoment::After)) if child.item.is_none() => Some(HoldReason::After),",
              "(true, _, Some(AskMoment::After)) if child.item.is_none() => None,", WORKFLOW),
@@ -837,7 +837,7 @@ def main():
         # New times: an earlier run may have left what it compiled from a broken file, and cargo compares times.
         shutil.copytree(ROOT, copy, ignore=NOT_COPIED, copy_function=shutil.copy)
         tests = Tests(copy)
-        for arguments in (GATE, QUESTION, TEXT, FACTS, WORKFLOW):
+        for arguments in (GATE, QUESTION, TEXT, FACTS, CHECKS, WORKFLOW):
             passed, output = tests.run(arguments)
             if not passed:
                 print(output)
