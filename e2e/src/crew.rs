@@ -16,7 +16,7 @@ use crate::engines::Engine;
 use crate::lab::Lab;
 use crate::place::Place;
 use crate::processes;
-use crate::scenarios::Scenario;
+use crate::scenarios::{Scenario, workflow};
 use crate::table::{Cell, Skip, Tried};
 use crate::trial::Trial;
 
@@ -91,6 +91,9 @@ impl Crew<'_> {
         }
         if scenario == Scenario::Repeated && engine.call_limit().is_none() {
             return Cell::Skipped(Skip::Without("short limit"));
+        }
+        if scenario == Scenario::Workflow && workflow::other_engines(lab, engine).is_none() {
+            return Cell::Skipped(Skip::Without("other engines"));
         }
         let begin = Instant::now();
         let usual = begin + scenario.bound();

@@ -31,6 +31,13 @@ impl Group {
         }
     }
 
+    /// The other engines of its table: those after this one, and then those before it.
+    fn others(self, engine: &str) -> impl Iterator<Item = &'static str> {
+        let all = self.engines();
+        let at = all.iter().position(|name| *name == engine).unwrap_or_default();
+        (1..all.len()).map(move |step| all[(at + step) % all.len()])
+    }
+
     fn of(engine: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|group| group.engines().contains(&engine))
     }
@@ -163,11 +170,14 @@ impl Engine {
         CALL_LIMITS.iter().find(|limit| limit.engines.contains(&self.name.as_str())).copied()
     }
 
+    /// The other engines of its table: those after this one, and then those before it.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &'static str> {
+        self.group.others(&self.name)
+    }
+
     /// The engine that continues its conversations: the next one in its table, and the first one after the last.
     pub(crate) fn heir(&self) -> &'static str {
-        let all = self.group.engines();
-        let at = all.iter().position(|name| *name == self.name).unwrap_or_default();
-        all[(at + 1) % all.len()]
+        self.others().next().unwrap_or_default()
     }
 
     /// How old a session must be before another process can load it.
@@ -207,4 +217,15 @@ pub(crate) fn installed(descriptor: &Descriptor, clis: &Clis) -> Option<Engine> 
         probe,
         secret: descriptor.environment.secret.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_begin_after_the_engine_and_end_before_it() {
+        let others: Vec<_> = Group::Clis.others("opencode").collect();
+        assert_eq!(others, ["qwen", "codex", "claude", "gemini"]);
+    }
 }

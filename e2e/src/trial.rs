@@ -8,6 +8,7 @@ use serde_json::Value;
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{AttemptEnded, ResolutionMode};
 use skillrun_model::rasp::{ControlData, Data, Event, EventType};
+use skillrun_model::workflow::CONDUCTOR;
 use skillrun_model::{RunId, RunStatus};
 
 use crate::bounded::{Deadline, Finished, Running, until};
@@ -55,6 +56,13 @@ impl Trial<'_> {
     /// The same with the variables of another engine, which uses the same model.
     pub(crate) fn command_with(&self, engine: &Engine, words: &[&str]) -> Command {
         self.place.command(self.lab.world(), engine, &self.server(), words)
+    }
+
+    /// The same with the variables of several engines.
+    pub(crate) fn command_with_all(&self, engines: &[&Engine], words: &[&str]) -> Command {
+        let mut command = self.command(words);
+        command.envs(engines.iter().flat_map(|engine| engine.variables(&self.server())));
+        command
     }
 
     /// Where the engine finds its model.
@@ -125,6 +133,15 @@ impl Trial<'_> {
 
     /// The same of a run that another engine carried out.
     pub(crate) fn over_with(&self, engine: &Engine, run: RunId) -> Result<Over, Miss> {
+        self.over_by(&engine.name, Some(&engine.version), run)
+    }
+
+    /// The same of a workflow, which has no engine of its own.
+    pub(crate) fn workflow_over(&self, run: RunId) -> Result<Over, Miss> {
+        self.over_by(CONDUCTOR, None, run)
+    }
+
+    fn over_by(&self, engine: &str, version: Option<&str>, run: RunId) -> Result<Over, Miss> {
         let (result, json) = Told::read(&self.place.file(run, RESULT))?;
         let log = self.log(run)?;
         let last = log.last().map(|event| event.event_type().as_str()).unwrap_or_default();
@@ -141,8 +158,9 @@ impl Trial<'_> {
         must(!text.contains(KEY), "key in Log", || "the API key is in the Log".to_owned())?;
         let record: Value = serde_json::from_slice(&fs::read(self.place.file(run, RECORD))?)
             .map_err(|error| Miss::new("bad record", error.to_string()))?;
-        let version = &record["engine"]["version"];
-        must(*version == engine.version.as_str(), "other version", || format!("it ran version {version}"))?;
+        let (found_name, found_version) = (&record["engine"]["name"], &record["engine"]["version"]);
+        must(*found_name == engine, "other engine", || format!("it ran on {found_name} instead of {engine}"))?;
+        must(found_version.as_str() == version, "other version", || format!("it ran version {found_version}"))?;
         processes::gone(&self.place.tag, self.place.root())?;
         let verified = self.finish(self.command(&["verify", &run.to_string()]), "verify")?;
         must(verified.code == Some(0), "not verified", || format!("skillrun verify: {}", verified.stdout.trim()))?;

@@ -21,6 +21,7 @@ mod restart;
 pub(crate) mod skill;
 pub(crate) mod talk;
 mod turns;
+pub(crate) mod workflow;
 
 use std::time::Duration;
 
@@ -50,6 +51,7 @@ word_enum! {
         Continue = "continue",
         Delegate = "delegate",
         Repeated = "repeated",
+        Workflow = "workflow",
         Asked = "asked",
         Denied = "denied",
         Waits = "waits",
@@ -124,6 +126,11 @@ impl Scenario {
                 "the same, but the engine ends the first wait after five seconds, and the model repeats all of its calls: \
                  there is one child"
             }
+            Self::Workflow => {
+                "a workflow with three steps, on this engine and those of the next two columns: a check of the second step \
+                 fails, and `skillrun workflow retry --from-failed` takes the first step over and completes the others; \
+                 `workflow show`, `result` and `diagnose` agree"
+            }
             Self::Asked => {
                 "the agent asks before it writes a file; the options of the question are those that the agent offers, and after \
                  `skillrun reply RUN allow` the file exists and the turn continues"
@@ -172,7 +179,13 @@ impl Scenario {
             Self::Cancel => Play::SleepTool,
             Self::Restart => Play::Slow,
             Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => Play::Interactive,
-            Self::Turns | Self::Interrupt | Self::Continue | Self::Idle | Self::Delegate | Self::Repeated => {
+            Self::Turns
+            | Self::Interrupt
+            | Self::Continue
+            | Self::Idle
+            | Self::Delegate
+            | Self::Repeated
+            | Self::Workflow => {
                 return format!("{}.{}-{}", Play::Ordered, engine.name, self.as_str());
             }
             Self::Skill => return format!("{}.{}", Play::Script, skill::SCRIPT),
@@ -198,6 +211,8 @@ impl Scenario {
             Self::Turns | Self::Continue => 300,
             // Two processes of the engine, one after the other.
             Self::Delegate | Self::Repeated => 240,
+            // Four processes of engines, one after the other.
+            Self::Workflow => 300,
         };
         Duration::from_secs(seconds)
     }
@@ -228,6 +243,7 @@ impl Scenario {
             Self::Idle => idle::check(trial),
             Self::Delegate => delegate::check(trial),
             Self::Repeated => delegate::repeated(trial),
+            Self::Workflow => workflow::check(trial),
         }
     }
 }

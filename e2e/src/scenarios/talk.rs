@@ -118,11 +118,16 @@ impl<'a> Talk<'a> {
 
 /// The last request of this trial with a prompt.
 pub(super) fn last_request(trial: &Trial<'_>, prompt: &str) -> Result<String, Miss> {
+    let last = requests(trial, prompt).next();
+    last.map(|(_, body)| body).ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))
+}
+
+/// The requests of this trial with a prompt, each with its number, the last one first.
+pub(super) fn requests(trial: &Trial<'_>, prompt: &str) -> impl Iterator<Item = (u64, String)> {
     let scenario = trial.scenario.model(trial.engine);
-    let requests = trial.lab.model.requests();
-    let ours = requests.iter().filter(|seen| seen.scenario.as_deref() == Some(&scenario) && !seen.tools.is_empty());
-    let mut bodies =
-        ours.filter_map(|seen| seen.body.as_deref()).map(|body| String::from_utf8_lossy(body).into_owned());
-    let last = bodies.rfind(|body| body.contains(prompt));
-    last.ok_or_else(|| Miss::new("no request", "the last prompt did not reach the model"))
+    let all = trial.lab.model.requests().into_iter().rev();
+    let ours = all.filter(move |seen| seen.scenario.as_deref() == Some(&scenario) && !seen.tools.is_empty());
+    let bodies =
+        ours.filter_map(|seen| Some((seen.number, String::from_utf8_lossy(seen.body.as_deref()?).into_owned())));
+    bodies.filter(move |(_, body)| body.contains(prompt))
 }
