@@ -147,6 +147,7 @@ kills: ## Run the tests that kill at random moments, for longer
 .PHONY: simulation
 simulation: ## Run a million interleavings in virtual time; INTERLEAVINGS
 	SKILLRUN_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --profile dist --locked -p skillrun-runtime --lib -- simulation --nocapture
+	SKILLRUN_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --profile dist --locked -p skillrun-lifecycle --lib -- the_laws_of_workflows_hold
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser with hostile bytes; FUZZ_SECONDS each

@@ -236,7 +236,8 @@ impl Row {
             ended_at: fold.ended.as_ref().map(|ended| ended.at),
             attempt: state.attempt,
             question: state.question.as_ref().map(RowQuestion::of),
-            rests: state.rests(),
+            // The time of a workflow is not in a row: its Log is read at the start.
+            rests: state.rests() && state.workflow_deadline().is_none(),
             reason_code,
             error_code: error.as_ref().map(|error| error.code),
             error_message: error.map(|error| error.message),

@@ -119,11 +119,14 @@ impl Mailbox {
         mail
     }
 
-    /// Nothing is accepted any more; waiting messages stay unanswered.
-    pub(crate) fn close(&self) {
+    /// Nothing is accepted any more; waiting messages stay unanswered. Returns whether there was news of a child among
+    /// them: its sender does not wait for an answer, and sends it only once.
+    pub(crate) fn close(&self) -> bool {
         let mut waiting = self.lock();
         waiting.is_closed = true;
+        let has_news = waiting.mail.iter().any(|mail| matches!(mail.command, RunCommand::ChildNews));
         waiting.mail.clear();
+        has_news
     }
 }
 

@@ -132,5 +132,5 @@ fn a_changed_fold_needs_a_new_version() {
     let expected = format!(
         r#"{{"state":{state},"started":null,"ended":null,"created_at":null,"updated_at":null,"said":null,"saying":[],"usage":null,"cost":null}}"#
     );
-    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 13")), (expected.as_str(), true), "raise FOLD_VERSION");
+    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 14")), (expected.as_str(), true), "raise FOLD_VERSION");
 }

@@ -106,12 +106,17 @@ pub(crate) fn rest_text(state: &State, run: &str) -> Option<String> {
 
 /// The question and what can be chosen.
 pub(super) fn question_text(question: &Pending) -> String {
+    indented(&question.prompt, "  ") + &option_lines(question)
+}
+
+/// The values with which a question can be answered, one line each.
+pub(crate) fn option_lines(question: &Pending) -> String {
     let option = |option: &skillrun_model::interaction::AskOption| {
         let label = if option.label == option.value { String::new() } else { format!(": {}", plain(&option.label)) };
         let default = if option.default { "  (default)" } else { "" };
         format!("  - {}{label}{default}\n", plain(&option.value))
     };
-    indented(&question.prompt, "  ") + &question.options.iter().map(option).collect::<String>()
+    question.options.iter().map(option).collect()
 }
 
 /// The deadline, and what happens then.

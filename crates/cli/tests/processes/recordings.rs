@@ -130,6 +130,20 @@ const OF_RUNS: &[Code] = &[
     // A recording has no children.
     Code::ChildNotMade,
     Code::ParentEnded,
+    // Commands that skillrun runs after the turn.
+    Code::CheckFailed,
+    // A workflow has no engine of its own.
+    Code::WorkflowCompleted,
+    Code::WorkflowPartial,
+    Code::WorkflowFailed,
+    Code::WorkflowTimedOut,
+    Code::WorkflowHeld,
+    Code::StepNotReady,
+    Code::StepNotNeeded,
+    Code::StepInputInvalid,
+    Code::StepOutputInvalid,
+    Code::OutputPartial,
+    Code::StepRejected,
     // No recording has MCP servers; `traps/servers.rs` shows what the engines report about them.
     Code::McpServerFailed,
 ];

@@ -2,6 +2,7 @@
 
 mod api;
 mod children;
+mod deadlines;
 mod mcp;
 mod openapi;
 mod readme;

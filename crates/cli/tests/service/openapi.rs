@@ -75,6 +75,7 @@ struct Runs {
     succeeded: String,
     waiting: String,
     failed: String,
+    workflow: String,
 }
 
 impl Runs {
@@ -91,8 +92,18 @@ impl Runs {
             succeeded: of_skill("report-on-table", "succeeded"),
             waiting: of_skill("name-a-release", "waiting_user"),
             failed: of_skill("count-words", "failed"),
+            workflow: workflow(server),
         }
     }
+}
+
+/// A workflow that is over.
+fn workflow(server: &Server) -> String {
+    let workflow = "steps: [{id: greet, prompt: Say hello., engine: scripted}]";
+    let answer = server.post("/v1/workflows", &json!({ "workflow": workflow }));
+    let run = answer.json()["run_id"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+    run
 }
 
 #[test]
@@ -112,6 +123,7 @@ fn every_example_can_be_sent() {
         document.fits(id, &content["schema"], example);
         let run = match id {
             "reply" => &runs.waiting,
+            "retry_workflow" => &runs.workflow,
             _ => &runs.failed,
         };
         let answer = server.post(&route.path.replace("{run_id}", run), example);
@@ -136,9 +148,12 @@ fn every_example_can_be_sent() {
             "continue_run",
             "create_download",
             "create_run",
+            "create_workflow",
             "interrupt_run",
             "reply",
-            "retry_run"
+            "retry_run",
+            "retry_workflow",
+            "validate_workflow"
         ]
     );
     assert_eq!(
@@ -175,7 +190,7 @@ fn every_get_route_matches_its_description() {
     let artifacts = server.get(&format!("/v1/runs/{}/artifacts", runs.succeeded)).json();
     let artifact = artifacts["artifacts"][0]["path"].as_str().expect("an artifact").to_owned();
     for route in document.routes().iter().filter(|route| route.method == "get") {
-        for run in [&runs.succeeded, &runs.waiting, &runs.failed] {
+        for run in [&runs.succeeded, &runs.waiting, &runs.failed, &runs.workflow] {
             let path = filled(route, run, &artifact);
             if route.operation["responses"]["200"]["content"][NOT_JSON].is_object() {
                 first_event_fits(&document, &server, &path);
@@ -183,7 +198,8 @@ fn every_get_route_matches_its_description() {
             }
             let answer = server.get(&path);
             document.tells_of(route, &answer);
-            if *run == runs.succeeded {
+            let is_of_workflows = route.path.ends_with("/workflow");
+            if *run == if is_of_workflows { &runs.workflow } else { &runs.succeeded } {
                 assert!((200..300).contains(&answer.status), "{path}: {} {}", answer.status, answer.text());
             }
         }

@@ -218,6 +218,12 @@ impl State {
             && self.unsent_prompt().is_none()
     }
 
+    /// When the time of a workflow is over, unless the Log says that it is.
+    pub fn workflow_deadline(&self) -> Option<Timestamp> {
+        let workflow = self.workflow.as_deref().filter(|workflow| !workflow.is_time_up)?;
+        workflow.started.as_ref()?.deadline_at
+    }
+
     /// All events of a Log.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut state = Self::default();

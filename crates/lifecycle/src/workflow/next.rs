@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::delegation::SubagentRequested;
+use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::{RunCanceled, RunCompleted, RunFailed, RunStatusChange};
 use skillrun_model::rasp::{ControlData, Correlation, Level};
 use skillrun_model::status::{Permission, Phase};
@@ -59,7 +60,7 @@ pub enum ConductorStep {
     CancelChildren { until: Timestamp },
     /// These children did not end in time after they were canceled: record them as detached.
     Detach,
-    /// Nothing happens until a child ends, the user answers, or this moment.
+    /// Nothing happens until a child ends, the user answers, the deadline of the open question, or this moment.
     Rest { until: Option<Timestamp> },
     /// Resolve the outputs, and append [`ended`].
     End,
@@ -122,6 +123,11 @@ pub fn next(context: &WorkflowContext<'_>) -> ConductorStep {
         if is_canceled {
             return ConductorStep::End;
         }
+    }
+    let has_question = run.question.as_ref().is_some_and(|question| question.scope == Scope::Step);
+    if has_question && workflow.held.is_none() {
+        // Its step has ended without the answer, because another one stopped the workflow.
+        return written(vec![super::question::close("the workflow has stopped".to_owned())]);
     }
     if let Some(step) = missing_request(context).or_else(|| held(context)) {
         return step;
@@ -355,7 +361,8 @@ fn end_of_items(workflow: &WorkflowState, step: &WorkflowStep) -> Option<StepEnd
     let items = progress.items?;
     let is_working = |instance: &super::InstanceState| instance.child.is_some() && instance.end.is_none();
     let is_failed = progress.instances.iter().any(|one| one.end.as_ref().is_some_and(|end| stops(step, end.state)));
-    let all_begun = progress.instances.len() as u64 == u64::from(items);
+    let all_begun = progress.instances.len() as u64 == u64::from(items)
+        && !progress.instances.iter().any(|instance| instance.is_wanted_again);
     if progress.instances.iter().any(is_working) || (!all_begun && !workflow.is_stopped && !is_failed) {
         return None;
     }
@@ -403,7 +410,7 @@ fn ready_to_begin(context: &WorkflowContext<'_>) -> Option<ConductorStep> {
         if progress.is_some_and(|progress| progress.end.is_some()) {
             continue;
         }
-        let Some(item) = next_item(progress, step) else { continue };
+        let Some(NextItem { item, again }) = next_item(progress, step) else { continue };
         let is_ready = |need: &StepId| workflow.end_of(need).is_some_and(|end| end.state == StepState::Ready);
         if !step.needs.iter().all(is_ready) {
             continue;
@@ -427,8 +434,8 @@ fn ready_to_begin(context: &WorkflowContext<'_>) -> Option<ConductorStep> {
             item,
             wants_items: step.for_each.is_some() && progress.is_none_or(|progress| progress.items.is_none()),
             items: progress.and_then(|progress| progress.items),
-            trial: 1,
-            engine_index: 0,
+            trial: again.map_or(1, |again| again.trial + 1),
+            engine_index: again.map_or(0, |again| again.engine_index),
             not_before: None,
             child: None,
         }));
@@ -445,25 +452,35 @@ fn is_started_by_user(workflow: &WorkflowState, step: &WorkflowStep) -> bool {
     })
 }
 
-/// The item that has not begun; none where nothing of the step is left to begin.
-fn next_item(progress: Option<&StepProgress>, step: &WorkflowStep) -> Option<Option<u32>> {
-    let begun = progress.map_or(0, |progress| progress.instances.len());
-    let begun = u32::try_from(begun).unwrap_or(u32::MAX);
-    if step.for_each.is_none() {
-        return (begun == 0).then_some(None);
-    }
-    // An item that failed for good ends the step, unless the others shall continue.
-    let is_failed = progress.is_some_and(|progress| {
-        progress.instances.iter().any(|one| one.end.as_ref().is_some_and(|end| stops(step, end.state)))
-    });
-    let items = progress.and_then(|progress| progress.items);
-    (!is_failed && items.is_none_or(|items| begun < items)).then_some(Some(begun))
+/// What of a step begins next.
+struct NextItem<'a> {
+    item: Option<u32>,
+    /// It has ended before, and the user wants it once more.
+    again: Option<&'a super::InstanceState>,
 }
 
-/// When the conductor looks again by itself.
+/// The item that has not begun; none where nothing of the step is left to begin.
+fn next_item<'a>(progress: Option<&'a StepProgress>, step: &WorkflowStep) -> Option<NextItem<'a>> {
+    let instances = progress.map_or(&[][..], |progress| &progress.instances);
+    if step.for_each.is_none() {
+        return instances.is_empty().then_some(NextItem { item: None, again: None });
+    }
+    // An item that failed for good ends the step, unless the others shall continue.
+    if instances.iter().any(|one| one.end.as_ref().is_some_and(|end| stops(step, end.state))) {
+        return None;
+    }
+    let number = |index: usize| Some(u32::try_from(index).unwrap_or(u32::MAX));
+    if let Some(index) = instances.iter().position(|instance| instance.is_wanted_again) {
+        return Some(NextItem { item: number(index), again: instances.get(index) });
+    }
+    let items = progress.and_then(|progress| progress.items);
+    let is_left = items.is_none_or(|items| (instances.len() as u64) < u64::from(items));
+    is_left.then(|| NextItem { item: number(instances.len()), again: None })
+}
+
+/// When the conductor looks again by itself. The deadline of a question is an input of its own.
 fn rest_until(context: &WorkflowContext<'_>, started: &WorkflowStarted) -> Option<Timestamp> {
-    let WorkflowContext { run, workflow, now, .. } = *context;
-    let question = run.question.as_ref().and_then(|question| question.deadline);
+    let WorkflowContext { workflow, now, .. } = *context;
     let look = (!workflow.open.is_empty()).then(|| {
         let last = workflow.steps.values().filter_map(|step| {
             step.instances.iter().filter_map(|one| one.end.as_ref().map(|end| end.at).max(one.begun_at)).max()
@@ -471,7 +488,8 @@ fn rest_until(context: &WorkflowContext<'_>, started: &WorkflowStarted) -> Optio
         let quiet = last.max().and_then(|last| now.millis_since(last)).unwrap_or(0);
         now.plus_nanos(nanos(Duration::from_millis(quiet).clamp(LOOK_MIN, LOOK_MAX)))
     });
-    [started.deadline_at, question, look].into_iter().flatten().min()
+    let deadline = started.deadline_at.filter(|_| !workflow.is_time_up);
+    [deadline, look].into_iter().flatten().min()
 }
 
 /// The events with which a step begins: the child is requested by the event that the caller adds.

@@ -14,6 +14,8 @@ use skillrun_model::workflow::{
 };
 use skillrun_model::{InteractionId, RunId, Timestamp};
 
+use super::question::HoldDecision;
+
 /// The state of a workflow, according to its Log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowState {
@@ -92,6 +94,9 @@ pub struct InstanceState {
     pub fingerprint: String,
     pub not_before: Option<Timestamp>,
     pub begun_at: Option<Timestamp>,
+    /// The user wants all items once more, and this one has not begun again.
+    #[serde(default)]
+    pub is_wanted_again: bool,
     pub end: Option<StepEnding>,
 }
 
@@ -180,8 +185,20 @@ impl WorkflowState {
     }
 
     fn scheduled(&mut self, at: Timestamp, step: &StepScheduled) {
+        let is_round = self.held.as_ref().is_some_and(|held| {
+            let HeldAnswer::Given(answer) = &held.answer else { return false };
+            held.step_id == step.step_id
+                && held.item.is_none()
+                && HoldDecision::of(held.why, answer) == Some(HoldDecision::Retry)
+        });
         self.release(&step.step_id, step.item);
         let progress = self.steps.entry(step.step_id.clone()).or_default();
+        if is_round {
+            // The question was about all items, and so is its answer.
+            for instance in &mut progress.instances {
+                (instance.is_wanted_again, instance.child, instance.end) = (true, None, None);
+            }
+        }
         progress.items = step.items.or(progress.items);
         // Beginning at all shows that no user was asked, or agreed.
         progress.is_agreed = true;
@@ -199,6 +216,7 @@ impl WorkflowState {
             fingerprint: step.fingerprint.clone(),
             not_before: step.not_before,
             begun_at: instance.begun_at.or(Some(at)),
+            is_wanted_again: false,
             end: None,
         };
         self.unjudged.retain(|child| (&child.step_id, child.item) != (&step.step_id, step.item));

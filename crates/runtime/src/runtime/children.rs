@@ -96,14 +96,13 @@ impl Inner {
         }
     }
 
-    /// A workflow has something to do: a child has ended, or a moment has come.
+    /// A workflow has something to do: a child has ended, or a moment has come. The caller may be the worker of this
+    /// workflow, which has canceled a child that had not begun, so that it must not wait for an answer of that worker.
     pub(super) fn wake_conductor(self: &Arc<Self>, workflow: RunId) {
         let mailbox = self.table().mailbox(workflow);
-        let answer = mailbox.and_then(|mailbox| mailbox.put(RunCommand::ChildNews));
-        if answer.is_some_and(|answer| answer.recv().is_ok()) {
+        if mailbox.is_some_and(|mailbox| mailbox.put(RunCommand::ChildNews).is_some()) {
             return;
         }
-        // No worker has it, or its worker leaves at this moment without having read the message.
         match self.open_with_retry(workflow) {
             Ok(run) => drop(self.take_up_run(run)),
             // Another process conducts it, and looks at its children by itself; or it is gone.

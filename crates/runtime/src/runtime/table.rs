@@ -193,6 +193,15 @@ impl RunTable {
         true
     }
 
+    /// The run has to be taken up again when its worker leaves.
+    pub(super) fn want_again(&mut self, run: RunId) {
+        if let Some(WorkerStanding::Active { wanted, .. }) =
+            self.runs.get_mut(&run).and_then(|standing| standing.worker.as_mut())
+        {
+            *wanted = Wanted::Again;
+        }
+    }
+
     pub(super) fn end(&mut self, run: RunId) -> Wanted {
         self.change(run, |standing| {
             let Some(WorkerStanding::Active { wanted, .. }) = standing.worker else { return Wanted::No };

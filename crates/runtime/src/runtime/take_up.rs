@@ -202,15 +202,9 @@ impl Inner {
             self.changed.notify_all();
             return TakenUp::Over;
         }
-        if state.rests() {
-            let deadline =
-                state.question.as_ref().and_then(|question| Some((question.deadline?, question.interaction_id)));
-            if let Some((deadline, interaction_id)) = deadline {
-                let (at, mut table) = (run.time_up_at(deadline), self.table());
-                if !table.is_armed(id, interaction_id) {
-                    table.arm(at, id, Alarm::Question(interaction_id));
-                }
-            }
+        let is_time_up = state.workflow_deadline().is_some_and(|deadline| deadline <= run.now());
+        if state.rests() && !is_time_up {
+            self.arm_resting(&run);
             if views::may_lag(&run.folder) {
                 views::write_waiting(&self.config.tools, id);
             }
@@ -226,6 +220,22 @@ impl Inner {
             self.work_at_once(run);
         }
         TakenUp::Working
+    }
+
+    /// Arms the earliest moment at which a run that rests continues without the user.
+    fn arm_resting(&self, run: &Run) {
+        let question = run.state.question.as_ref();
+        let question = question.and_then(|question| Some((question.interaction_id, question.deadline?)));
+        let question = question.map(|(id, deadline)| (run.time_up_at(deadline), Alarm::Question(id)));
+        let conductor = run.state.workflow_deadline().map(|deadline| (run.moment_at(deadline), Alarm::Conductor));
+        let first = [question, conductor].into_iter().flatten().min_by_key(|(at, _)| *at);
+        let mut table = self.table();
+        match first {
+            // A question that has its timer keeps it: the wall clock may have been set since.
+            Some((_, Alarm::Question(id))) if table.is_armed(run.id, id) => {}
+            Some((at, alarm)) => table.arm(at, run.id, alarm),
+            None => {}
+        }
     }
 
     /// A run is over, but a process that waited with it may still be running, or a host that was never asked to start

@@ -161,7 +161,7 @@ impl Inner {
             let error = std::io::Error::other("an internal error in skillrun stopped the work on this run");
             Err(RuntimeError::file(self.config.tools.data.run(id).root(), "worked on")(error))
         });
-        mailbox.close();
+        let has_news = mailbox.close();
         let mut unretried = None;
         if let (Some(parent), Ok(WorkerExit::Over | WorkerExit::Waiting { .. })) = (parent, &outcome) {
             self.notify_parent(&parent, id);
@@ -176,6 +176,9 @@ impl Inner {
         let is_wanted = {
             let mut table = self.table();
             table.give_back(id, slot);
+            if has_news && matches!(outcome, Ok(WorkerExit::Waiting { .. })) {
+                table.want_again(id);
+            }
             let is_wanted = table.end(id);
             match outcome {
                 Ok(WorkerExit::Over) => {}

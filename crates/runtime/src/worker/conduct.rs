@@ -6,10 +6,10 @@ use skillrun_lifecycle::run::{Input, RunStep};
 use skillrun_lifecycle::workflow::{
     Beginning, ConductorStep, UnjudgedChild, WorkflowContext, WorkflowState, ended, judged, next, scheduled,
 };
-use skillrun_model::RunId;
 use skillrun_model::codes::Code;
 use skillrun_model::delegation::SubagentStatus;
 use skillrun_model::workflow::WorkflowPlan;
+use skillrun_model::{RunId, Timestamp};
 
 use super::outside::PreparedStep;
 use super::{Alarm, Timer, Worker, WorkerExit};
@@ -161,8 +161,13 @@ impl Worker<'_> {
     }
 
     /// The worker leaves until something happens.
-    fn rest(&self, until: Option<skillrun_model::Timestamp>) -> WorkerExit {
-        let timer = until.map(|at| Timer { at: self.run.moment_at(at), alarm: Alarm::Conductor });
+    fn rest(&self, until: Option<Timestamp>) -> WorkerExit {
+        let conductor = until.map(|at| Timer { at: self.run.moment_at(at), alarm: Alarm::Conductor });
+        let question = self.run.state.question.as_ref().and_then(|question| {
+            let alarm = Alarm::Question(question.interaction_id);
+            Some(Timer { at: self.run.time_up_at(question.deadline?), alarm })
+        });
+        let timer = [question, conductor].into_iter().flatten().min_by_key(|timer| timer.at);
         WorkerExit::Waiting { timer }
     }
 }

@@ -8,7 +8,7 @@ use skillrun_runs::result::RunResult;
 
 use super::follow::{Conversation, Ending, Style};
 use crate::args::OutputForm;
-use crate::commands::interactions::rest_text;
+use crate::commands::interactions::{option_lines, rest_text};
 use crate::exit::{run_state, run_words};
 use crate::failure::Failure;
 use crate::output::{self, Ink, Output};
@@ -40,7 +40,8 @@ pub(super) fn print_waiting(
             let told = match style.conversation {
                 Conversation::Shown => String::new(),
                 Conversation::Left => {
-                    question.prompt.trim_end().lines().map(|line| output::plain(line) + "\n").collect()
+                    let prompt = question.prompt.trim_end().lines().map(|line| output::plain(line) + "\n");
+                    prompt.chain([option_lines(question)]).collect()
                 }
             };
             let folder = settings.data.run(run);

@@ -293,7 +293,7 @@ fn a_run_of_a_later_version_is_refused_and_left_alone() {
     let lab = Lab::new();
     let run = waiting(&lab);
     let path = lab.run_folder(&run).join("run.json");
-    let record = fs::read_to_string(&path).expect("a record").replace("\"format\": 1", "\"format\": 3");
+    let record = fs::read_to_string(&path).expect("a record").replace("\"format\": 1", "\"format\": 99");
     fs::write(&path, &record).expect("written");
     let before = bytes_of(&lab, &run);
     let output = lab.output(&["reply", &run, "blue"]);

@@ -9,7 +9,7 @@ const PUBLIC: [(&str, &str); 4] =
     [("get", "/healthz"), ("get", "/readyz"), ("get", "/openapi.json"), ("post", "/v1/session")];
 
 /// What a token that may only read is refused.
-const CHANGING: [(&str, &str); 12] = [
+const CHANGING: [(&str, &str); 14] = [
     ("post", "/v1/runs"),
     ("delete", "/v1/runs/{run_id}"),
     ("post", "/v1/runs/{run_id}/cancel"),
@@ -21,11 +21,14 @@ const CHANGING: [(&str, &str); 12] = [
     ("delete", "/v1/skills/{name}"),
     ("post", "/v1/runs/{run_id}/continue"),
     ("post", "/v1/runs/{run_id}/apply"),
+    ("post", "/v1/workflows"),
+    ("post", "/v1/runs/{run_id}/workflow/retry"),
     ("post", "/v1/validate"),
 ];
 
 /// Routes that are sent something and change nothing that others have.
-const HARMLESS: &[(&str, &str)] = &[("post", "/v1/downloads"), ("post", "/v1/session/end")];
+const HARMLESS: &[(&str, &str)] =
+    &[("post", "/v1/downloads"), ("post", "/v1/session/end"), ("post", "/v1/workflows/validate")];
 
 #[test]
 fn every_route_wants_a_token_of_the_right_scope() {

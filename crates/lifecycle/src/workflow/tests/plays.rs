@@ -256,6 +256,36 @@ fn a_step_asks_before_its_result_counts() {
     assert_eq!((stage.outcome(), stage.count(EventType::StepScheduled)), (O::Completed, 2));
 }
 
+/// Only the first item was run again.
+#[test]
+fn a_retry_of_a_repeated_step_runs_all_items_again() {
+    let after = WorkflowStep { ask: Some(AskMoment::After), ..repeated("a", &[]) };
+    let mut stage = Stage::new(plan(vec![after]));
+    stage.items = 3;
+    stage.play(&ready);
+    stage.answer("retry").expect("an answer");
+    stage.play(&only(&[("a[1]#2", Fate::Partial)]));
+    assert_eq!(stage.count(EventType::StepScheduled), 6, "{:?}", stage.told());
+    assert_eq!((stage.outcome(), stage.end().steps[0].items), (O::Partial, Some((2, 3))));
+}
+
+/// The question stayed open, and an answer to it had no effect.
+#[test]
+fn a_stop_closes_the_question_of_a_step_that_does_not_begin() {
+    let mut stage = Stage::new(plan(vec![asking("a", &[], AskMoment::Before), step("b"), step("c")]));
+    stage.conduct(&ready);
+    assert_eq!((stage.state.status, stage.working().len()), (Some(RunStatus::WaitingUser), 2));
+    let fates = only(&[("b", Fate::Failed)]);
+    let failing = stage.working()[0];
+    stage.child_ends(failing, &fates);
+    stage.conduct(&fates);
+    assert_eq!(stage.working().len(), 1, "{:?}", stage.told());
+    assert_eq!((stage.state.status, &stage.state.question), (Some(RunStatus::Running), &None));
+    assert!(matches!(stage.answer("start"), Err(Refusal::Stale { .. })));
+    stage.play(&fates);
+    assert_eq!(stage.states(), [S::Skipped, S::Failed, S::Ready]);
+}
+
 #[test]
 fn the_user_decides_what_follows_a_failure() {
     for (answer, expected) in [("continue", [S::Failed, S::Ready]), ("stop", [S::Failed, S::Skipped])] {

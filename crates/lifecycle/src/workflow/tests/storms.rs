@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use skillrun_model::RunStatus;
 use skillrun_model::rasp::{ControlData, Data, EventType};
 use skillrun_model::workflow::{
     AskMoment, OnStepFailure, RetryCause, StepId, StepRetries, StepState, StepWorkspace, WorkflowOutcome, WorkflowPlan,
     WorkflowStep,
 };
+use skillrun_model::{InteractionId, RunStatus};
 
 use super::stage::{Fate, Stage, needing, plan, repeated};
 use crate::run::Input;
+use crate::workflow::HeldAnswer;
 
 const FATES: [Fate; 9] = [
     Fate::Ready,
@@ -78,6 +79,7 @@ fn play(bytes: &[u8], cuts: bool) -> Stage {
         FATES[(sum * 7 + salt) % FATES.len()]
     };
     let mut stage = Stage::new(made);
+    stage.options.require_user_reply = choices.pick(3) > 0;
     for _ in 0..2_000 {
         if cuts && choices.at < bytes.len() {
             stage.cut_after = (choices.pick(2) == 0).then(|| choices.pick(5));
@@ -87,6 +89,8 @@ fn play(bytes: &[u8], cuts: bool) -> Stage {
             continue;
         }
         stage.cut_after = None;
+        let is_held = stage.workflow().held.as_ref().is_some_and(|held| held.answer == HeldAnswer::Open);
+        assert!(stage.state.question.is_none() || is_held, "a question without a held step: {:?}", stage.told());
         if stage.state.is_over() {
             return stage;
         }
@@ -96,6 +100,10 @@ fn play(bytes: &[u8], cuts: bool) -> Stage {
             0 => drop(stage.happens(Input::Cancel { by: "the user".to_owned() })),
             1 => stage.now += 30,
             2 => drop(stage.happens(Input::Close { by: "the user".to_owned() })),
+            3 if !stage.options.require_user_reply => {
+                let interaction_id = InteractionId(stage.state.interactions);
+                drop(stage.happens(Input::Expired { interaction_id }));
+            }
             _ if !working.is_empty() => {
                 let child = working[choices.pick(working.len())];
                 stage.child_ends(child, &fates);

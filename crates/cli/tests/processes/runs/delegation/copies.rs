@@ -149,7 +149,7 @@ fn changes_in_the_copy_of_a_repository_come_back_as_a_patch() {
     let copy = lab.data().run(child).workspace();
     let record = RunRecord::read(&lab.data().run(child).record()).expect("a record");
     let made = record.request.workspace.copy().expect("a copy");
-    assert_eq!((made.kind, made.from.as_path(), record.format), (CopiedFrom::Repository, &*folder, 3));
+    assert_eq!((made.kind, made.from.as_path(), record.format), (CopiedFrom::Repository, &*folder, 4));
     assert_eq!(record.request.snapshot, Snapshot::Taken);
     assert!(copy.join(".git").is_dir() && !copy.join(".git/hooks").exists() && !copy.join("out/large").exists());
     let (_, file) = patch(&lab, child);

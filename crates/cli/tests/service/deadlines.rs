@@ -1,0 +1,63 @@
+//! Workflows that wait for a decision: their deadlines come although nothing else happens.
+
+use lab::{Lab, Server, eventually};
+use serde_json::{Value, json};
+
+/// Stays in its turn until it is canceled.
+const WORKS: &str = "- - say: begun\n  - hang\n";
+
+fn begin(server: &Server, workflow: &str, options: &Value) -> String {
+    let body = json!({ "workflow": workflow, "engine": "scripted", "options": options });
+    let answer = server.post("/v1/workflows", &body);
+    let (status, made) = (answer.status, answer.json());
+    assert_eq!(status, 202, "{made}");
+    made["run_id"].as_str().expect("an id").to_owned()
+}
+
+fn view(server: &Server, run: &str) -> Value {
+    server.get(&format!("/v1/runs/{run}/workflow")).json()
+}
+
+/// It waited for the answer without an end.
+#[test]
+fn the_time_of_a_workflow_ends_its_wait_for_a_decision() {
+    let (_lab, server) = Lab::serving(&[]);
+    let run = begin(&server, "steps: [{id: a, prompt: x, ask: before}]\ntimeout: 2\n", &json!({}));
+    let ended = server.wait(&run);
+    assert_eq!(
+        (&ended["status"], &ended["error"]["code"]),
+        (&json!("failed"), &json!("WORKFLOW_TIMED_OUT")),
+        "{ended}"
+    );
+    assert_eq!(view(&server, &run)["outcome"], "timed_out");
+}
+
+/// The same where the server that had the timer is gone.
+#[test]
+fn the_time_of_a_workflow_comes_after_a_restart() {
+    let (lab, server) = Lab::serving(&[]);
+    let run = begin(&server, "steps: [{id: a, prompt: x, ask: before}]\ntimeout: 4\n", &json!({}));
+    lab.wait_event(&run, "interaction.requested");
+    server.kill();
+    let server = lab.serve();
+    let ended = server.wait(&run);
+    assert_eq!(ended["error"]["code"], "WORKFLOW_TIMED_OUT", "{ended}");
+}
+
+/// The question stayed open until the other step had ended, and the conductor did not rest meanwhile.
+#[test]
+fn a_question_expires_while_another_step_works() {
+    let (lab, server) = Lab::serving(&[("works", WORKS)]);
+    let options = json!({ "interactive_require_user_reply": false, "session_timeout_sec": 1 });
+    let workflow =
+        "steps:\n- {id: a, skill: works, on_failure: continue}\n- {id: b, prompt: x, ask: before, required: false}\n";
+    let run = begin(&server, workflow, &options);
+    let held = eventually("the end of the step that asked", || {
+        let view = view(&server, &run);
+        (view["steps"][1]["standing"] == "held").then_some(view)
+    });
+    assert_eq!(held["steps"][0]["standing"], "running", "{held}");
+    assert_eq!(lab.events(&run).iter().filter(|event| event["event"]["type"] == "interaction.timeout").count(), 1);
+    server.post(&format!("/v1/runs/{run}/cancel"), &json!({}));
+    assert_eq!(server.wait(&run)["status"], "canceled");
+}
