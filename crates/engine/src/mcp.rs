@@ -24,6 +24,7 @@ mod tests;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpRule {
     pub form: McpForm,
+    pub reports: FailureReport,
     /// For `{{mcp_flags}}`: once.
     pub flags: Vec<Template>,
     /// For `{{mcp_flags}}`: once per server, after the others.
@@ -52,6 +53,16 @@ word_enum! {
     }
 }
 
+word_enum! {
+    /// How an engine reports that a server has not started.
+    pub FailureReport {
+        ByName = "by_name",
+        /// It says that a server has not started, and not which.
+        WithoutName = "without_name",
+        Never = "never",
+    }
+}
+
 /// Why an engine cannot take the servers of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpRefusal {
@@ -59,6 +70,14 @@ pub enum McpRefusal {
     NoServers { engine: String },
     #[error("{engine} takes MCP servers only from a home folder of the run; leave out the setting home = \"user\"")]
     UsersHome { engine: String },
+    #[error(
+        "mcp_servers.{server}: {engine} does not report whether a server has started, so none can be required; leave out required, or use another engine"
+    )]
+    NotReported { engine: String, server: String },
+    #[error(
+        "mcp_servers.{server}: {engine} does not report which server has not started, so it can only be required together with all others; make all of them required, or none"
+    )]
+    NotNamed { engine: String, server: String },
     #[error("mcp_servers.{server}: {engine} has another value of {name}, so yours cannot be passed; use another name")]
     OwnVariable { engine: String, server: String, name: String },
     #[error(
@@ -86,8 +105,18 @@ pub fn check(descriptor: &Descriptor, servers: &McpServers, has_own_home: bool) 
     if !has_own_home && writes_into_home(descriptor) {
         return Err(McpRefusal::UsersHome { engine: engine() });
     }
+    let all_are_required = servers.iter().all(|(_, server)| server.required);
     servers.iter().try_for_each(|(name, server)| {
         rule.form.check(&engine(), name, server)?;
+        match rule.reports {
+            FailureReport::Never if server.required => {
+                return Err(McpRefusal::NotReported { engine: engine(), server: name.to_owned() });
+            }
+            FailureReport::WithoutName if server.required && !all_are_required => {
+                return Err(McpRefusal::NotNamed { engine: engine(), server: name.to_owned() });
+            }
+            FailureReport::Never | FailureReport::WithoutName | FailureReport::ByName => {}
+        }
         // HOME, above all: the engine would look for its settings in that of the user.
         let set = descriptor.environment.set.iter().map(|(name, _)| name);
         let set: Vec<_> = set.chain(descriptor.network.set.iter().chain(&rule.set).map(|(name, _)| name)).collect();

@@ -198,8 +198,8 @@ fn every_get_route_matches_its_description() {
             }
             let answer = server.get(&path);
             document.tells_of(route, &answer);
-            let is_of_workflows = route.path.ends_with("/workflow");
-            if *run == if is_of_workflows { &runs.workflow } else { &runs.succeeded } {
+            let fitting = if route.path.ends_with("/workflow") { &runs.workflow } else { &runs.succeeded };
+            if run == fitting {
                 assert!((200..300).contains(&answer.status), "{path}: {} {}", answer.status, answer.text());
             }
         }

@@ -151,6 +151,32 @@ fn what_an_engine_would_change_is_refused() {
     }
 }
 
+/// Where no report comes, the turn would succeed without a server that it requires.
+#[test]
+fn a_required_server_is_refused_by_an_engine_that_does_not_report_it() {
+    let engines = Engines::shipped();
+    let (required, other) = (json!({"command": "x", "required": true}), json!({"command": "x"}));
+    let words = |engine: &str, all: Value| {
+        let checked = check(engines.get(engine).expect("an engine"), &servers(all), true);
+        checked.map_or_else(|refusal| refusal.to_string(), |()| "accepted".to_owned())
+    };
+    for engine in ["opencode", "opencode-acp", "claude-acp", "gemini-acp"] {
+        let expected = format!(
+            "mcp_servers.lab: {engine} does not report whether a server has started, so none can be required; leave out required, or use another engine"
+        );
+        assert_eq!(words(engine, json!({"lab": required})), expected);
+        assert_eq!(words(engine, json!({"lab": other})), "accepted");
+    }
+    for engine in ["codex", "codex-acp", "claude", "gemini", "qwen", "qwen-acp"] {
+        assert_eq!(words(engine, json!({"lab": required})), "accepted", "{engine}");
+    }
+    assert_eq!(words("claude", json!({"lab": required, "more": other})), "accepted");
+    assert_eq!(
+        words("gemini", json!({"lab": required, "more": other})),
+        "mcp_servers.lab: gemini does not report which server has not started, so it can only be required together with all others; make all of them required, or none"
+    );
+}
+
 #[test]
 fn servers_in_a_settings_file_need_a_home_of_the_run() {
     for engine in Engines::shipped().iter().filter(|engine| engine.mcp.is_some()) {

@@ -7,7 +7,7 @@ use super::surroundings::{inside, variable_name};
 use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule, TakeLogin};
 use crate::install::{is_package, is_version};
 use crate::keys::{KeyResult, Value};
-use crate::mcp::{McpForm, McpRule};
+use crate::mcp::{FailureReport, McpForm, McpRule};
 
 pub(super) fn install(value: &Value<'_>) -> KeyResult<Install> {
     let section = value.section(&["package", "version", "node", "program", "shares"])?;
@@ -97,7 +97,7 @@ pub(super) fn probe(value: &Value<'_>, environment: &Environment) -> KeyResult<P
 }
 
 pub(super) fn mcp(value: &Value<'_>) -> KeyResult<McpRule> {
-    let section = value.section(&["form", "flags", "each", "text", "item", "rule", "set"])?;
+    let section = value.section(&["form", "reports", "flags", "each", "text", "item", "rule", "set"])?;
     let words = |key: &str, place: Place| section.get(key).map_or_else(|| Ok(Vec::new()), |it| templates(&it, place));
     let text =
         |key: &str, place: Place| section.get(key).map(|value| template(&value.string()?, &value, place)).transpose();
@@ -107,6 +107,10 @@ pub(super) fn mcp(value: &Value<'_>) -> KeyResult<McpRule> {
     }
     Ok(McpRule {
         form: section.required("form")?.one_of(McpForm::ALL, McpForm::as_str)?,
+        reports: match section.get("reports") {
+            Some(value) => value.one_of(FailureReport::ALL, FailureReport::as_str)?,
+            None => FailureReport::ByName,
+        },
         flags: words("flags", Place::Mcp)?,
         each: words("each", Place::McpEach)?,
         text: text("text", Place::Mcp)?,
