@@ -11,8 +11,9 @@ Measures skillrun and writes docs/numbers.md.
                    soak; may be repeated; the file is not written then
   --figure WORD    of runs, service and load, only figures whose name contains the word: one run,
                    together, waiting, interrupt, files, replay, continue; start, questions,
-                   memory, follow, history, flood, through, children; cost, lone event, runs at once,
-                   flood, rate, ordinary user, recovery, disk; may be repeated; the file is not written then
+                   memory, follow, history, flood, through, children, workflow; cost, lone event,
+                   runs at once, flood, rate, ordinary user, recovery, disk; may be repeated; the file is
+                   not written then
   --update         write the file nevertheless: update the measured parts, keep the others
   --soak FILE      include a table written by `make soak`
   --size BYTES     size of the largest inputs of `memory` [1073741824]

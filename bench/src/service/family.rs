@@ -30,8 +30,8 @@ const STARTS: usize = 3;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A child that ends with its first message.
-const ENDS: &str = "- - output: {answer: done}\n    done: true\n";
-const SLEEPS: &str = "- - sleep_ms: 600000\n";
+pub(super) const ENDS: &str = "- - output: {answer: done}\n    done: true\n";
+pub(super) const SLEEPS: &str = "- - sleep_ms: 600000\n";
 
 pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Problem> {
     let none: [Engine<'_>; 0] = [];
@@ -63,7 +63,7 @@ fn asks(children: usize, skill: &str) -> String {
     format!("- {}{waits}  - output: {{answer: '{{{{delegated.outcome}}}}'}}\n    done: true\n", spawns.trim_start())
 }
 
-fn skill(place: &Place, name: &str, script: &str) -> Result<(), Problem> {
+pub(super) fn skill(place: &Place, name: &str, script: &str) -> Result<(), Problem> {
     let skill = place.data().join("skills").join(name);
     fs::create_dir_all(skill.join("assets"))?;
     fs::write(skill.join("SKILL.md"), format!("---\nname: {name}\ndescription: For measuring.\n---\n\nDo it.\n"))?;
@@ -90,7 +90,7 @@ fn completed(server: &Server, run: &str) -> Result<(), Problem> {
     }
 }
 
-fn events(place: &Place, run: &str) -> Result<Vec<Event>, Problem> {
+pub(super) fn events(place: &Place, run: &str) -> Result<Vec<Event>, Problem> {
     let text = fs::read_to_string(place.data().join("runs").join(run).join("events.jsonl"))?;
     let event = |line: &str| Event::from_json(line).map_err(|error| Problem(format!("service: {run}: {error}")));
     text.lines().map(event).collect()
@@ -170,8 +170,26 @@ fn waiting(place: &Place, server: &Server, sizes: Sizes, table: &mut Table) -> R
     if share >= WAITING_TARGET {
         table.missed(format!("service: {name}: {share:.2} %"));
     }
+    let name = "slots in use while a parent waits for its child";
+    let slots = slots(server)?;
+    table.measured(name, &slots.to_string(), "–", "–", "1, that of the child");
+    if slots != 1 {
+        table.missed(format!("service: {name}: {slots}"));
+    }
     server.client.post(&format!("/v1/runs/{parent}/cancel?wait=60"), &Value::Null)?;
     server.wait(&parent).map(drop)
+}
+
+/// Slots for processes that are in use.
+fn slots(server: &Server) -> Result<u64, Problem> {
+    let answer = server.client.get("/metrics")?;
+    let text = answer.text();
+    let used = ["turn", "sticky"].map(|kind| {
+        let name = format!("skillrun_slots{{kind=\"{kind}\",is=\"used\"}} ");
+        text.lines().find_map(|line| line.strip_prefix(name.as_str())?.parse::<u64>().ok())
+    });
+    let used = used.into_iter().sum::<Option<u64>>();
+    used.ok_or_else(|| Problem(format!("service: /metrics was answered with {} without slots", answer.status)))
 }
 
 /// A family, whole.

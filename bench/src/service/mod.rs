@@ -8,6 +8,7 @@
 //! - [`family`]: runs that other runs have asked for.
 //! - [`start`]: from nothing to ready, and whether a request is lost meanwhile.
 //! - [`through`]: what a run costs when it goes through the service.
+//! - [`workflow`]: runs in a declared order.
 //!
 //! [`writer`] and [`relay`] are programs of their own, as modes of this one. [`place`] is a data folder with a server,
 //! [`crowd`] and [`wire`] are clients of streams, [`children`] end with us, [`clock`] and [`spread`] count.
@@ -28,6 +29,7 @@ pub(crate) mod spread;
 mod start;
 mod through;
 pub(crate) mod wire;
+mod workflow;
 pub(crate) mod writer;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -41,7 +43,7 @@ use sizes::Sizes;
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, Sizes, &mut Table) -> Result<(), Problem>);
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 13] = [
     ("start", start::measure),
     ("questions", beside::questions),
     ("memory", hold::measure),
@@ -51,6 +53,10 @@ const FIGURES: [Figure; 9] = [
     ("flood by another process", flood::by_another),
     ("through", through::measure),
     ("children", family::measure),
+    ("workflow steps", workflow::steps::measure),
+    ("workflow memory", workflow::hold::measure),
+    ("workflow start", workflow::rest::measure),
+    ("workflow validate", workflow::validate::measure),
 ];
 
 pub(crate) fn measure(program: &Program, scale: Scale, figures: &Figures, table: &mut Table) -> Result<(), Problem> {

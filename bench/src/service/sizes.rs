@@ -23,6 +23,13 @@ pub(super) struct Sizes {
     pub(super) branches: usize,
     /// Parents that wait for a child.
     pub(super) families: usize,
+    /// Steps of a workflow, one after the other, and plain runs to compare them with.
+    pub(super) steps: usize,
+    pub(super) plain_runs: usize,
+    /// Steps of a workflow that are open at the same time.
+    pub(super) open_steps: usize,
+    /// Workflows that wait for the user.
+    pub(super) workflows: u32,
 }
 
 impl Sizes {
@@ -42,6 +49,10 @@ impl Sizes {
             ended_runs: scale.pick(2_000, 50),
             branches: scale.pick(31, 4),
             families: scale.pick(100, 5),
+            steps: scale.pick(1_000, 20),
+            plain_runs: scale.pick(200, 20),
+            open_steps: scale.pick(1_000, 40),
+            workflows: scale.pick(1_000, 50),
         }
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     Ok(())
 }
 
-fn row(name: &str, times: Spread, bare: &Spread, target: Option<Duration>, table: &mut Table) {
+pub(super) fn row(name: &str, times: Spread, bare: &Spread, target: Option<Duration>, table: &mut Table) {
     let name = format!("{name}, median and longest of {}", times.len());
     let measured = format!("{}, {}", ms(times.p50()), ms(times.max()));
     let more = format!("{} more", ms(times.p50().saturating_sub(bare.p50())));
@@ -153,7 +153,7 @@ fn free_address() -> Result<SocketAddr, Problem> {
     found.ok_or_else(|| Problem("service: there is no free port".to_owned()))
 }
 
-fn forget_catalog(data: &Path) -> Result<(), Problem> {
+pub(super) fn forget_catalog(data: &Path) -> Result<(), Problem> {
     for entry in fs::read_dir(data)?.flatten() {
         if entry.file_name().to_string_lossy().starts_with("catalog") {
             fs::remove_file(entry.path())?;

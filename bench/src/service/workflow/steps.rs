@@ -1,0 +1,79 @@
+//! Many steps in a row: each needs the one before it and is given a value of its output. Beside them as many plain runs
+//! in a row, each requested after the end of the one before.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use skillrun_model::Timestamp;
+use skillrun_model::rasp::{ControlData, Data};
+
+use super::super::family::{self, ENDS};
+use super::super::place::{Engine, Place, Server, succeeded};
+use super::super::sizes::Sizes;
+use super::super::spread::ms;
+use super::{begin, completed};
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::table::Table;
+
+/// Of a step, beyond the time of a plain run.
+const TARGET: Duration = Duration::from_millis(25);
+
+pub(in super::super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Problem> {
+    let none: [Engine<'_>; 0] = [];
+    let place = Place::new(program, "steps", &none)?;
+    family::skill(&place, "ends", ENDS)?;
+    let server = place.serve()?;
+    let steps = sizes.steps;
+    // Half of them before and half of them after, because a shared machine changes its speed.
+    let before = plain(&server, sizes.plain_runs / 2)?;
+    let body = json!({"workflow": chain(steps, "ends"), "engine": "scripted"});
+    let started = Instant::now();
+    let workflow = begin(&server, &body)?;
+    completed(&server, &workflow)?;
+    let each = started.elapsed() / u32::try_from(steps.max(1)).unwrap_or(u32::MAX);
+    let plain = (before + plain(&server, sizes.plain_runs / 2)?) / 2;
+
+    let events = family::events(&place, &workflow)?;
+    let ends = events.iter().filter(|event| matches!(event.data, Data::Control(ControlData::StepEnded(_))));
+    let ends: Vec<Timestamp> = ends.map(|event| event.ts).collect();
+    if ends.len() != steps {
+        return Err(Problem(format!("service: of {steps} steps {} have ended", ends.len())));
+    }
+    let part = (steps / 10).max(1);
+    let mean = |from: usize, to: usize| {
+        let time = Duration::from_millis(ends[to].millis_since(ends[from]).unwrap_or(0));
+        time / u32::try_from(to - from).unwrap_or(u32::MAX).max(1)
+    };
+    let (first, last) = (mean(0, part), mean(steps - 1 - part, steps - 1));
+    let more = each.saturating_sub(plain);
+    let name =
+        format!("{steps} steps in a row, each with the output of the one before, mean time of a step; a plain run");
+    let compared = format!("{} more; the first {part} {}, the last {part} {} each", ms(more), ms(first), ms(last));
+    table.measured(&name, &ms(each), &ms(plain), &compared, &format!("at most {} more", ms(TARGET)));
+    if more > TARGET {
+        table.missed(format!("service: a step of {steps} in a row takes {} more than a run", ms(more)));
+    }
+    server.stop().map(drop)
+}
+
+/// Runs in a row: the mean time from a request to the answer with the end.
+fn plain(server: &Server, runs: usize) -> Result<Duration, Problem> {
+    let body = json!({"skill": "ends", "engine": "scripted", "input": {"before": "done"}});
+    let started = Instant::now();
+    for _ in 0..runs {
+        succeeded(&server.client.post("/v1/runs?wait=60", &body)?.json())?;
+    }
+    Ok(started.elapsed() / u32::try_from(runs.max(1)).unwrap_or(u32::MAX))
+}
+
+/// The file: steps of one skill, each with a value of the one before.
+pub(super) fn chain(steps: usize, skill: &str) -> String {
+    let step = |number: usize| {
+        let value = number
+            .checked_sub(1)
+            .map_or_else(|| "x".to_owned(), |before| format!("{{from: /steps/s{before}/output/answer}}"));
+        format!("  - id: s{number}\n    skill: {skill}\n    engine: scripted\n    with: {{before: {value}}}\n")
+    };
+    format!("steps:\n{}", (0..steps).map(step).collect::<String>())
+}
