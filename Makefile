@@ -128,6 +128,7 @@ INTERLEAVINGS ?= 1000000
 chaos: ## Inject random faults of all kinds; CHAOS_MINUTES, CHAOS_SEED
 	cargo build --locked -p skillrun -p stand-ins
 	cd proof && python3 -m chaos --minutes $(CHAOS_MINUTES) $(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) --skillrun ../target/debug/skillrun
+	cd proof && python3 -m kills --skillrun ../target/debug/skillrun
 
 .PHONY: chaos-planted
 chaos-planted: ## Plant faults in a copy and check that chaos finds each

@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Page, expect } from "@playwright/test";
-import { allScreens, conversationWithBrokenTurns, furnish } from "./lab/screens.ts";
+import { allScreens, conversationWithBrokenTurns, furnish, workflowOf200Steps } from "./lab/screens.ts";
 import { type Turn, script } from "./lab/script.ts";
 import { PROGRAM, type Server } from "./lab/server.ts";
 import { COLUMNS, Terminal, hasTmux } from "./lab/terminal.ts";
@@ -48,6 +48,13 @@ test("a picture of every screen", async ({ page, server }) => {
   await page.getByTestId("replay").evaluate((element) => (element.scrollTop = 0));
   await takePicture(page, server, "turns");
   await page.setViewportSize({ width: 1440, height: 900 });
+  // 200 runs take a minute, so only for a picture that is kept.
+  if (isKept) {
+    const large = await workflowOf200Steps(server);
+    await go(page, `#/runs/${large}/steps`);
+    await page.getByTestId("step-node").nth(199).waitFor();
+    await takePicture(page, server, "workflow-200");
+  }
   // The page in the dark, in Chinese and on a telephone.
   await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
   await go(page, `#/runs/${runs.succeeded}/timeline?seq=8`);

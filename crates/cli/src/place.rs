@@ -53,8 +53,9 @@ impl CommandContext {
             let none = || Failure::NotFound("there are no runs yet; `skillrun run SKILL` starts one".to_owned());
             // Runs that other runs have asked for are not what the user has started last.
             let is_child = |run: &RunId| {
-                let record = RunRecord::read(&self.settings.data.run(*run).record());
-                record.is_ok_and(|record| record.parent.is_some())
+                let path = self.settings.data.run(*run).record();
+                // Without a record the run is being made at this moment; it may be a child.
+                !path.exists() || RunRecord::read(&path).is_ok_and(|record| record.parent.is_some())
             };
             let top = ids.iter().rev().find(|run| !is_child(run));
             return top.or(ids.last()).copied().ok_or_else(none);

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use skillrun_engine::{Engines, Home, Launch, Permission, StartRequest, resume, start};
+use skillrun_engine::mcp::FailureReport;
+use skillrun_engine::{Descriptor, Engines, Home, Launch, Permission, StartRequest, resume, start};
 use skillrun_evidence::OsText;
 use skillrun_model::mcp::McpServers;
 use skillrun_plan::{Variable, VariableKind};
@@ -11,10 +12,17 @@ use skillrun_plan::{Variable, VariableKind};
 mod support;
 use support::{request, variables, words};
 
-fn servers() -> McpServers {
+/// One of them is required, where the engine reports by name which has not started.
+fn servers(engine: &Descriptor) -> McpServers {
+    let reports = engine.mcp.as_ref().map(|rule| rule.reports);
     let both = json!({
         "lab": {"command": "/bin/lab", "args": ["-x"], "env": {"TOK": "${TOK}"}},
-        "web": {"url": "http://h/mcp", "headers": {"Authorization": "Bearer ${TOK}"}, "required": true, "timeout_sec": 20.0},
+        "web": {
+            "url": "http://h/mcp",
+            "headers": {"Authorization": "Bearer ${TOK}"},
+            "required": reports == Some(FailureReport::ByName),
+            "timeout_sec": 20.0,
+        },
     });
     serde_json::from_value(both).expect("servers")
 }
@@ -27,7 +35,7 @@ fn token() -> [Variable; 1] {
 fn launches(engine: &str) -> [(Launch, Launch); 2] {
     let engines = Engines::shipped();
     let engine = engines.get(engine).expect("an engine");
-    let (servers, token) = (servers(), token());
+    let (servers, token) = (servers(engine), token());
     let with = StartRequest { servers: &servers, variables: &token, ..request(&[]) };
     let without = StartRequest { variables: &token, ..request(&[]) };
     [

@@ -57,6 +57,8 @@ wire_enum! {
         Wait = "wait",
         AutoReply = "auto_reply",
         FailRun = "fail_run",
+        /// The step of a workflow counts as not decided.
+        HoldStep = "hold_step",
     }
 }
 

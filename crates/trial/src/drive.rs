@@ -235,7 +235,7 @@ impl Driving<'_> {
             return match question.on_deadline {
                 // The run decides the question itself.
                 OnDeadline::AutoReply => Ok(()),
-                OnDeadline::Wait | OnDeadline::FailRun => {
+                OnDeadline::Wait | OnDeadline::FailRun | OnDeadline::HoldStep => {
                     self.question = Some(question.prompt.clone());
                     self.cancel("no answer is given for the question")
                 }

@@ -89,6 +89,21 @@ async function workflowWithHeldStep(server: Server): Promise<string> {
   return run.run_id;
 }
 
+/** 200 steps in 20 rows; one of them fails, and those that need it are left out. */
+export async function workflowOf200Steps(server: Server): Promise<string> {
+  const steps = Array.from({ length: 200 }, (_, n) => ({
+    id: `s${n}`,
+    skill: n === 53 ? "price-parcels" : "answer",
+    engine: "scripted",
+    required: n !== 53,
+    on_failure: "continue",
+    needs: n < 10 ? [] : n % 7 === 0 ? [`s${n - 10}`, `s${n - 10 - (n % 10) + ((n + 1) % 10)}`] : [`s${n - 10}`],
+  }));
+  const run = await server.client.createWorkflow({ workflow: JSON.stringify({ name: "two-hundred", steps }) });
+  await server.settled(run.run_id);
+  return run.run_id;
+}
+
 /** A conversation at rest: a good turn, one that failed and one that was interrupted. */
 export async function conversationWithBrokenTurns(server: Server): Promise<string> {
   const turns: Turn[] = [

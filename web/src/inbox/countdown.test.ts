@@ -29,6 +29,7 @@ test.each<[string, Partial<Waiting>, ReturnType<typeof outcome>]>([
   ["a risk is never acknowledged by itself", { kind: "risk_ack" }, { is: "not_acknowledged" }],
   ["not even by the wish of the agent", { kind: "risk_ack", default_decision_policy: "abort", policy_source: "model" }, { is: "not_acknowledged" }],
   ["a request may end the run for a risk", { kind: "risk_ack", default_decision_policy: "abort", policy_source: "request" }, { is: "aborts", source: "request" }],
+  ["a step of a workflow", { on_deadline: "hold_step" }, { is: "undecided" }],
   ["the process cannot wait", { on_deadline: "fail_run" }, { is: "fails" }],
   ["it waits", { on_deadline: "wait", deadline: null }, { is: "waits" }],
 ])("%s", (_, change, expected) => {

@@ -8,6 +8,8 @@ export type Outcome =
   | { is: "waits" }
   /** The process that asked cannot wait longer. */
   | { is: "fails" }
+  /** The step of a workflow counts as not decided. */
+  | { is: "undecided" }
   | { is: "aborts"; source: Source }
   | { is: "sends"; option: AskOption; source: Source }
   | { is: "judges"; source: Source }
@@ -30,6 +32,8 @@ export function outcome(question: Waiting): Outcome {
       return { is: "waits" };
     case "fail_run":
       return { is: "fails" };
+    case "hold_step":
+      return { is: "undecided" };
     case "auto_reply":
       return decision(question);
   }

@@ -125,6 +125,7 @@ pub(super) fn deadline_words(question: &Pending, now: Timestamp) -> String {
     let then = match question.on_deadline {
         OnDeadline::Wait => "it continues to wait",
         OnDeadline::FailRun => "the run fails",
+        OnDeadline::HoldStep => "the step counts as not decided",
         OnDeadline::AutoReply => match question.default_decision_policy {
             DecisionPolicy::EngineJudgement => "the engine decides",
             DecisionPolicy::SafeDefault => "the default is taken",

@@ -1,6 +1,6 @@
 //! Workflows that wait for a decision: their deadlines come although nothing else happens.
 
-use lab::{Lab, Server, eventually};
+use lab::{Lab, Server, eventually, kind};
 use serde_json::{Value, json};
 
 /// Stays in its turn until it is canceled.
@@ -14,6 +14,11 @@ fn begin(server: &Server, workflow: &str, options: &Value) -> String {
     made["run_id"].as_str().expect("an id").to_owned()
 }
 
+fn ends_for_its_time(lab: &Lab, run: &str) {
+    let end = lab.wait_end(run);
+    assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &json!("WORKFLOW_TIMED_OUT")), "{end}");
+}
+
 fn view(server: &Server, run: &str) -> Value {
     server.get(&format!("/v1/runs/{run}/workflow")).json()
 }
@@ -21,14 +26,9 @@ fn view(server: &Server, run: &str) -> Value {
 /// It waited for the answer without an end.
 #[test]
 fn the_time_of_a_workflow_ends_its_wait_for_a_decision() {
-    let (_lab, server) = Lab::serving(&[]);
+    let (lab, server) = Lab::serving(&[]);
     let run = begin(&server, "steps: [{id: a, prompt: x, ask: before}]\ntimeout: 2\n", &json!({}));
-    let ended = server.wait(&run);
-    assert_eq!(
-        (&ended["status"], &ended["error"]["code"]),
-        (&json!("failed"), &json!("WORKFLOW_TIMED_OUT")),
-        "{ended}"
-    );
+    ends_for_its_time(&lab, &run);
     assert_eq!(view(&server, &run)["outcome"], "timed_out");
 }
 
@@ -39,9 +39,8 @@ fn the_time_of_a_workflow_comes_after_a_restart() {
     let run = begin(&server, "steps: [{id: a, prompt: x, ask: before}]\ntimeout: 4\n", &json!({}));
     lab.wait_event(&run, "interaction.requested");
     server.kill();
-    let server = lab.serve();
-    let ended = server.wait(&run);
-    assert_eq!(ended["error"]["code"], "WORKFLOW_TIMED_OUT", "{ended}");
+    let _server = lab.serve();
+    ends_for_its_time(&lab, &run);
 }
 
 /// The question stayed open until the other step had ended, and the conductor did not rest meanwhile.

@@ -151,6 +151,7 @@ fn of_owner(material: &Material) -> Vec<Finding> {
         OnDeadline::Wait => "nothing happens then",
         OnDeadline::AutoReply => "it is then answered automatically",
         OnDeadline::FailRun => "the run then fails",
+        OnDeadline::HoldStep => "the step then counts as not decided",
     };
     if deadline <= material.now {
         let words = format!("question {} had the deadline {deadline}; {will}", question.interaction_id.0);

@@ -3,6 +3,7 @@
 use skillrun_base::text::lasting;
 use skillrun_model::interaction::Scope;
 use skillrun_model::rasp::data::Exit;
+use skillrun_model::workflow::CONDUCTOR;
 use skillrun_model::{EndedBy, RunStatus, Timestamp, TurnState};
 
 use super::{
@@ -20,6 +21,7 @@ impl Diagnosis {
         let version = self.engine_version.as_deref().map_or_else(String::new, |version| format!(" {version}"));
         let (label, title) = match (&self.skill, &self.title) {
             (Some(skill), _) => ("skill", skill.clone()),
+            (None, Some(title)) if self.engine == CONDUCTOR => ("workflow", super::passage::shown(title)),
             (None, Some(title)) => ("prompt", super::passage::shown(title)),
             (None, None) => ("engine", String::new()),
         };

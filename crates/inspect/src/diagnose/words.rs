@@ -68,6 +68,7 @@ pub fn on_deadline(on_deadline: OnDeadline) -> &'static str {
         OnDeadline::Wait => "it waits as long as it takes",
         OnDeadline::AutoReply => "then it is answered automatically",
         OnDeadline::FailRun => "then the run fails",
+        OnDeadline::HoldStep => "then the step counts as not decided",
     }
 }
 
@@ -179,6 +180,16 @@ pub fn rule(rule: Rule) -> &'static str {
 pub fn without_turn(status: RunStatus, attempts: usize, reason_code: Code) -> &'static str {
     if reason_code == Code::CheckFailed {
         return "the turn completed, and a command that was run after it did not pass";
+    }
+    let of_workflow = [
+        Code::WorkflowCompleted,
+        Code::WorkflowPartial,
+        Code::WorkflowTimedOut,
+        Code::WorkflowHeld,
+        Code::WorkflowFailed,
+    ];
+    if of_workflow.contains(&reason_code) {
+        return "this follows from how the steps of the workflow ended";
     }
     match (status, attempts) {
         (RunStatus::Canceled, 0) => "the run was canceled before the engine was started",

@@ -177,7 +177,7 @@ fn timed(question: Pending, options: RunOptions, waits: Waits, now: Timestamp) -
     let on_deadline = options.on_deadline(waits);
     let deadline = match on_deadline {
         OnDeadline::Wait => None,
-        OnDeadline::AutoReply | OnDeadline::FailRun => {
+        OnDeadline::AutoReply | OnDeadline::FailRun | OnDeadline::HoldStep => {
             Some(now.plus_nanos(u64::try_from(options.session_timeout.as_nanos()).unwrap_or(u64::MAX)))
         }
     };

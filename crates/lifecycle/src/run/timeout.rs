@@ -37,7 +37,7 @@ pub(super) fn expired(
     }
     match question.on_deadline {
         // A question that waits indefinitely has no deadline.
-        OnDeadline::Wait => Err(Refusal::OutOfPlace),
+        OnDeadline::Wait | OnDeadline::HoldStep => Err(Refusal::OutOfPlace),
         OnDeadline::FailRun => Ok(ending(state, run_id, question, Code::InteractionWaitTimeout)),
         OnDeadline::AutoReply => Ok(decided(state, options, run_id, now, question)),
     }

@@ -209,14 +209,19 @@ fn held(context: &WorkflowContext<'_>) -> Option<ConductorStep> {
             Some(written(vec![closing::status(RunStatus::WaitingUser)]))
         }
         HeldAnswer::Open => None,
-        HeldAnswer::Given(_) | HeldAnswer::Closed if run.status != Some(RunStatus::Running) => {
+        HeldAnswer::Given(_) | HeldAnswer::Closed | HeldAnswer::Expired if run.status != Some(RunStatus::Running) => {
             Some(written(vec![closing::status(RunStatus::Running)]))
         }
-        HeldAnswer::Closed => {
+        HeldAnswer::Closed | HeldAnswer::Expired => {
             let child = workflow.steps.get(step).and_then(|progress| progress.instance(item)?.child);
             let state = if workflow.is_time_up { StepState::TimedOut } else { StepState::Held };
             let reason = if workflow.is_time_up { Code::WorkflowTimedOut } else { Code::WorkflowHeld };
-            let mut end = end_without_run(step, state, reason, "the question was closed without an answer");
+            let details = if held.answer == HeldAnswer::Expired {
+                "no answer came before the deadline of the question"
+            } else {
+                "the question was closed without an answer"
+            };
+            let mut end = end_without_run(step, state, reason, details);
             (end.item, end.child_run_id, end.stops) = (item, child, true);
             Some(written(vec![about(step, Level::Warning, ControlData::StepEnded(Box::new(end)))]))
         }

@@ -102,7 +102,7 @@ pub(super) fn asked(
         policy_source: PolicySource::Default,
         deadline,
         // Without a decision the step does not become ready.
-        on_deadline: if deadline.is_some() { OnDeadline::FailRun } else { OnDeadline::Wait },
+        on_deadline: if deadline.is_some() { OnDeadline::HoldStep } else { OnDeadline::Wait },
         ..Pending::open_text(interaction_id, AttemptNumber::BEFORE_FIRST, prompt)
     };
     let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };

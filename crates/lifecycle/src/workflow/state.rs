@@ -67,6 +67,8 @@ pub enum HeldAnswer {
     Given(String),
     /// The question was closed without an answer.
     Closed,
+    /// No answer came before the deadline of the question.
+    Expired,
 }
 
 /// How far a step is.
@@ -149,7 +151,7 @@ impl WorkflowState {
             ControlData::SubagentEnded(end) => self.child_ended(end.child_run_id, end.status),
             ControlData::InteractionRequested(question) => self.asked(question),
             ControlData::InteractionReplied(reply) => self.replied(reply),
-            ControlData::InteractionTimeout(timeout) => self.closed(Some(timeout.interaction_id)),
+            ControlData::InteractionTimeout(timeout) => self.expired(timeout.interaction_id),
             ControlData::RunStatus(change) => self.phase_changed(event.ts, change.phase),
             ControlData::RunStarted(_)
             | ControlData::RunHeartbeat(_)
@@ -178,9 +180,9 @@ impl WorkflowState {
             self.is_time_up = true;
             self.is_stopped = true;
             self.ending_since = self.ending_since.or(Some(at));
-            self.closed(None);
+            self.closed();
         } else if phase == Some(Phase::Closing) {
-            self.closed(None);
+            self.closed();
         }
     }
 
@@ -247,13 +249,19 @@ impl WorkflowState {
         }
     }
 
-    /// The open question, or this one, is closed without an answer.
-    fn closed(&mut self, interaction_id: Option<InteractionId>) {
-        if let Some(held) = &mut self.held
-            && interaction_id.is_none_or(|closed| closed == held.interaction_id)
-            && matches!(held.answer, HeldAnswer::NotAsked | HeldAnswer::Open)
-        {
-            held.answer = HeldAnswer::Closed;
+    /// The open question is closed without an answer.
+    fn closed(&mut self) {
+        self.unanswered(|_| true, HeldAnswer::Closed);
+    }
+
+    fn expired(&mut self, interaction_id: InteractionId) {
+        self.unanswered(|held| held.interaction_id == interaction_id, HeldAnswer::Expired);
+    }
+
+    fn unanswered(&mut self, is_meant: impl Fn(&HeldStep) -> bool, answer: HeldAnswer) {
+        let is_open = |held: &HeldStep| matches!(held.answer, HeldAnswer::NotAsked | HeldAnswer::Open);
+        if let Some(held) = self.held.as_mut().filter(|held| is_open(held) && is_meant(held)) {
+            held.answer = answer;
         }
     }
 

@@ -59,8 +59,7 @@ pub struct Correlation {
     pub artifact_id: Option<String>,
     /// The run that has asked for this one, on control events.
     pub parent_run_id: Option<RunId>,
-    /// Reserved for the steps of a workflow. Always null: there are none yet.
-    #[schemars(with = "()")]
+    /// The step of a workflow, on events about one.
     pub step_id: Option<String>,
 }
 
