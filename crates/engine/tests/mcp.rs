@@ -190,10 +190,10 @@ fn value_of_a_variable_is_in_no_argument_and_no_file() {
 
 #[test]
 fn every_permission_allows_the_servers() {
-    let (servers, token) = (servers(), token());
+    let engines = Engines::shipped();
+    let (servers, token) = (servers(engines.get("claude").expect("claude")), token());
     for permission in Permission::ALL {
         let request = StartRequest { servers: &servers, variables: &token, permission: *permission, ..request(&[]) };
-        let engines = Engines::shipped();
         let claude = start(engines.get("claude").expect("claude"), &request).expect("a launch");
         assert!(words(&claude).contains(&"--allowedTools=mcp__lab"), "{permission}");
         let codex = start(engines.get("codex").expect("codex"), &request).expect("a launch");
@@ -204,7 +204,7 @@ fn every_permission_allows_the_servers() {
 #[test]
 fn servers_that_cannot_work_are_not_started() {
     let engines = Engines::shipped();
-    let (servers, token) = (servers(), token());
+    let (servers, token) = (servers(engines.get("iflow").expect("iflow")), token());
     let failed = |engine: &str, request: &StartRequest<'_>| {
         start(engines.get(engine).expect("an engine"), request).expect_err("refused").to_string()
     };
