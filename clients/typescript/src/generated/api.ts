@@ -1561,8 +1561,8 @@ export interface components {
             /** @description The key of the request that created the run, on control events; on `interaction.replied` the key of that reply. */
             request_id: string | null;
             session_id: string | null;
-            /** @description Reserved for the steps of a workflow. Always null: there are none yet. */
-            step_id: null;
+            /** @description The step of a workflow, on events about one. */
+            step_id: string | null;
             tool_call_id: string | null;
         };
         /** @description A file to download. */
@@ -2397,11 +2397,8 @@ export interface components {
             path: components["schemas"]["OsText"];
             why: string;
         };
-        /**
-         * @description What happens when the deadline passes.
-         * @enum {string}
-         */
-        OnDeadline: "wait" | "auto_reply" | "fail_run";
+        /** @description What happens when the deadline passes. */
+        OnDeadline: ("wait" | "auto_reply" | "fail_run") | "hold_step";
         /** @description What becomes of a child that still works when its parent ends. Children of a canceled run are always canceled. */
         OnParentEnd: "cancel" | "detach" | "wait";
         /** @description What happens to a run whose engine has no quota left. */
