@@ -228,6 +228,7 @@ class Fold {
         return;
       case "subagent.observed":
         this.line(event, { kind: "subagent", level: "info", code: undefined, text: observedText(event.data), count: 1 });
+        return;
       case "check.ended":
         this.checkEnded(event);
         return;
