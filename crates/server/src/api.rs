@@ -101,7 +101,7 @@ pub(crate) struct CreateWorkflow {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckWorkflow {
     /// The text of the file, YAML or JSON.
-    #[schemars(length(min = 1, max = 4_194_304))]
+    #[schemars(length(max = 4_194_304))]
     pub(crate) workflow: String,
     /// The engine of steps that name none. Default: the configured engine.
     #[serde(default)]

@@ -148,7 +148,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 11] = [
+const STORIES: [fn(&Stage); 12] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -228,6 +228,15 @@ const STORIES: [fn(&Stage); 11] = [
         assert_eq!(stage.skillrun(&["reply", "last", "start"]).status.code(), Some(5));
         assert_eq!(stage.skillrun(&["workflow", "retry", "last", "--from-failed"]).status.code(), Some(6));
         assert_eq!(stage.skillrun(&["reply", "last", "start"]).status.code(), Some(5));
+    },
+    // An item of a step about which the user decides.
+    |stage| {
+        stage.skill("fails", "- - fail: no\n");
+        let flow = "steps:\n- {id: a, skill: ./fails, for_each: [1], on_failure: hold}\n";
+        fs::write(stage.root.join("flow.yaml"), flow).expect("written");
+        let run = ["workflow", "run", "flow.yaml", "--engine", "scripted"];
+        assert_eq!(stage.skillrun(&run).status.code(), Some(6));
+        assert_eq!(stage.skillrun(&["reply", "last", "stop"]).status.code(), Some(1));
     },
     // A step that waits for quota.
     |stage| {
