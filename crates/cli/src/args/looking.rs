@@ -142,8 +142,9 @@ pub(crate) struct WaitFor {
 
 const WAIT_HELP: &str = "\
 Exit codes: 0 succeeded or closed, 1 failed, 3 timed out, 4 not found, 5 not
-over when --timeout has passed, 6 waiting for an answer or the next prompt,
-7 output missing or invalid, 8 canceled, 130 interrupted.
+over when --timeout has passed, or a workflow that is partial, 6 waiting for an
+answer or the next prompt, 7 output missing or invalid, 8 canceled,
+130 interrupted.
 A question without a deadline ends the wait, and so does a run that waits for
 the next prompt. A question with a deadline does not: it is answered or decided
 by then. Ctrl-C ends the wait, not the run.

@@ -137,7 +137,7 @@ pub(crate) enum Command {
     Cancel(Cancel),
     /// Stop the open turn of a run; it then waits for a prompt
     Interrupt(Interrupt),
-    /// Close a run that waits for the next prompt
+    /// Close a run that waits for a prompt or a decision
     Close(Close),
     /// Wait until a run is over; the exit code says how it ended
     Wait(WaitFor),

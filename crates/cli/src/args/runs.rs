@@ -266,7 +266,13 @@ exit code is 2. A run in auto mode cannot be interrupted; cancel it instead.
   skillrun interrupt last
   skillrun interrupt last --say 'Use the other file.'";
 
+const CLOSE_HELP: &str = "\
+A conversation that waits for the next prompt is closed. Of a workflow that waits
+for a decision about a step, only the question is closed: the step counts as not
+decided, and no other step begins.";
+
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = CLOSE_HELP)]
 pub(crate) struct Close {
     /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,

@@ -19,7 +19,7 @@ pub(crate) struct Workflow {
 pub(crate) enum WorkflowCommand {
     /// Check the file of a workflow
     Validate(WorkflowFileArgs),
-    /// Print the steps of a workflow in the order in which they may begin; nothing is started
+    /// Print the steps of a workflow and what each of them waits for; nothing is started
     Plan(WorkflowFileArgs),
     /// Run a workflow
     Run(Box<WorkflowRun>),
@@ -70,7 +70,7 @@ pub(crate) struct WorkflowRun {
     /// `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// Seconds a question about a step waits for an answer; without one the step counts as not decided
+    /// Seconds a question waits for an answer: without one a step counts as not decided, and an agent decides by itself
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) question_timeout: Option<Duration>,
     /// Pass an environment variable to the engines (repeatable)
