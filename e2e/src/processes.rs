@@ -75,10 +75,13 @@ pub(crate) fn command_gone(value: &str, command: &[&str]) -> Result<(), Miss> {
         .map_err(|_| Miss::new("command left", format!("{} runs after the end of its turn", command.join(" "))))
 }
 
-/// Ends the engine, and what it started, as if it had crashed; skillrun lives on.
-pub(crate) fn end_engine(value: &str) {
-    let is_ours = |process: &Process| process.words.first().is_some_and(|word| word.ends_with("skillrun"));
-    kill(tagged(value).into_iter().filter(|process| !is_ours(process)));
+/// Ends the engine, and what it started, as if it had crashed; skillrun lives on, whatever its file is called.
+pub(crate) fn end_engine(value: &str, skillrun: &Path) {
+    kill(tagged(value).into_iter().filter(|process| !is_skillrun(process, skillrun)));
+}
+
+fn is_skillrun(process: &Process, skillrun: &Path) -> bool {
+    process.words.first().is_some_and(|word| word.ends_with("skillrun") || Path::new(word) == skillrun)
 }
 
 /// Ends what is left.
@@ -97,6 +100,15 @@ fn kill(processes: impl Iterator<Item = Process>) {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn skillrun_is_recognized_whatever_its_file_is_called() {
+        let runs = |word: &str| {
+            let process = Process { pid: Pid::INIT, words: vec![word.to_owned(), "run".to_owned()] };
+            is_skillrun(&process, Path::new("/programs/skillrun-1.2"))
+        };
+        assert_eq!(["/programs/skillrun-1.2", "skillrun", "/programs/codex"].map(runs), [true, true, false]);
+    }
 
     #[test]
     fn a_process_is_found_by_its_tag_whatever_became_of_its_parent() {

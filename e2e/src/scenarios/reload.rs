@@ -15,7 +15,7 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let mut running = trial.start(trial.run_command(&words), "run")?;
     let run = trial.new_run(&mut running, &[])?;
     question::asked(trial, run, 1)?;
-    processes::end_engine(&trial.place.tag);
+    processes::end_engine(&trial.place.tag, trial.lab.world().skillrun);
     let is_told = |data: &Data| matches!(data, Data::Control(ControlData::RunStatus(it)) if it.phase == Some(Phase::ProcessEnded));
     until(&trial.deadline, "the end of the agent", || {
         let log = trial.log(run).ok()?;
