@@ -11,6 +11,7 @@ use skillrun_model::RunId;
 use skillrun_model::codes::Code;
 use skillrun_model::delegation::{OnParentEnd, SubagentRequested};
 use skillrun_model::workflow::{
+use super::make::time_of;
     CONDUCTOR, ITEMS_MAX, ReusedStep, StepEnded, StepRequest, StepState, StepTask, WorkflowPlan, WorkflowStep,
 };
 use skillrun_runs::events::read_all;
@@ -89,8 +90,11 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
     let request =
         StepRequest { step_id: step_id.clone(), item: *item, engine: engine.clone(), trial: *trial, not_before, input };
     let stored = store(&run.folder, child, &request).map_err(RuntimeError::file(run.folder.audit(), "written"))?;
-    let seconds = step.timeout_sec.unwrap_or(run.record.request.timeouts.hard_sec);
-    let time = Duration::try_from_secs_f64(seconds).ok();
+    let seconds = match &step.task {
+        StepTask::Skill { .. } | StepTask::Prompt(_) => step.timeout_sec,
+        StepTask::Workflow(plan) => time_of(step, plan),
+    };
+    let time = Duration::try_from_secs_f64(seconds.unwrap_or(run.record.request.timeouts.hard_sec)).ok();
     let asked = SubagentRequested {
         child_run_id: child,
         key: WorkflowState::key(step_id, *item, *trial),
