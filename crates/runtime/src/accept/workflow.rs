@@ -78,6 +78,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             retry: RetryPolicy { quota: OnQuota::Fail, ..options.retry },
             delegation: None,
             checks: Vec::new(),
+            artifacts: Vec::new(),
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,

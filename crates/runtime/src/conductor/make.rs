@@ -76,7 +76,8 @@ pub(crate) fn check(
         }
     };
     let (task, mode, input) = task(step, request.input)?;
-    let new = NewRun { mode, input, workspace, options, ..NewRun::of(task, request.engine) };
+    let artifacts = step.output.artifacts.clone();
+    let new = NewRun { mode, input, workspace, options, artifacts, ..NewRun::of(task, request.engine) };
     let mut checked = accept::check(config, new)?;
     let made = &mut checked.record;
     made.run_id = child.run_id;
@@ -122,12 +123,12 @@ fn task(step: &WorkflowStep, values: Map<String, Value>) -> Result<ChildTask, St
     })
 }
 
-/// The prompt, and after it the values that it is given. They may come from other agents, so they are marked as data.
 /// The time of an inner workflow: that of its file or that of the step, whichever is shorter.
 pub(super) fn time_of(step: &WorkflowStep, plan: &WorkflowPlan) -> Option<f64> {
     [step.timeout_sec, plan.timeout_sec].into_iter().flatten().reduce(f64::min)
 }
 
+/// The prompt, and after it the values that it is given. They may come from other agents, so they are marked as data.
 fn with_values(prompt: &str, values: &Map<String, Value>) -> String {
     if values.is_empty() {
         return prompt.to_owned();
