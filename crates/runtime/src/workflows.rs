@@ -12,6 +12,7 @@ use skillrun_skill::SearchPath;
 use skillrun_skill::workflow::{PlanContext, WorkflowError, WorkflowFile, WorkflowInputError, inputs_of, plan};
 
 use crate::accept::{NewRun, Options, RunTask};
+use crate::conductor::reuse::present_plan;
 
 /// Why a workflow cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +85,7 @@ pub fn request(plan: WorkflowPlan, inputs: Map<String, Value>, options: Options)
     Ok(NewRun { input, options, ..NewRun::of(task, skillrun_model::workflow::CONDUCTOR) })
 }
 
-/// The same workflow with the same inputs once more. `from_failed`: steps that are ready there, and the same, count.
+/// The same workflow with the same inputs once more, with its skills as they are now. `from_failed`: steps that are ready there, and the same, count.
 pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFault> {
     let RecordedTask::Workflow(plan) = record.task() else { return Err(WorkflowFault::NotWorkflow(record.run_id)) };
     let before = &record.request;
@@ -113,6 +114,6 @@ pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFa
         workspace,
         retry_of: Some(record.run_id),
         reuses: from_failed.then_some(record.run_id),
-        ..request(plan.clone(), before.input.clone(), options)?
+        ..request(present_plan(plan), before.input.clone(), options)?
     })
 }
