@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use skillrun_engine::Engines;
 use skillrun_model::workflow::{StepId, StepTask, WorkflowPlan};
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::record::{RecordedTask, RunRecord, Workspace};
 use skillrun_skill::SearchPath;
 use skillrun_skill::workflow::{PlanContext, WorkflowError, WorkflowFile, WorkflowInputError, inputs_of, plan};
@@ -85,8 +86,9 @@ pub fn request(plan: WorkflowPlan, inputs: Map<String, Value>, options: Options)
     Ok(NewRun { input, options, ..NewRun::of(task, skillrun_model::workflow::CONDUCTOR) })
 }
 
-/// The same workflow with the same inputs once more, with its skills as they are now. `from_failed`: steps that are ready there, and the same, count.
-pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFault> {
+/// The same workflow with the same inputs once more, with its skills as they are now. `from_failed`: steps that are ready
+/// there, and the same, count. `folder`: of the old run.
+pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Result<NewRun, WorkflowFault> {
     let RecordedTask::Workflow(plan) = record.task() else { return Err(WorkflowFault::NotWorkflow(record.run_id)) };
     let before = &record.request;
     let options = Options {
@@ -106,12 +108,19 @@ pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFa
         secrets: before.secrets.clone(),
         ..Options::default()
     };
-    let workspace = match &before.workspace {
-        Workspace::Own | Workspace::Copy(_) => None,
-        Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
+    let own = folder.workspace();
+    let (workspace, copy_of) = match &before.workspace {
+        Workspace::Folder { path, sharing } => (Some((path.as_path().to_owned(), *sharing)), None),
+        // Steps that are taken over have left their files there, and the others find them.
+        Workspace::Own | Workspace::Copy(_) if from_failed => (None, Some(own).filter(|own| own.is_dir())),
+        // The folder that an earlier retry began with is no part of the request.
+        Workspace::Copy(_) if before.reuses.is_some() => (None, None),
+        Workspace::Copy(copy) => (None, Some(copy.from.as_path().to_owned())),
+        Workspace::Own => (None, None),
     };
     Ok(NewRun {
         workspace,
+        copy_of,
         retry_of: Some(record.run_id),
         reuses: from_failed.then_some(record.run_id),
         ..request(present_plan(plan), before.input.clone(), options)?

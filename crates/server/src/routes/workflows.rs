@@ -241,8 +241,8 @@ async fn retry(
     Params(params): Params<WaitParams>,
     request: Request,
 ) -> HttpResult<Response> {
-    let make = move |_: &Service, who: &Granted, old: &RunRecord, body: &RetryWorkflow| {
-        let new = again(old, body.from_failed)
+    let make = move |service: &Service, who: &Granted, old: &RunRecord, body: &RetryWorkflow| {
+        let new = again(old, &service.data.run(run), body.from_failed)
             .map_err(|fault| Problem::new(ProblemCode::CannotRun, fault.to_string()).of_run(run))?;
         let is_admin = who.scope.allows(Scope::Admin);
         // Another user may have started it.

@@ -79,6 +79,6 @@ fn start(global: &Global, args: &WorkflowRun) -> Result<ExitCode, Failure> {
 fn retry(global: &Global, args: &WorkflowRetry) -> Result<ExitCode, Failure> {
     let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
-    let new = again(&place.record(run)?, args.from_failed)?;
+    let new = again(&place.record(run)?, &place.settings.data.run(run), args.from_failed)?;
     submit(global, &place.settings, new, args.wait, Style::of(args.wait), WorkspaceWait::default(), false)
 }
