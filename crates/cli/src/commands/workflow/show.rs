@@ -1,10 +1,12 @@
 //! `skillrun workflow show`: a workflow with its steps.
 
+use skillrun_inspect::step_questions::{StepQuestion, StepQuestions};
 use skillrun_inspect::workflow::workflow;
 use skillrun_model::presenters::{self, Presenter};
 use skillrun_model::workflow::{StepStanding, StepView, WorkflowOutcome, WorkflowPlan, WorkflowView};
 
 use crate::args::{Global, OneRun, OutputForm};
+use crate::commands::interactions::reply_command;
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::CommandContext;
@@ -22,12 +24,13 @@ pub(super) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
         OutputForm::Json => print_json(&view),
         OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
-            print(&text(&view, &ShortIds::new(&place.ids()), &output))
+            let asked = StepQuestions::default().open(&place.log, &state);
+            print(&text(&view, &asked, &ShortIds::new(&place.ids()), &output))
         }
     }
 }
 
-fn text(view: &WorkflowView, ids: &ShortIds, output: &Output) -> String {
+fn text(view: &WorkflowView, asked: &[StepQuestion], ids: &ShortIds, output: &Output) -> String {
     let id = output.paint(Ink::Bold, &view.run_id.to_string());
     let state = match view.outcome {
         Some(outcome) => {
@@ -39,6 +42,9 @@ fn text(view: &WorkflowView, ids: &ShortIds, output: &Output) -> String {
     let mut text = format!("{id}\n{} · {state}\n\n", plain(&view.name));
     let lines: Vec<_> = view.steps.iter().map(|step| line(step, ids)).collect();
     text.push_str(&output.table(&lines, LastColumn::Cut));
+    for StepQuestion { place, run_id, .. } in asked {
+        text.push_str(&format!("\nthe step {place} waits for an answer: {}\n", reply_command(&run_id.to_string())));
+    }
     let held = view.steps.iter().find(|step| step.interaction_id.is_some());
     if let Some(step) = held {
         text.push_str(&format!(
