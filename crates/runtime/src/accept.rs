@@ -366,7 +366,7 @@ fn skill_record(config: &RuntimeConfig, skill: &Skill) -> Result<SkillRecord, Ac
     })
 }
 
-/// Whether the user has agreed to an engine or to the checks of a skill, by name or by the setting.
+/// Whether the user has agreed to an engine, or to the checks of a skill or workflow, by name or by the setting.
 fn is_agreed_to(config: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
     if config.consents.iter().any(|name| name == engine) {
         return Ok(true);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use skillrun_engine::Engines;
-use skillrun_model::workflow::{StepId, StepTask, WorkflowPlan};
+use skillrun_model::workflow::{StepId, StepTask, WorkflowOrigin, WorkflowPlan};
 use skillrun_model::{Classified, ErrorClass, RunId};
 use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::record::{RecordedTask, RunRecord, Workspace};
@@ -50,6 +50,8 @@ pub struct WorkflowSurroundings<'a> {
     pub engines: &'a Engines,
     /// The engine of steps that name none.
     pub engine: Option<&'a str>,
+    /// None: it came as a text, with the request of its author.
+    pub origin: Option<&'a WorkflowOrigin>,
 }
 
 /// The plan of a file, with an engine for every step.
@@ -60,7 +62,7 @@ pub fn planned(file: &WorkflowFile, around: WorkflowSurroundings<'_>) -> Result<
         None => around.skills.find(name),
     };
     let mut context = PlanContext { folder: around.folder, find_skill: &mut find_skill, engines: &engines };
-    let mut plan = plan(file, &mut context)?;
+    let mut plan = WorkflowPlan { origin: around.origin.cloned(), ..plan(file, &mut context)? };
     fill_engines(&mut plan, around.engine)?;
     Ok(plan)
 }

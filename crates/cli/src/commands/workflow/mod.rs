@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use skillrun_inspect::workflow::planned_steps;
 use skillrun_runs::record::Sharing;
+use skillrun_runtime::consent::of_workflow;
 use skillrun_runtime::workflows::{again, request};
 use skillrun_runtime::{NewRun, Options};
 
@@ -35,7 +36,10 @@ fn validate(global: &Global, args: &WorkflowFileArgs) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let plan = file::planned(&settings, &args.file, args.engine.as_deref())?;
     match args.json.form() {
-        OutputForm::Json => print_json(&json!({"valid": true, "name": plan.name, "steps": plan.steps.len()})),
+        OutputForm::Json => {
+            let consent = of_workflow(&plan);
+            print_json(&json!({"valid": true, "name": plan.name, "steps": plan.steps.len(), "consent": consent}))
+        }
         OutputForm::Text => {
             let steps = plan.steps.len();
             let s = if steps == 1 { "" } else { "s" };

@@ -4,6 +4,7 @@ use skillrun_inspect::step_questions::{StepQuestion, StepQuestions};
 use skillrun_inspect::workflow::workflow;
 use skillrun_model::presenters::{self, Presenter};
 use skillrun_model::workflow::{StepStanding, StepView, WorkflowOutcome, WorkflowPlan, WorkflowView};
+use skillrun_runtime::consent;
 
 use crate::args::{Global, OneRun, OutputForm};
 use crate::commands::interactions::reply_command;
@@ -11,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::CommandContext;
 use crate::short_ids::ShortIds;
-use crate::words::indented;
+use crate::words::{indented, plain_lines};
 
 pub(super) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
     let place = CommandContext::open(global)?;
@@ -105,7 +106,19 @@ pub(super) fn plan_text(plan: &WorkflowPlan, steps: &[StepView], output: &Output
         ]
     };
     let lines: Vec<_> = steps.iter().map(line).collect();
-    format!("{}\n{}", plain(&plan.name), output.table(&lines, LastColumn::Cut))
+    let steps = format!("{}\n{}", plain(&plan.name), output.table(&lines, LastColumn::Cut));
+    let checks = consent::checks_of_steps(plan)
+        .into_iter()
+        .map(|(step, command)| format!("  {}  {}\n", plain(&step), plain_lines(&command).replace('\n', "\n    ")));
+    match consent::of_workflow(plan) {
+        None => steps,
+        Some(name) => {
+            format!(
+                "{steps}\nchecks, which need the consent `skillrun consent {name}`:\n{}",
+                checks.collect::<String>()
+            )
+        }
+    }
 }
 
 fn outcome_ink(outcome: WorkflowOutcome) -> Ink {
