@@ -115,7 +115,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Resul
         Workspace::Folder { path, sharing } => (Some((path.as_path().to_owned(), *sharing)), None),
         // Steps that are taken over have left their files there, and the others find them.
         Workspace::Own | Workspace::Copy(_) if from_failed => (None, Some(own).filter(|own| own.is_dir())),
-        // The folder that an earlier retry began with is no part of the request.
+        // The request does not have the folder that an earlier retry began with.
         Workspace::Copy(_) if before.reuses.is_some() => (None, None),
         Workspace::Copy(copy) => (None, Some(copy.from.as_path().to_owned())),
         Workspace::Own => (None, None),
