@@ -7,7 +7,7 @@
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
 //! - `family`: a run and all runs below it, compared.
 //! - `replay`: what a model would see again of a run.
-//! - `workflow`: a workflow with its steps.
+//! - `workflow`: a workflow with its steps. `step_questions`: what the runs of its steps ask.
 //! - `bundle`: a run in one file. `normalize`: recorded bytes to events and verdict.
 
 pub mod attempts;
@@ -20,6 +20,7 @@ pub mod interactions;
 pub mod normalize;
 pub mod patched;
 pub mod replay;
+pub mod step_questions;
 #[cfg(test)]
 mod testing;
 pub mod verify;

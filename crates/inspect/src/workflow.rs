@@ -1,5 +1,7 @@
 //! A workflow with its steps, from its record, its Log, and the Logs of its children.
 
+use std::collections::BTreeSet;
+
 use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::workflow::{HeldAnswer, InstanceState, StepProgress, WorkflowState};
 use skillrun_log::{FileLog, LogError};
@@ -13,6 +15,7 @@ use skillrun_runs::prompt;
 use skillrun_runs::record::RunRecord;
 
 use crate::InspectError;
+use crate::step_questions::StepQuestions;
 
 /// The workflow; none for a run that is not one. `state` is the fold over its Log.
 pub fn workflow(
@@ -22,7 +25,8 @@ pub fn workflow(
     state: &State,
 ) -> Result<Option<WorkflowView>, InspectError> {
     let (Some(plan), Some(workflow)) = (record.workflow(), state.workflow.as_deref()) else { return Ok(None) };
-    let children = Children { data, log };
+    let asking = StepQuestions::default().open(log, state).into_iter().map(|asked| asked.child).collect();
+    let children = Children { data, log, asking };
     let ended = workflow.ended.as_ref();
     let steps = plan.steps.iter().map(|step| children.step(state, workflow, step)).collect();
     Ok(Some(WorkflowView {
@@ -83,6 +87,8 @@ fn engine(step: &WorkflowStep, index: u32) -> Option<String> {
 struct Children<'a> {
     data: &'a DataFolder,
     log: &'a FileLog,
+    /// Those that ask a question, or in which a step does.
+    asking: BTreeSet<RunId>,
 }
 
 impl Children<'_> {
@@ -160,6 +166,9 @@ impl Children<'_> {
         // What its parent knows counts; the rest is in the Log of the child.
         if state.child(child).is_none_or(|known| !known.is_open()) {
             return StepStanding::Running;
+        }
+        if self.asking.contains(&child) {
+            return StepStanding::Asks;
         }
         match self.status(child) {
             Some(RunStatus::Queued) | None if one.not_before.is_some() => StepStanding::WaitsForQuota,

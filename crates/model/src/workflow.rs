@@ -12,7 +12,7 @@ pub use events::{ReusedStep, StepEnded, StepHeld, StepScheduled, StepSummary, Wo
 pub use outcome::{HoldReason, RetryCause, StepState, WorkflowOutcome};
 pub use plan::{
     AskMoment, OnStepFailure, StepCheck, StepId, StepOutput, StepRequest, StepRetries, StepTask, StepWorkspace,
-    WorkflowInput, WorkflowPlan, WorkflowStep, item_name,
+    WorkflowInput, WorkflowOrigin, WorkflowPlan, WorkflowStep, item_name,
 };
 pub use view::{StepItemView, StepStanding, StepView, WorkflowView};
 

@@ -1,7 +1,7 @@
 //! Artifacts: the files of the workspace that an attempt leaves as results.
 //!
 //! A file is an artifact when it was created or modified (by `fs-diff.N.json`) and is below `artifacts/` or matches a
-//! rule of `runner.json`, or when the output names it. At most [`MOST`] per attempt; other changes are only in the
+//! rule of `runner.json`, or when the output or the request names it. At most [`MOST`] per attempt; other changes are only in the
 //! diff.
 //!
 //! - `diff`: the file of changes, line by line. `named`: paths in an output. `rules`: patterns of `runner.json`.
@@ -86,7 +86,7 @@ pub enum Why {
 /// The reason why a file is an artifact. The lowest is kept when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Claim {
-    NamedByOutput,
+    Named,
     Rule,
     Folder,
 }
@@ -99,12 +99,14 @@ struct Candidate {
 }
 
 /// Finds the artifacts of an attempt. `diff` is its `fs-diff.N.json`; where it does not exist, because no snapshot was
-/// taken, everything below `artifacts/` counts as created.
+/// taken, everything below `artifacts/` counts as created. `wanted`: files that the request names, relative to the
+/// workspace.
 pub fn artifacts(
     workspace: &Path,
     diff: &Path,
     output: Option<&Map<String, Value>>,
     rules: &[ArtifactRule],
+    wanted: &[String],
 ) -> AttemptArtifacts {
     let mut search = Search { rules: Rules::new(rules), chosen: BTreeMap::new(), found: AttemptArtifacts::default() };
     search.found.problems.extend(search.rules.problems());
@@ -115,7 +117,8 @@ pub fn artifacts(
             return search.found;
         }
     };
-    let named = output.map(|output| named::paths(output, &root)).unwrap_or_default();
+    let mut named = output.map(|output| named::paths(output, &root)).unwrap_or_default();
+    named.extend(wanted.iter().cloned());
     let read = diff::each(diff, &mut |change| {
         let is_named = change.path.as_os_str().to_str().is_some_and(|path| named.contains(path));
         search.changed(change, is_named);
@@ -148,7 +151,7 @@ impl Search {
         let by_rule = change.path.as_os_str().to_str().is_some_and(|path| self.rules.note(path, change.now));
         let is_in_folder = is_in_folder(change.path.as_path());
         let claim = match (is_named, by_rule, is_in_folder) {
-            (true, _, _) => Claim::NamedByOutput,
+            (true, _, _) => Claim::Named,
             (false, true, _) => Claim::Rule,
             (false, false, true) => Claim::Folder,
             (false, false, false) => return,
@@ -156,7 +159,7 @@ impl Search {
         let file_change = match (change.now, change.was == Was::File) {
             (Was::File, true) => FileChange::Modified,
             (Was::File, false) => FileChange::Created,
-            // Gone, or replaced by something else. A path that only the output names never was an artifact.
+            // Gone, or replaced by something else. A path that is only named never was an artifact.
             (Was::Nothing | Was::Folder | Was::Link | Was::Special, true) if by_rule || is_in_folder => {
                 FileChange::Deleted
             }
@@ -184,12 +187,12 @@ impl Search {
         });
     }
 
-    /// A file that the output names and that did not change; an earlier attempt may have made it.
+    /// A file that is named and that did not change; an earlier attempt may have made it.
     fn named(&mut self, root: &Root, path: String) {
-        let is_known = self.chosen.contains_key(&(Claim::NamedByOutput, path.clone()));
+        let is_known = self.chosen.contains_key(&(Claim::Named, path.clone()));
         if !is_known && root.file(Path::new(&path)).is_ok() {
             self.rules.note(&path, Was::File);
-            self.choose(Claim::NamedByOutput, path, Candidate { change: FileChange::Created, size: None, hash: None });
+            self.choose(Claim::Named, path, Candidate { change: FileChange::Created, size: None, hash: None });
         }
     }
 

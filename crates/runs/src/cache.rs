@@ -133,6 +133,8 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         retry: _,
         delegation,
         checks,
+        // Of steps, whose results are not used again in this way.
+        artifacts: _,
         request_id: _,
     } = request;
     let mut contents = Map::new();

@@ -194,6 +194,9 @@ pub struct RunRequest {
     /// Commands that must pass before the run succeeds, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<RunCheck>,
+    /// Files of the workspace, relative to it, that are artifacts wherever they are: a workflow requires them of its step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
     pub request_id: Option<String>,
 }
 

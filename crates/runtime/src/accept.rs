@@ -101,6 +101,8 @@ pub struct NewRun {
     /// Instead of the engine's.
     pub continuation: Option<Continuation>,
     pub options: Options,
+    /// Files of the workspace that are artifacts wherever they are.
+    pub artifacts: Vec<String>,
     pub retry_of: Option<RunId>,
     /// The run whose conversation this one continues; its replay is the beginning of the prompt.
     pub continues: Option<Continues>,
@@ -136,6 +138,7 @@ impl NewRun {
             profile: None,
             continuation: None,
             options: Options::default(),
+            artifacts: Vec::new(),
             retry_of: None,
             continues: None,
             reuses: None,
@@ -297,6 +300,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             retry: options.retry,
             delegation,
             checks,
+            artifacts: new.artifacts,
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,
@@ -362,7 +366,7 @@ fn skill_record(config: &RuntimeConfig, skill: &Skill) -> Result<SkillRecord, Ac
     })
 }
 
-/// Whether the user has agreed to an engine or to the checks of a skill, by name or by the setting.
+/// Whether the user has agreed to an engine, or to the checks of a skill or workflow, by name or by the setting.
 fn is_agreed_to(config: &RuntimeConfig, engine: &str) -> Result<bool, AcceptError> {
     if config.consents.iter().any(|name| name == engine) {
         return Ok(true);

@@ -14,6 +14,7 @@ use skillrun_base::whole_file;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Permission, Posture};
 use skillrun_model::Timestamp;
+use skillrun_model::workflow::{StepCheck, StepTask, WorkflowOrigin, WorkflowPlan};
 use skillrun_runs::data_folder::DataFolder;
 
 #[cfg(test)]
@@ -105,6 +106,64 @@ pub fn checks_sentence(skill: &str) -> String {
         "the skill {skill} has checks, which are commands that run with everything that your user account can do; agree \
          once with `skillrun consent {}`",
         of_checks(skill)
+    )
+}
+
+/// Characters of the name of a workflow in its consent.
+const WORKFLOW_NAME_MAX: usize = 64;
+
+/// Digits of the hash in it.
+const WORKFLOW_HASH_DIGITS: usize = 16;
+
+/// The name under which consent for the checks of a workflow is given: those of a skill's workflow with those of the
+/// skill, and those of a file with a hash of the checks, because any file can have any name. None: it has no checks, or
+/// they came with the request of their author.
+pub fn of_workflow(plan: &WorkflowPlan) -> Option<String> {
+    let origin = plan.origin.as_ref()?;
+    let mut checks = Vec::new();
+    collect_checks(plan, "", &mut checks);
+    if checks.is_empty() {
+        return None;
+    }
+    Some(match origin {
+        WorkflowOrigin::Skill(skill) => of_checks(skill),
+        WorkflowOrigin::File => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let plain = plan.name.chars().take(WORKFLOW_NAME_MAX).map(|c| if is_plain(c) { c } else { '-' });
+            let name: String = plain.collect();
+            let hash = blake3::hash(serde_json::to_string(&checks).unwrap_or_default().as_bytes()).to_hex();
+            format!("{CHECKS}{name}{OF_FILE}{}", &hash[..WORKFLOW_HASH_DIGITS])
+        }
+    })
+}
+
+/// Between the name of a workflow and the hash of its checks.
+pub const OF_FILE: char = '@';
+
+/// The checks of all steps, also of those of the workflows inside, each with its step.
+pub fn checks_of_steps(plan: &WorkflowPlan) -> Vec<(String, String)> {
+    let mut checks = Vec::new();
+    collect_checks(plan, "", &mut checks);
+    checks.into_iter().map(|(step, check)| (step, check.command.clone())).collect()
+}
+
+fn collect_checks<'a>(plan: &'a WorkflowPlan, place: &str, checks: &mut Vec<(String, &'a StepCheck)>) {
+    for step in &plan.steps {
+        let name = format!("{place}{}", step.id);
+        checks.extend(step.checks.iter().map(|check| (name.clone(), check)));
+        if let StepTask::Workflow(nested) = &step.task {
+            collect_checks(nested, &format!("{name}/"), checks);
+        }
+    }
+}
+
+/// The message wherever consent for the checks of a workflow is missing.
+pub fn workflow_sentence(consent: &str) -> String {
+    let name = consent.trim_start_matches(CHECKS);
+    let name = name.split(OF_FILE).next().unwrap_or(name);
+    format!(
+        "the workflow {name} has checks, which are commands that run with everything that your user account can do and \
+         which `skillrun workflow plan` lists; agree once with `skillrun consent {consent}`"
     )
 }
 

@@ -117,6 +117,7 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
         profile: now.profile.or(Some(record.engine.profile).filter(|_| is_same_engine)),
         continuation: now.continuation.or(Some(record.engine.continuation).filter(|_| is_same_engine)),
         options: options(before, now.options, is_same_engine, mcp_servers),
+        artifacts: before.artifacts.clone(),
         retry_of: Some(record.run_id),
         continues: record.continues.clone(),
         reuses: None,

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use skillrun_engine::Engines;
-use skillrun_model::workflow::{StepId, StepTask, WorkflowPlan};
+use skillrun_model::workflow::{StepId, StepTask, WorkflowOrigin, WorkflowPlan};
 use skillrun_model::{Classified, ErrorClass, RunId};
+use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::record::{RecordedTask, RunRecord, Workspace};
 use skillrun_skill::SearchPath;
 use skillrun_skill::workflow::{PlanContext, WorkflowError, WorkflowFile, WorkflowInputError, inputs_of, plan};
 
 use crate::accept::{NewRun, Options, RunTask};
+use crate::conductor::reuse::present_plan;
 
 /// Why a workflow cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +50,8 @@ pub struct WorkflowSurroundings<'a> {
     pub engines: &'a Engines,
     /// The engine of steps that name none.
     pub engine: Option<&'a str>,
+    /// None: it came as a text, with the request of its author.
+    pub origin: Option<&'a WorkflowOrigin>,
 }
 
 /// The plan of a file, with an engine for every step.
@@ -58,7 +62,7 @@ pub fn planned(file: &WorkflowFile, around: WorkflowSurroundings<'_>) -> Result<
         None => around.skills.find(name),
     };
     let mut context = PlanContext { folder: around.folder, find_skill: &mut find_skill, engines: &engines };
-    let mut plan = plan(file, &mut context)?;
+    let mut plan = WorkflowPlan { origin: around.origin.cloned(), ..plan(file, &mut context)? };
     fill_engines(&mut plan, around.engine)?;
     Ok(plan)
 }
@@ -84,8 +88,9 @@ pub fn request(plan: WorkflowPlan, inputs: Map<String, Value>, options: Options)
     Ok(NewRun { input, options, ..NewRun::of(task, skillrun_model::workflow::CONDUCTOR) })
 }
 
-/// The same workflow with the same inputs once more. `from_failed`: steps that are ready there, and the same, count.
-pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFault> {
+/// The same workflow with the same inputs once more, with its skills as they are now. `from_failed`: steps that are ready
+/// there, and the same, count. `folder`: of the old run.
+pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Result<NewRun, WorkflowFault> {
     let RecordedTask::Workflow(plan) = record.task() else { return Err(WorkflowFault::NotWorkflow(record.run_id)) };
     let before = &record.request;
     let options = Options {
@@ -105,14 +110,21 @@ pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFa
         secrets: before.secrets.clone(),
         ..Options::default()
     };
-    let workspace = match &before.workspace {
-        Workspace::Own | Workspace::Copy(_) => None,
-        Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
+    let own = folder.workspace();
+    let (workspace, copy_of) = match &before.workspace {
+        Workspace::Folder { path, sharing } => (Some((path.as_path().to_owned(), *sharing)), None),
+        // Steps that are taken over have left their files there, and the others find them.
+        Workspace::Own | Workspace::Copy(_) if from_failed => (None, Some(own).filter(|own| own.is_dir())),
+        // The request does not have the folder that an earlier retry began with.
+        Workspace::Copy(_) if before.reuses.is_some() => (None, None),
+        Workspace::Copy(copy) => (None, Some(copy.from.as_path().to_owned())),
+        Workspace::Own => (None, None),
     };
     Ok(NewRun {
         workspace,
+        copy_of,
         retry_of: Some(record.run_id),
         reuses: from_failed.then_some(record.run_id),
-        ..request(plan.clone(), before.input.clone(), options)?
+        ..request(present_plan(plan), before.input.clone(), options)?
     })
 }

@@ -394,7 +394,7 @@ impl From<AcceptError> for Problem {
             | AcceptError::NotInstalled(_)
             | AcceptError::EngineNotSupported { .. }
             | AcceptError::NoConsent { .. } => about("engine"),
-            AcceptError::NoConsentToChecks { .. } => about("skill"),
+            AcceptError::NoConsentToChecks { .. } | AcceptError::NoConsentToWorkflow { .. } => about("skill"),
             AcceptError::ModeNotAllowed { .. } | AcceptError::NotInteractive { .. } => about("mode"),
             AcceptError::CannotDelegate { .. } => about("options.delegation"),
             AcceptError::NoScript { .. } => about("script"),

@@ -49,6 +49,7 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let engines = [trial.engine, &others[0], &others[1]];
     let approval = trial.place.root().join("approved");
     let file = write_file(trial, engines, &approval)?;
+    consent_to_checks(trial, &file)?;
 
     let words = ["workflow", "run", &file.display().to_string(), "--env", processes::TAG];
     let stopped = FinishedWorkflow::play(trial, engines, &words, "run", PARTIAL)?;
@@ -102,6 +103,16 @@ fn write_file(trial: &Trial<'_>, engines: [&Engine; 3], approval: &Path) -> Resu
     let file = trial.place.root().join("three-engines.json");
     fs::write(&file, json!({"steps": [choose, make, report], "outputs": outputs}).to_string())?;
     Ok(file)
+}
+
+/// The checks of a file are commands, and need the consent that `validate` names.
+fn consent_to_checks(trial: &Trial<'_>, file: &Path) -> Result<(), Miss> {
+    let words = ["workflow", "validate", &file.display().to_string(), "--json"];
+    let validated: Value = json_of(&trial.finish(trial.command(&words), "validate")?, "workflow validate")?;
+    let missing = || Miss::new("no consent", "skillrun workflow validate names no consent for the checks".to_owned());
+    let name = validated["consent"].as_str().ok_or_else(missing)?;
+    let given = trial.finish(trial.command(&["consent", name, "--yes"]), "consent")?;
+    must(given.code == Some(0), "no consent", || format!("skillrun consent exits with {:?}", given.code))
 }
 
 /// A workflow that is over, of which all commands report the same.

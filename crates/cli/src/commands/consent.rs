@@ -100,9 +100,17 @@ impl Given {
     }
 }
 
-/// Asks the user at the terminal about the checks of a skill.
+/// Asks the user at the terminal about the checks of a skill, or of the file of a workflow.
 fn are_checks_agreed(settings: &Settings, name: &str) -> Result<bool, Failure> {
     let skill = name.trim_start_matches(consent::CHECKS);
+    if let Some((workflow, _)) = skill.split_once(consent::OF_FILE) {
+        let text = format!(
+            "The workflow {} has checks, which are commands that run with everything that your user account can do.\n\
+             `skillrun workflow plan` lists them.\nAllow exactly these checks? [y/N] ",
+            plain(workflow)
+        );
+        return asked(name, text);
+    }
     let mut text = format!(
         "The skill {} has checks, which are commands that run with everything that your user account can do.\n",
         plain(skill)

@@ -84,7 +84,7 @@ fn open_text(open: &Open, ids: &ShortIds, now: Timestamp, output: &Output) -> St
     format!("{head}{}  {then}\n  {}\n", question_text(question), reply_command(&id))
 }
 
-pub(super) fn reply_command(run: &str) -> String {
+pub(crate) fn reply_command(run: &str) -> String {
     format!("skillrun reply {run} TEXT")
 }
 

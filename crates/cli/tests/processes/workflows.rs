@@ -1,6 +1,7 @@
 //! Workflows from the command line, with real runs as steps: each outcome, and the same in every command.
 
-use std::process::Output;
+use std::fs;
+use std::process::{Output, Stdio};
 
 use lab::Lab;
 use serde_json::Value;
@@ -30,6 +31,14 @@ fn exits(lab: &Lab, words: &[&str], code: i32) -> String {
 fn json(lab: &Lab, words: &[&str]) -> Value {
     let output = lab.output(&[words, &["--json"]].concat());
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {}", text(&output)))
+}
+
+/// Consents to the checks of the file.
+fn agree(lab: &Lab) -> String {
+    let validated = json(lab, &["workflow", "validate", "flow.yaml", "--engine", "scripted"]);
+    let name = validated["consent"].as_str().expect("a name").to_owned();
+    exits(lab, &["consent", &name, "--yes"], 0);
+    name
 }
 
 /// Runs a workflow of this file, and returns its view, after every command has said the same of it.
@@ -175,10 +184,237 @@ fn a_retry_takes_over_what_is_ready() {
 #[test]
 fn a_check_decides_whether_a_step_is_ready() {
     let lab = lab();
-    let view = play(&lab, "steps:\n- {id: a, skill: ./done, check: test -e there}\n", 1);
+    let play = |file: &str, code: i32| {
+        lab.write("flow.yaml", file);
+        agree(&lab);
+        play(&lab, file, code)
+    };
+    let view = play("steps:\n- {id: a, skill: ./done, check: test -e there}\n", 1);
     assert_eq!((&view["outcome"], &view["steps"][0]["reason"]), (&"failed".into(), &"CHECK_FAILED".into()));
-    let view = play(&lab, "steps:\n- {id: a, skill: ./done, check: test ! -e there}\n", 0);
+    let view = play("steps:\n- {id: a, skill: ./done, check: test ! -e there}\n", 0);
     assert_eq!(view["outcome"], "completed");
+}
+
+/// Checks of a file ran without consent, although those of a skill needed it.
+#[test]
+fn checks_of_a_file_need_consent_to_exactly_them() {
+    let lab = lab();
+    let run = ["workflow", "run", "flow.yaml", "--engine", "scripted"];
+    let refused = |part: &str| {
+        let said = exits(&lab, &run, 2);
+        let is_one = said.lines().count() == 1;
+        assert!(is_one && said.contains(&format!("agree once with `skillrun consent {part}")), "{said}");
+    };
+    lab.write("flow.yaml", "steps:\n- {id: a, skill: ./done, check: 'true'}\n");
+    refused("check:flow@");
+    assert!(json(&lab, &["ls"])["runs"].as_array().is_some_and(Vec::is_empty), "nothing is made");
+    let plan = exits(&lab, &["workflow", "plan", "flow.yaml", "--engine", "scripted"], 0);
+    assert!(plan.contains("check:flow@") && plan.contains("  a  true"), "{plan}");
+    // Consent to a skill of that name is consent to its checks alone.
+    exits(&lab, &["consent", "check:flow", "--yes"], 0);
+    refused("check:flow@");
+    let name = agree(&lab);
+    exits(&lab, &run, 0);
+    // The same checks of another step, and other checks.
+    lab.write("flow.yaml", "name: flow\nsteps:\n- {id: a, skill: ./done, required: true, check: 'true'}\n");
+    exits(&lab, &run, 0);
+    exits(&lab, &["workflow", "retry", "last"], 0);
+    exits(&lab, &["consent", &name, "--revoke"], 0);
+    let said = exits(&lab, &["workflow", "retry", "last"], 2);
+    assert!(said.contains(&name), "{said}");
+    agree(&lab);
+    lab.write("flow.yaml", "steps:\n- {id: a, skill: ./done, check: 'false'}\n");
+    refused("check:flow@");
+    // Those of a file inside count like those of the file.
+    lab.write("inner.yaml", "steps:\n- {id: x, skill: ./done, check: 'true'}\n");
+    lab.write("flow.yaml", "steps:\n- {id: a, workflow: inner.yaml}\n");
+    refused("check:flow@");
+    agree(&lab);
+    exits(&lab, &run, 0);
+    lab.write("inner.yaml", "steps:\n- {id: x, skill: ./done, check: 'true && true'}\n");
+    refused("check:flow@");
+}
+
+#[test]
+fn checks_of_a_workflow_of_a_skill_need_consent() {
+    let lab = lab();
+    let skill = lab.bare_skill("tidy", DONE);
+    lab.write("tidy/assets/workflow.yaml", "steps:\n- {id: a, prompt: Tidy up., check: 'true'}\n");
+    let run = ["workflow", "run", &skill.display().to_string(), "--engine", "scripted"].map(str::to_owned);
+    let run: Vec<&str> = run.iter().map(String::as_str).collect();
+    let said = exits(&lab, &run, 2);
+    assert!(said.contains("agree once with `skillrun consent check:tidy`"), "{said}");
+    exits(&lab, &["consent", "check:tidy", "--yes"], 0);
+    exits(&lab, &run, 0);
+}
+
+/// The plan has the hash of a skill from when the file was read, and a retry took the plan over.
+#[test]
+fn a_step_whose_skill_was_edited_is_run_again() {
+    let lab = lab();
+    let edited = DONE.replace("done}", "edited}");
+    let file = "steps:\n\
+                - {id: a, skill: ./done}\n\
+                - {id: b, skill: ./fails, needs: [a]}\n\
+                outputs: {answer: {from: /steps/a/output/answer}}\n";
+    play(&lab, file, 5);
+    lab.bare_skill("done", &edited);
+    exits(&lab, &["workflow", "retry", "last", "--from-failed"], 5);
+    let view = agreed(&lab, 5);
+    assert_eq!(view["steps"][0]["reused_from"], Value::Null, "its skill is another one");
+    // Not edited since.
+    exits(&lab, &["workflow", "retry", "last", "--from-failed"], 5);
+    assert_ne!(agreed(&lab, 5)["steps"][0]["reused_from"], Value::Null);
+}
+
+/// What counts is the skill that the step really ran, and not the one that the file named when it was read.
+#[test]
+fn a_skill_that_is_edited_during_a_run_is_not_confused() {
+    let lab = lab();
+    let file = "steps:\n\
+                - {id: a, skill: ./done, ask: before}\n\
+                - {id: b, workflow: inner.yaml, needs: [a]}\n\
+                - {id: c, skill: ./fails, needs: [b]}\n";
+    lab.write("inner.yaml", "steps:\n- {id: x, skill: ./done}\n");
+    play(&lab, file, 6);
+    lab.bare_skill("done", &DONE.replace("done}", "edited}"));
+    exits(&lab, &["reply", "last", "start"], 5);
+    agreed(&lab, 5);
+    // The skill is again as it was when the file was read, which is not what has run.
+    lab.bare_skill("done", DONE);
+    exits(&lab, &["workflow", "retry", "last", "--from-failed"], 6);
+    exits(&lab, &["reply", "last", "start"], 5);
+    let view = agreed(&lab, 5);
+    for step in 0..2 {
+        assert_eq!(view["steps"][step]["reused_from"], Value::Null, "{view}");
+    }
+}
+
+/// The step that made the file was taken over, and the next one began in an empty folder.
+#[test]
+fn a_retry_begins_with_the_shared_folder_as_it_was_left() {
+    let lab = lab();
+    lab.bare_skill("writes", "- - write: {path: made.txt, content: made}\n  - output: {answer: ok}\n    done: true\n");
+    let file = "steps:\n\
+                - {id: a, skill: ./writes, workspace: shared}\n\
+                - {id: b, skill: ./fails, workspace: shared, needs: [a], check: test -s made.txt}\n";
+    lab.write("flow.yaml", file);
+    agree(&lab);
+    play(&lab, file, 5);
+    exits(&lab, &["workflow", "retry", "last", "--from-failed"], 5);
+    lab.bare_skill("fails", DONE);
+    exits(&lab, &["workflow", "retry", "last", "--from-failed"], 0);
+    let view = agreed(&lab, 0);
+    assert_ne!(view["steps"][0]["reused_from"], Value::Null);
+    // From the beginning, there is nothing in the folder.
+    lab.bare_skill("writes", DONE);
+    exits(&lab, &["workflow", "retry", "last"], 5);
+    assert_eq!(agreed(&lab, 5)["steps"][1]["reason"], "CHECK_FAILED");
+}
+
+/// Only the turns of the inner steps ended after that time, each for itself.
+#[test]
+fn time_of_a_step_is_that_of_its_inner_workflow() {
+    let lab = lab();
+    lab.bare_skill("slow", "- - sleep_ms: 1500\n  - output: {answer: done}\n    done: true\n");
+    let inner = "steps:\n- {id: x, skill: ./slow}\n- {id: y, skill: ./slow, needs: [x]}\n";
+    lab.write("inner.yaml", inner);
+    let view = play(&lab, "steps:\n- {id: a, workflow: inner.yaml, timeout: 2}\n", 1);
+    assert_eq!(standings(&view), ["partial"]);
+    let child = view["steps"][0]["child_run_id"].as_str().expect("a child").to_owned();
+    let inside = json(&lab, &["workflow", "show", &child]);
+    assert_eq!(standings(&inside), ["ready", "timed_out"], "{inside}");
+    // The time of the file is shorter.
+    lab.write("inner.yaml", &format!("timeout: 1\n{inner}"));
+    let view = play(&lab, "steps:\n- {id: a, workflow: inner.yaml, timeout: 1h}\n", 3);
+    assert_eq!((&view["outcome"], standings(&view)), (&"timed_out".into(), vec!["timed_out".to_owned()]));
+}
+
+/// The pointer led to nothing, and the step that has it ended with `STEP_INPUT_INVALID`.
+#[test]
+fn outputs_of_an_empty_list_are_an_empty_list() {
+    let lab = lab();
+    let file = "inputs: {list: {default: []}}\n\
+                steps:\n\
+                - {id: a, prompt: Why?, for_each: {from: /inputs/list}}\n\
+                - {id: b, prompt: Sum up., with: {all: {from: /steps/a/output}, texts: {from: /steps/a/text}}}\n\
+                - {id: c, prompt: Why?, for_each: {from: /steps/a/output}, needs: [b]}\n\
+                outputs: {all: {from: /steps/a/output}, text: {from: /steps/b/text}, rest: {from: /steps/c/text}}\n";
+    let view = play(&lab, file, 0);
+    assert_eq!(standings(&view), ["ready"; 3]);
+    let output = json(&lab, &["result", "last"])["output"].clone();
+    assert_eq!((&output["all"], &output["rest"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let prompt = output["text"].as_str().expect("a text");
+    assert!(prompt.contains("\"all\": []") && prompt.contains("\"texts\": []"), "{prompt}");
+}
+
+/// Only files in `artifacts/` counted, so that a step with another required file was always partial.
+#[test]
+fn a_required_file_may_be_anywhere_in_the_workspace() {
+    let lab = lab();
+    lab.bare_skill("writes", "- - write: {path: out/notes.md, content: made}\n  - output: {a: 1}\n    done: true\n");
+    let view = play(&lab, "steps:\n- {id: a, skill: ./writes, output: {artifacts: [./out//notes.md]}}\n", 0);
+    assert_eq!(standings(&view), ["ready"]);
+    let view = play(&lab, "steps:\n- {id: a, skill: ./writes, output: {artifacts: [out/none.md]}}\n", 1);
+    assert_eq!(
+        (standings(&view), &view["steps"][0]["reason"]),
+        (vec!["partial".to_owned()], &"ARTIFACT_MISSING".into())
+    );
+    // It is there, although another step has made it.
+    let file = "steps:\n\
+                - {id: a, skill: ./writes, workspace: shared}\n\
+                - {id: b, skill: ./done, workspace: shared, needs: [a], output: {artifacts: [out/notes.md]}}\n";
+    assert_eq!(standings(&play(&lab, file, 0)), ["ready"; 2]);
+}
+
+/// The command waited without a word.
+#[test]
+fn a_question_of_a_step_is_shown_with_its_answer() {
+    let lab = lab();
+    lab.bare_skill(
+        "asks",
+        "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {a: '{{reply}}'}\n    done: true\n",
+    );
+    lab.write("asks/assets/runner.json", r#"{"execution_modes": ["interactive"]}"#);
+    lab.write("inner.yaml", "steps:\n- {id: x, skill: ./asks}\n");
+    lab.write("flow.yaml", "steps:\n- {id: a, workflow: inner.yaml}\n");
+    let said = lab.path("said");
+    let mut command = lab.command(&["workflow", "run", "flow.yaml", "--engine", "scripted"]);
+    let file = fs::File::create(&said).expect("a file");
+    let mut child = command.stdin(Stdio::null()).stderr(file).stdout(Stdio::null()).spawn().expect("started");
+    let (asks, line) = lab::eventually("the question", || {
+        let said = fs::read_to_string(&said).expect("text");
+        let mut lines = said.lines().map(str::to_owned).skip_while(|line| !line.contains(" asks: "));
+        Some((lines.next()?, lines.next()?))
+    });
+    assert_eq!(asks, "the step a/x asks: Which colour?");
+    let view = json(&lab, &["workflow", "show", "last"]);
+    assert_eq!((&view["status"], standings(&view)), (&"running".into(), vec!["asks".to_owned()]));
+    let asked = line.split_whitespace().skip_while(|word| *word != "reply").nth(1).expect("a run").to_owned();
+    assert!(exits(&lab, &["workflow", "show", "last"], 0).contains(&format!("skillrun reply {asked} TEXT")));
+    exits(&lab, &["reply", &asked, "blue"], 0);
+    assert!(lab::wait_exit(&mut child).success());
+}
+
+/// As their README and the comments in them say.
+#[test]
+fn examples_end_as_they_say() {
+    let lab = lab();
+    let file = |name: &str| testkit::paths::workspace().join("examples/workflows").join(name).display().to_string();
+    exits(&lab, &["workflow", "run", &file("review.yaml")], 0);
+    let view = agreed(&lab, 0);
+    assert_eq!((&view["outcome"], standings(&view)), (&"completed".into(), vec!["ready".to_owned(); 4]));
+    let output = json(&lab, &["result", "last"])["output"].clone();
+    assert!(output["verdict"].is_string() && output["findings"].is_array(), "{output}");
+    let count = file("count-texts.yaml");
+    assert!(exits(&lab, &["workflow", "run", &count], 2).contains("skillrun consent check:count-texts@"));
+    let name = json(&lab, &["workflow", "validate", &count])["consent"].as_str().expect("a name").to_owned();
+    exits(&lab, &["consent", &name, "--yes"], 0);
+    exits(&lab, &["workflow", "run", &count, "--input", r#"texts=["a b", "c"]"#], 6);
+    exits(&lab, &["reply", "last", "start"], 0);
+    assert_eq!(standings(&agreed(&lab, 0)), ["ready"; 2]);
+    let output = json(&lab, &["result", "last"])["output"].clone();
+    assert_eq!(output["counts"].as_array().map(Vec::len), Some(2), "{output}");
 }
 
 #[test]

@@ -10,3 +10,4 @@ mod safety;
 mod stories;
 mod streams;
 mod webhooks;
+mod workflows;

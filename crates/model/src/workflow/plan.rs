@@ -40,6 +40,18 @@ pub struct WorkflowPlan {
     /// From the start of the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_sec: Option<f64>,
+    /// None: the request had it as a text, or it is inside another workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<WorkflowOrigin>,
+}
+
+/// Where a workflow comes from that did not come with the request itself: its checks are foreign code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkflowOrigin {
+    File,
+    /// The skill of this name brings it.
+    Skill(String),
 }
 
 /// One input of a workflow.

@@ -71,7 +71,7 @@ impl World {
     fn found(&self, output: Option<Value>, rules: &[ArtifactRule]) -> AttemptArtifacts {
         self.write_diff();
         let output = output.map(|output| output.as_object().expect("an object").clone());
-        artifacts(&self.workspace(), &self.diff(), output.as_ref(), rules)
+        artifacts(&self.workspace(), &self.diff(), output.as_ref(), rules, &[])
     }
 }
 
@@ -119,6 +119,18 @@ fn only_files_below_the_folder_are_artifacts() {
     };
     assert_eq!(*indexed, Some(markdown));
     assert_eq!(found.artifacts[1].1, None, "nothing is known of a file that is gone");
+}
+
+/// A workflow requires such files, wherever they are.
+#[test]
+fn files_that_the_request_names_are_artifacts() {
+    let world = World::new().created("out/a.md", "a").created("out/b.md", "b").deleted("out/gone.md");
+    world.write_diff();
+    world.file("before.md", "unchanged");
+    let wanted = ["out/a.md", "out/gone.md", "before.md", "none.md"].map(str::to_owned);
+    let found = artifacts(&world.workspace(), &world.diff(), None, &[], &wanted);
+    assert_eq!(paths_and_changes(&found), [("before.md", "created"), ("out/a.md", "created")]);
+    assert_eq!(found.artifacts[0].1.as_ref().map(|indexed| indexed.hash.clone()), Some(hash("unchanged")));
 }
 
 #[test]
@@ -184,7 +196,7 @@ fn the_workspace_may_be_a_link_and_is_known_under_both_names() {
     let real = world.workspace().canonicalize().expect("a path");
     let output = json!({"a": link.join("a.txt").to_str(), "b": real.join("b.txt").to_str()});
     world.write_diff();
-    let found = artifacts(&link, &world.diff(), output.as_object(), &[]);
+    let found = artifacts(&link, &world.diff(), output.as_object(), &[], &[]);
     assert_eq!(paths_and_changes(&found), [("a.txt", "created"), ("b.txt", "created")]);
 }
 
@@ -384,13 +396,13 @@ fn without_a_list_the_folder_itself_is_looked_at() {
     world.file("artifacts/c.txt", "c");
     world.file("elsewhere.txt", "e");
     symlink("/etc", world.workspace().join("artifacts/etc")).expect("a link");
-    let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
+    let found = artifacts(&world.workspace(), &world.diff(), None, &[], &[]);
     assert_eq!(paths_and_changes(&found), [("artifacts/a/b.txt", "created"), ("artifacts/c.txt", "created")]);
     assert_eq!(found.skipped, [Skipped { path: "artifacts/etc".into(), why: Why::Link }]);
     assert_eq!(found.problems, Vec::<String>::new(), "no snapshot was taken, which is not a problem");
     let odd = world.workspace().join(std::ffi::OsStr::from_bytes(b"artifacts/\xff"));
     fs::write(odd, "").expect("a file");
-    let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
+    let found = artifacts(&world.workspace(), &world.diff(), None, &[], &[]);
     assert_eq!(found.skipped.len(), 2);
 }
 
@@ -401,28 +413,28 @@ fn a_list_cut_anywhere_loses_no_artifact() {
     let whole = fs::read(world.diff()).expect("bytes");
     for cut in 0..whole.len() {
         fs::write(world.diff(), &whole[..cut]).expect("written");
-        let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
+        let found = artifacts(&world.workspace(), &world.diff(), None, &[], &[]);
         let there: Vec<_> = paths_and_changes(&found).into_iter().filter(|(_, change)| *change != "deleted").collect();
         assert_eq!(there.len(), 2, "cut at {cut}: {found:?}");
         assert_eq!(found.problems.len(), 1);
     }
     fs::write(world.diff(), &whole[..whole.len() - 1]).expect("written");
-    let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
+    let found = artifacts(&world.workspace(), &world.diff(), None, &[], &[]);
     let wanted = [("artifacts/a", "modified"), ("artifacts/b", "created"), ("artifacts/c", "deleted")];
     assert_eq!(paths_and_changes(&found), wanted, "what it does say holds");
     for bad in ["", "[]", "{\"attempt\":1,\"created\":[\nnonsense\n"] {
         fs::write(world.diff(), bad).expect("written");
-        assert_eq!(artifacts(&world.workspace(), &world.diff(), None, &[]).problems.len(), 1, "{bad}");
+        assert_eq!(artifacts(&world.workspace(), &world.diff(), None, &[], &[]).problems.len(), 1, "{bad}");
     }
     fs::remove_file(world.diff()).expect("removed");
     symlink("/dev/zero", world.diff()).expect("a link");
-    assert_eq!(artifacts(&world.workspace(), &world.diff(), None, &[]).problems.len(), 1, "a link is not read");
+    assert_eq!(artifacts(&world.workspace(), &world.diff(), None, &[], &[]).problems.len(), 1, "a link is not read");
 }
 
 #[test]
 fn a_workspace_that_is_gone_is_told() {
     let world = World::new();
-    let found = artifacts(&world.dir.path().join("nowhere"), &world.diff(), None, &[]);
+    let found = artifacts(&world.dir.path().join("nowhere"), &world.diff(), None, &[], &[]);
     assert_eq!((found.artifacts.len(), found.problems.len()), (0, 1));
 }
 
@@ -453,7 +465,7 @@ fn a_hard_link_is_no_artifact() {
         World { created: [world.created, vec![version(Some("artifacts/linked"), "not of the run")]].concat(), ..world };
     world.write_diff();
     let output = json!({"file": "named"});
-    let found = artifacts(&world.workspace(), &world.diff(), output.as_object(), &[]);
+    let found = artifacts(&world.workspace(), &world.diff(), output.as_object(), &[], &[]);
     let paths: Vec<&str> = found.artifacts.iter().map(|(created, _)| created.path.as_str()).collect();
     assert_eq!(paths, ["artifacts/own"]);
     assert_eq!(found.hard_links, ["artifacts/linked", "named"]);

@@ -75,6 +75,8 @@ pub enum AcceptError {
     NoConsent { engine: String, permission: Permission },
     #[error("{}", consent::checks_sentence(skill))]
     NoConsentToChecks { skill: String },
+    #[error("{}", consent::workflow_sentence(consent))]
+    NoConsentToWorkflow { consent: String },
     #[error("{}: cannot be read ({error})", path.display())]
     File {
         path: PathBuf,
@@ -151,6 +153,7 @@ impl Classified for AcceptError {
             | Self::CannotDelegate { .. }
             | Self::NoConsent { .. }
             | Self::NoConsentToChecks { .. }
+            | Self::NoConsentToWorkflow { .. }
             | Self::File { .. }
             | Self::NoFile { .. }
             | Self::NoFolder { .. }

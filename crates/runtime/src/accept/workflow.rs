@@ -13,12 +13,18 @@ use skillrun_runs::record::{
 };
 
 use super::options::Filled;
-use super::{AcceptError, Checked, NewRun, workspace_of};
+use super::{AcceptError, Checked, NewRun, is_agreed_to, workspace_of};
+use crate::consent;
 use crate::runtime::RuntimeConfig;
 use crate::variables::{self, SealedVariables};
 
 /// Checks the request of a workflow whose plan and inputs were checked, and changes nothing.
 pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>) -> Result<Checked, AcceptError> {
+    if let Some(consent) = consent::of_workflow(&plan)
+        && !is_agreed_to(config, &consent)?
+    {
+        return Err(AcceptError::NoConsentToWorkflow { consent });
+    }
     let options = Filled::of(&new.options, &serde_json::Map::new(), &config.defaults)?;
     // Text that could not be hidden later must not be written now.
     Patterns::new(&config.redact_patterns)?;
@@ -78,6 +84,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             retry: RetryPolicy { quota: OnQuota::Fail, ..options.retry },
             delegation: None,
             checks: Vec::new(),
+            artifacts: Vec::new(),
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,

@@ -50,7 +50,11 @@ pub(crate) fn check(
         home: Some(workflow.home),
         model: step.model.clone().or_else(|| workflow.model.clone()),
         effort: workflow.effort.clone(),
-        hard_timeout_sec: Some(step.timeout_sec.unwrap_or(workflow.timeouts.hard_sec)),
+        hard_timeout_sec: Some(match &step.task {
+            StepTask::Skill { .. } | StepTask::Prompt(_) => step.timeout_sec.unwrap_or(workflow.timeouts.hard_sec),
+            // The time of the step is that of the inner workflow as a whole.
+            StepTask::Workflow(_) => workflow.timeouts.hard_sec,
+        }),
         stall_timeout_sec: Some(workflow.timeouts.stall_sec),
         linger_sec: workflow.timeouts.linger_sec,
         max_bytes: Some(workflow.max_bytes),
@@ -72,7 +76,8 @@ pub(crate) fn check(
         }
     };
     let (task, mode, input) = task(step, request.input)?;
-    let new = NewRun { mode, input, workspace, options, ..NewRun::of(task, request.engine) };
+    let artifacts = step.output.artifacts.clone();
+    let new = NewRun { mode, input, workspace, options, artifacts, ..NewRun::of(task, request.engine) };
     let mut checked = accept::check(config, new)?;
     let made = &mut checked.record;
     made.run_id = child.run_id;
@@ -111,8 +116,16 @@ fn task(step: &WorkflowStep, values: Map<String, Value>) -> Result<ChildTask, St
             let text = with_values(prompt, &values);
             (RunTask::Prompt(text), Some(ExecutionMode::Auto), Map::new())
         }
-        StepTask::Workflow(plan) => (RunTask::Workflow(Arc::new(plan.as_ref().clone())), None, values),
+        StepTask::Workflow(plan) => {
+            let timeout_sec = time_of(step, plan);
+            (RunTask::Workflow(Arc::new(WorkflowPlan { timeout_sec, ..plan.as_ref().clone() })), None, values)
+        }
     })
+}
+
+/// The time of an inner workflow: that of its file or that of the step, whichever is shorter.
+pub(super) fn time_of(step: &WorkflowStep, plan: &WorkflowPlan) -> Option<f64> {
+    [step.timeout_sec, plan.timeout_sec].into_iter().flatten().reduce(f64::min)
 }
 
 /// The prompt, and after it the values that it is given. They may come from other agents, so they are marked as data.

@@ -2,13 +2,16 @@
 //! what these leave. The decisions are in `lifecycle::workflow`; `worker::conduct` carries them out.
 //!
 //! - `values`: pointers into the inputs and into the outputs of other steps.
-//! - `prepare`: a step begins, or is taken over from an earlier run of the workflow.
+//! - `prepare`: a step begins. `list`: the items of a step that repeats, on disk. `reuse`: a step is taken over from an
+//!   earlier run of the workflow.
 //! - `make`: the request of a step becomes a new run.
 //! - `checkpoint`: what a child has left, from its Log and its files alone.
 
 mod checkpoint;
+mod list;
 pub(crate) mod make;
 mod prepare;
+pub(crate) mod reuse;
 mod values;
 
 pub(crate) use checkpoint::checkpoint;

@@ -1,22 +1,19 @@
-//! A step begins: its values are resolved, and the request of its child is stored, from which the child is made. A step
-//! that is ready in the earlier run of the workflow, and the same, is taken over.
+//! A step begins: its values are resolved, and the request of its child is stored, from which the child is made, or
+//! the step is taken over from the earlier run of the workflow.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::workflow::{Beginning, WorkflowState, end_without_run, stops};
-use skillrun_log::LogError;
-use skillrun_model::RunId;
 use skillrun_model::codes::Code;
 use skillrun_model::delegation::{OnParentEnd, SubagentRequested};
-use skillrun_model::workflow::{
-    CONDUCTOR, ITEMS_MAX, ReusedStep, StepEnded, StepRequest, StepState, StepTask, WorkflowPlan, WorkflowStep,
-};
-use skillrun_runs::events::read_all;
+use skillrun_model::workflow::{CONDUCTOR, ITEMS_MAX, StepEnded, StepRequest, StepState, StepTask, WorkflowStep};
 use skillrun_runs::prompt;
 use skillrun_skill::workflow::{StepIdentity, fingerprint};
 
+use super::list::StoredList;
+use super::make::time_of;
+use super::reuse::{present, reused};
 use super::values::Values;
 use crate::delegation::make::store;
 use crate::error::RuntimeError;
@@ -47,23 +44,34 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
     };
     let mut items = beginning.items;
     if let Some(list) = &step.for_each {
-        let list = match values.resolve(list) {
-            Ok(Value::Array(list)) => list,
-            Ok(_) => return faulty("for_each is not a list".to_owned(), Some(step), None),
-            Err(fault) => return faulty(format!("for_each: {fault}"), Some(step), None),
+        let path = run.folder.audit().join("blobs").join(format!("items.{step_id}.jsonl"));
+        let failed = |action: &'static str| RuntimeError::file(path.clone(), action);
+        // The list is resolved for the first item alone: it may be the outputs of thousands of runs.
+        let stored = match StoredList::open(&path).map_err(failed("read"))? {
+            Some(stored) => stored,
+            None => {
+                let list = match values.resolve(list) {
+                    Ok(Value::Array(list)) => list,
+                    Ok(_) => return faulty("for_each is not a list".to_owned(), Some(step), None),
+                    Err(fault) => return faulty(format!("for_each: {fault}"), Some(step), None),
+                };
+                if list.len() > ITEMS_MAX {
+                    return faulty(format!("for_each has {} items; at most {ITEMS_MAX}", list.len()), Some(step), None);
+                }
+                StoredList::make(&path, &list).map_err(failed("written"))?
+            }
         };
-        if list.len() > ITEMS_MAX {
-            return faulty(format!("for_each has {} items; at most {ITEMS_MAX}", list.len()), Some(step), None);
-        }
-        items = u32::try_from(list.len()).ok();
-        if list.is_empty() {
+        items = u32::try_from(stored.len()).ok();
+        if stored.len() == 0 {
             let end = StepEnded {
                 item: None,
                 ..end_without_run(step_id, StepState::Ready, Code::WorkflowCompleted, "its list is empty")
             };
             return Ok(PreparedStep::Ended(Box::new(end)));
         }
-        values.item = item.and_then(|item| list.into_iter().nth(item as usize));
+        if let Some(item) = item {
+            values.item = stored.get(u64::from(*item)).map_err(failed("read"))?;
+        }
     }
     let input = match values.resolve_fields(&step.with) {
         Ok(input) => input,
@@ -75,8 +83,9 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
             step.engines.get(beginning.engine_index as usize).cloned().unwrap_or_default()
         }
     };
-    let fingerprint = fingerprint_of(run, step, &engine, &input);
-    if let Some(end) = reused(config, run, plan, beginning, &fingerprint, items) {
+    let task = present(&step.task);
+    let fingerprint = fingerprint_of(run, step, &task, &engine, &input);
+    if let Some(end) = reused(config, run, plan, beginning, &task, &fingerprint, items)? {
         return Ok(PreparedStep::Ended(Box::new(end)));
     }
     let now = config.tools.clock.now();
@@ -89,8 +98,11 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
     let request =
         StepRequest { step_id: step_id.clone(), item: *item, engine: engine.clone(), trial: *trial, not_before, input };
     let stored = store(&run.folder, child, &request).map_err(RuntimeError::file(run.folder.audit(), "written"))?;
-    let seconds = step.timeout_sec.unwrap_or(run.record.request.timeouts.hard_sec);
-    let time = Duration::try_from_secs_f64(seconds).ok();
+    let seconds = match &step.task {
+        StepTask::Skill { .. } | StepTask::Prompt(_) => step.timeout_sec,
+        StepTask::Workflow(plan) => time_of(step, plan),
+    };
+    let time = Duration::try_from_secs_f64(seconds.unwrap_or(run.record.request.timeouts.hard_sec)).ok();
     let asked = SubagentRequested {
         child_run_id: child,
         key: WorkflowState::key(step_id, *item, *trial),
@@ -112,10 +124,11 @@ fn title(step: &WorkflowStep) -> String {
 }
 
 /// BLAKE3 of everything that decides what a step does: the same step has the same one in another run of the workflow.
-fn fingerprint_of(run: &Run, step: &WorkflowStep, engine: &str, input: &Map<String, Value>) -> String {
+/// `task`: with its skills as they are now.
+fn fingerprint_of(run: &Run, step: &WorkflowStep, task: &StepTask, engine: &str, input: &Map<String, Value>) -> String {
     let request = &run.record.request;
     fingerprint(&StepIdentity {
-        task: &step.task,
+        task,
         input,
         engine,
         model: step.model.as_deref().or(request.model.as_deref()),
@@ -125,41 +138,4 @@ fn fingerprint_of(run: &Run, step: &WorkflowStep, engine: &str, input: &Map<Stri
         checks: &step.checks,
         timeout_sec: step.timeout_sec,
     })
-}
-
-/// The end of a step that is ready in the earlier run of the workflow, if it is the same.
-fn reused(
-    config: &RuntimeConfig,
-    run: &Run,
-    plan: &WorkflowPlan,
-    beginning: &Beginning,
-    fingerprint: &str,
-    items: Option<u32>,
-) -> Option<StepEnded> {
-    // A step that is tried again was not the same, or is wanted once more.
-    let earlier = run.record.request.reuses.filter(|_| beginning.trial == 1 && beginning.child.is_none())?;
-    let state = state_of(config, earlier)?;
-    let before = state.workflow.as_deref()?.steps.get(&beginning.step_id)?.instance(beginning.item)?;
-    let end = before.end.as_ref()?;
-    let is_same = end.state == StepState::Ready && end.fingerprint.as_deref() == Some(fingerprint);
-    let step = plan.step(&beginning.step_id).filter(|_| is_same)?;
-    Some(StepEnded {
-        item: beginning.item,
-        items,
-        child_run_id: end.child,
-        has_output: end.has_output,
-        details: None,
-        reused: Some(ReusedStep { run_id: earlier, seq: end.seq }),
-        fingerprint: Some(fingerprint.to_owned()),
-        ..end_without_run(&step.id, StepState::Ready, end.reason, "")
-    })
-}
-
-fn state_of(config: &RuntimeConfig, run: RunId) -> Option<State> {
-    let mut state = State::default();
-    let read = read_all(&config.tools.log, run, |event| {
-        state.evolve(&event);
-        Ok::<(), LogError>(())
-    });
-    read.ok().map(|()| state)
 }

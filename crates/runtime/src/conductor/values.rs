@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use skillrun_lifecycle::workflow::{StepEnding, WorkflowState};
-use skillrun_model::workflow::{StepId, StepState, WorkflowPlan};
+use skillrun_model::workflow::{StepId, StepState, WorkflowPlan, WorkflowStep};
 use skillrun_runs::result::RunResult;
 use skillrun_skill::workflow::{Pointer, PointerFault, resolve, resolve_fields};
 
@@ -54,30 +54,47 @@ impl<'a> Values<'a> {
 
     fn output(&self, id: &StepId) -> Option<Value> {
         let step = self.plan.step(id)?;
-        let progress = self.workflow.steps.get(id)?;
-        if progress.items.is_none() {
-            let end = progress.end.as_ref().filter(|end| end.state == StepState::Ready)?;
-            return output_value(&self.result(end)?, step).map(Value::Object);
+        let output = |end: &StepEnding| self.result(end).and_then(|result| output_value(&result, step));
+        match self.ready(step)? {
+            ReadyEnds::One(end) => output(end).map(Value::Object),
+            ReadyEnds::Items(ends) => {
+                let output = |end| output(end).map_or(Value::Null, Value::Object);
+                Some(Value::Array(ends.into_iter().map(output).collect()))
+            }
         }
-        let ends = progress.instances.iter().filter_map(|one| one.end.as_ref());
-        let ready = ends.filter(|end| end.state == StepState::Ready);
-        let output = |end: &StepEnding| {
-            let result = self.result(end);
-            result.and_then(|result| output_value(&result, step)).map_or(Value::Null, Value::Object)
-        };
-        Some(Value::Array(ready.map(output).collect()))
+    }
+
+    /// How a step became ready, or those of its items that did. None: nothing of it is ready.
+    fn ready(&self, step: &WorkflowStep) -> Option<ReadyEnds<'a>> {
+        let progress = self.workflow.steps.get(&step.id)?;
+        let end = progress.end.as_ref().filter(|end| end.state == StepState::Ready);
+        match (&step.for_each, progress.items) {
+            (None, _) => end.map(ReadyEnds::One),
+            // Its list was empty: it ended without an item.
+            (Some(_), None) => end.map(|_| ReadyEnds::Items(Vec::new())),
+            (Some(_), Some(_)) => {
+                let ends = progress.instances.iter().filter_map(|one| one.end.as_ref());
+                Some(ReadyEnds::Items(ends.filter(|end| end.state == StepState::Ready).collect()))
+            }
+        }
     }
 
     fn text(&self, id: &StepId) -> Option<Value> {
-        let progress = self.workflow.steps.get(id)?;
         let text = |end: &StepEnding| self.result(end).and_then(|result| result.text).map(Value::String);
-        if progress.items.is_none() {
-            return text(progress.end.as_ref().filter(|end| end.state == StepState::Ready)?);
+        match self.ready(self.plan.step(id)?)? {
+            ReadyEnds::One(end) => text(end),
+            ReadyEnds::Items(ends) => {
+                Some(Value::Array(ends.into_iter().map(|end| text(end).unwrap_or(Value::Null)).collect()))
+            }
         }
-        let ends = progress.instances.iter().filter_map(|one| one.end.as_ref());
-        let ready = ends.filter(|end| end.state == StepState::Ready);
-        Some(Value::Array(ready.map(|end| text(end).unwrap_or(Value::Null)).collect()))
     }
+}
+
+/// What of a step is ready.
+enum ReadyEnds<'a> {
+    One(&'a StepEnding),
+    /// Of a step that repeats; none where its list was empty.
+    Items(Vec<&'a StepEnding>),
 }
 
 /// The outputs of a workflow, as far as the steps to which they point are ready.

@@ -86,6 +86,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             retry: RetryPolicy { quota: OnQuota::Wait, quota_max: 3 },
             delegation: None,
             checks: vec![check("of the skill", CheckOrigin::Skill), check("tests", CheckOrigin::Request)],
+            artifacts: Vec::new(),
             request_id: Some("mine".to_owned()),
         },
         input_hashes: Default::default(),

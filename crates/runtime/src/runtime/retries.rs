@@ -99,6 +99,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::CannotDelegate { .. }
         | AcceptError::NoConsent { .. }
         | AcceptError::NoConsentToChecks { .. }
+        | AcceptError::NoConsentToWorkflow { .. }
         | AcceptError::NoFile { .. }
         | AcceptError::NoFolder { .. }
         | AcceptError::FolderAndCopy

@@ -107,6 +107,11 @@ impl SimulatedWorld {
     pub(crate) fn make_child(&mut self, child: &ChildRun) -> Result<Result<(), ChildFault>, Broken> {
         if self.family.is_made(child.run_id) {
             self.tally.mark("a child is found made");
+            if self.tape.pick(4) == 3 {
+                self.tally.mark("a child that was made has no owner for now");
+                self.narrate(|| format!("the owner finds child {} made, and cannot take it up", child.key));
+                return Ok(Err(ChildFault::Later("it has other variables".to_owned())));
+            }
             self.narrate(|| format!("the owner finds child {} made", child.key));
             return Ok(Ok(()));
         }

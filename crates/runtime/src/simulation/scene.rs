@@ -161,6 +161,7 @@ impl Scene {
                 secrets: Vec::new(),
                 delegation: self.delegates.then(|| Delegation { max_children: CHILDREN_MAX, ..Delegation::default() }),
                 checks: Vec::new(),
+                artifacts: Vec::new(),
                 mcp_servers: McpServers::default(),
                 priority: 0,
                 retry: RetryPolicy { quota: self.on_quota, quota_max: 2 },

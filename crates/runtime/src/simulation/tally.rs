@@ -156,6 +156,7 @@ const MARKS: &[&str] = &[
     "a close is refused",
     "a planned run is made",
     "a child is found made",
+    "a child that was made has no owner for now",
     "a child cannot be made",
     "a child is canceled",
     "a child is refused",

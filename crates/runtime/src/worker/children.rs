@@ -25,13 +25,15 @@ impl Worker<'_> {
         let Some(known) = self.run.state.child(child).filter(|child| child.is_open()).cloned() else { return Ok(()) };
         let made = match self.children.make(&self.run, &known) {
             Ok(()) => Input::ChildStarted { child },
-            Err(fault @ ChildFault::Later(_)) if known.progress == ChildProgress::Started => {
-                tracing::warn!(%child, %fault, "no owner for the child; its Log is looked at");
-                return Ok(());
+            // It exists, whatever the Log of this run has of it: an earlier owner may have died right after it made the
+            // child. Only the Log of the child says how it ends.
+            Err(ChildFault::Later(why)) => {
+                tracing::warn!(%child, %why, "no owner for the child; its Log is looked at");
+                Input::ChildStarted { child }
             }
-            Err(fault) => {
+            Err(ChildFault::Never(why)) => {
                 let end = known.ended(SubagentStatus::Failed, Code::ChildNotMade, self.run.now());
-                Input::ChildEnded(Box::new(SubagentEnded { details: Some(fault.to_string()), ..end }))
+                Input::ChildEnded(Box::new(SubagentEnded { details: Some(why), ..end }))
             }
         };
         self.run.apply(made).map(drop)?;

@@ -239,7 +239,8 @@ impl AttemptFiles for Machine<'_> {
         }
         let declared = rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
-        let mut found = artifacts::artifacts(&run.folder.workspace(), &diff, output, declared);
+        let wanted = &run.record.request.artifacts;
+        let mut found = artifacts::artifacts(&run.folder.workspace(), &diff, output, declared, wanted);
         let is_copy = run.record.request.workspace.copy().is_some();
         let patch = is_copy.then(|| copy::write_patch(&run.folder, run.id, attempt)).transpose();
         let no_patch = match patch.map(Option::flatten) {

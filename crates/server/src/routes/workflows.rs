@@ -13,7 +13,7 @@ use skillrun_auth::{Granted, Scope};
 use skillrun_inspect::workflow::{planned_steps, workflow};
 use skillrun_lifecycle::run::State as RunState;
 use skillrun_model::status::Permission;
-use skillrun_model::workflow::{StepTask, WorkflowPlan, WorkflowView};
+use skillrun_model::workflow::{StepTask, WorkflowOrigin, WorkflowPlan, WorkflowView};
 use skillrun_runs::RunRecord;
 use skillrun_runs::events::read_all;
 use skillrun_runtime::NewRun;
@@ -90,19 +90,21 @@ fn refused(fault: &WorkflowFault) -> Problem {
 fn plan_of(service: &Service, text: &str, engine: Option<&str>) -> Result<WorkflowPlan, WorkflowFault> {
     let form = if text.trim_start().starts_with('{') { WorkflowForm::Json } else { WorkflowForm::Yaml };
     let file = read("workflow", text, form)?;
-    planned(&file, around(service, None, engine))
+    planned(&file, around(service, None, engine, None))
 }
 
 fn around<'a>(
     service: &'a Service,
     folder: Option<&'a std::path::Path>,
     engine: Option<&'a str>,
+    origin: Option<&'a WorkflowOrigin>,
 ) -> WorkflowSurroundings<'a> {
     WorkflowSurroundings {
         folder,
         skills: &service.around.skills,
         engines: &service.around.engines,
         engine: engine.or(service.around.engine.as_deref()),
+        origin,
     }
 }
 
@@ -190,7 +192,8 @@ fn of_skill(service: &Service, name: &str, engine: Option<&str>) -> HttpResult<W
     let path = OF_SKILL.iter().map(|name| skill.root.join(name)).find(|path| path.is_file());
     let path = path.ok_or_else(|| unusable(format!("has no workflow; it would be in {}", OF_SKILL[0])))?;
     let file = read_file(&path).map_err(|error| refused(&error.into()))?;
-    planned(&file, around(service, path.parent(), engine)).map_err(|fault| refused(&fault))
+    let origin = WorkflowOrigin::Skill(skill.name);
+    planned(&file, around(service, path.parent(), engine, Some(&origin))).map_err(|fault| refused(&fault))
 }
 
 async fn validate(_: Reads, State(service): State<Arc<Service>>, request: Request) -> HttpResult<Json<WorkflowCheck>> {
@@ -241,8 +244,8 @@ async fn retry(
     Params(params): Params<WaitParams>,
     request: Request,
 ) -> HttpResult<Response> {
-    let make = move |_: &Service, who: &Granted, old: &RunRecord, body: &RetryWorkflow| {
-        let new = again(old, body.from_failed)
+    let make = move |service: &Service, who: &Granted, old: &RunRecord, body: &RetryWorkflow| {
+        let new = again(old, &service.data.run(run), body.from_failed)
             .map_err(|fault| Problem::new(ProblemCode::CannotRun, fault.to_string()).of_run(run))?;
         let is_admin = who.scope.allows(Scope::Admin);
         // Another user may have started it.

@@ -438,13 +438,16 @@ fn output_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<StepOutput> {
         let field = output.required("artifacts")?;
         return Err(field.unusable(format!("has {} files, and the limit is {ARTIFACTS_MAX}", artifacts.len())));
     }
-    for (path, field) in &artifacts {
-        if let Err(problem) = InnerPath::parse(path) {
+    let inside = |(path, field): &(String, Field<'_, WorkflowProblem>)| {
+        let inner = InnerPath::parse(path).map_err(|problem| {
             let problem = problem.to_string().replace("the skill's folder", "the workspace");
-            return Err(field.unusable(format!("has the path \"{}\", which {problem}", shown(path))));
-        }
-    }
-    Ok(StepOutput { schema: schema_of(&output)?, artifacts: artifacts.into_iter().map(|(path, _)| path).collect() })
+            field.unusable(format!("has the path \"{}\", which {problem}", shown(path)))
+        })?;
+        // As artifacts are named: without "." and empty parts.
+        Ok(inner.as_path().to_string_lossy().into_owned())
+    };
+    let artifacts = artifacts.iter().map(inside).collect::<ReadResult<Vec<_>>>()?;
+    Ok(StepOutput { schema: schema_of(&output)?, artifacts })
 }
 
 fn checks_of(step: &Section<'_, WorkflowProblem>) -> ReadResult<Vec<StepCheck>> {

@@ -585,6 +585,7 @@ impl Checked<'_> {
             outputs: file.outputs.clone(),
             concurrency: file.concurrency,
             timeout_sec: file.timeout_sec,
+            origin: None,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Follows a run until it is over, or waits for an answer that cannot be given here. `turns` follows a conversation for
-//! a caller that reads the prompts itself, and `chat_view` is how that looks.
+//! a caller that reads the prompts itself, and `chat_view` is how that looks. `steps` reports what the steps of a workflow
+//! ask.
 
 mod chat_view;
+mod steps;
 mod turns;
 
 use std::io::{self, IsTerminal, Write};
@@ -26,6 +28,7 @@ use skillrun_runtime::owners::{OwnerErrorKind, OwnerRequest, ask as ask_owner};
 use skillrun_translate::transcript::{Asks, CallLayout, LineLimit, Shown, Transcript, TranscriptStyle};
 
 use self::chat_view::ChatView;
+use self::steps::StepReports;
 pub(crate) use self::turns::{FollowChannel, Turns};
 use super::ask::{self, Meant, Typed};
 use super::ending::{print_end, print_waiting};
@@ -123,6 +126,8 @@ struct Following<'a> {
     /// The attempt that the user interrupted.
     stopped: Option<AttemptNumber>,
     reported_trouble: Option<String>,
+    /// Of a workflow: what its steps ask.
+    steps: StepReports,
     outcome: Option<RunOutcome>,
 }
 
@@ -214,6 +219,7 @@ pub(crate) fn follow(
             interrupts: 0,
             stopped: None,
             reported_trouble: None,
+            steps: StepReports::default(),
             outcome: None,
         };
         let rest = following.until_rest(&sender, &receiver);
@@ -270,6 +276,9 @@ impl Following<'_> {
                 return Ok(rest);
             }
             self.watch_keys(sender);
+            for line in self.steps.news(self.owner.runtime.log(), &self.state) {
+                print_line(&line);
+            }
             self.draw();
             let came = match receiver.recv_timeout(TROUBLE_CHECK_INTERVAL) {
                 Ok(came) => came,

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use skillrun_inspect::workflow::planned_steps;
 use skillrun_runs::record::Sharing;
+use skillrun_runtime::consent::of_workflow;
 use skillrun_runtime::workflows::{again, request};
 use skillrun_runtime::{NewRun, Options};
 
@@ -35,7 +36,10 @@ fn validate(global: &Global, args: &WorkflowFileArgs) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let plan = file::planned(&settings, &args.file, args.engine.as_deref())?;
     match args.json.form() {
-        OutputForm::Json => print_json(&json!({"valid": true, "name": plan.name, "steps": plan.steps.len()})),
+        OutputForm::Json => {
+            let consent = of_workflow(&plan);
+            print_json(&json!({"valid": true, "name": plan.name, "steps": plan.steps.len(), "consent": consent}))
+        }
         OutputForm::Text => {
             let steps = plan.steps.len();
             let s = if steps == 1 { "" } else { "s" };
@@ -79,6 +83,6 @@ fn start(global: &Global, args: &WorkflowRun) -> Result<ExitCode, Failure> {
 fn retry(global: &Global, args: &WorkflowRetry) -> Result<ExitCode, Failure> {
     let place = CommandContext::open(global)?;
     let run = place.run(&args.run)?;
-    let new = again(&place.record(run)?, args.from_failed)?;
+    let new = again(&place.record(run)?, &place.settings.data.run(run), args.from_failed)?;
     submit(global, &place.settings, new, args.wait, Style::of(args.wait), WorkspaceWait::default(), false)
 }

@@ -1,15 +1,18 @@
 //! `skillrun workflow show`: a workflow with its steps.
 
+use skillrun_inspect::step_questions::{StepQuestion, StepQuestions};
 use skillrun_inspect::workflow::workflow;
 use skillrun_model::presenters::{self, Presenter};
 use skillrun_model::workflow::{StepStanding, StepView, WorkflowOutcome, WorkflowPlan, WorkflowView};
+use skillrun_runtime::consent;
 
 use crate::args::{Global, OneRun, OutputForm};
+use crate::commands::interactions::reply_command;
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::CommandContext;
 use crate::short_ids::ShortIds;
-use crate::words::indented;
+use crate::words::{indented, plain_lines};
 
 pub(super) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
     let place = CommandContext::open(global)?;
@@ -22,12 +25,13 @@ pub(super) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
         OutputForm::Json => print_json(&view),
         OutputForm::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
-            print(&text(&view, &ShortIds::new(&place.ids()), &output))
+            let asked = StepQuestions::default().open(&place.log, &state);
+            print(&text(&view, &asked, &ShortIds::new(&place.ids()), &output))
         }
     }
 }
 
-fn text(view: &WorkflowView, ids: &ShortIds, output: &Output) -> String {
+fn text(view: &WorkflowView, asked: &[StepQuestion], ids: &ShortIds, output: &Output) -> String {
     let id = output.paint(Ink::Bold, &view.run_id.to_string());
     let state = match view.outcome {
         Some(outcome) => {
@@ -39,6 +43,9 @@ fn text(view: &WorkflowView, ids: &ShortIds, output: &Output) -> String {
     let mut text = format!("{id}\n{} · {state}\n\n", plain(&view.name));
     let lines: Vec<_> = view.steps.iter().map(|step| line(step, ids)).collect();
     text.push_str(&output.table(&lines, LastColumn::Cut));
+    for StepQuestion { place, run_id, .. } in asked {
+        text.push_str(&format!("\nthe step {place} waits for an answer: {}\n", reply_command(&run_id.to_string())));
+    }
     let held = view.steps.iter().find(|step| step.interaction_id.is_some());
     if let Some(step) = held {
         text.push_str(&format!(
@@ -99,7 +106,19 @@ pub(super) fn plan_text(plan: &WorkflowPlan, steps: &[StepView], output: &Output
         ]
     };
     let lines: Vec<_> = steps.iter().map(line).collect();
-    format!("{}\n{}", plain(&plan.name), output.table(&lines, LastColumn::Cut))
+    let steps = format!("{}\n{}", plain(&plan.name), output.table(&lines, LastColumn::Cut));
+    let checks = consent::checks_of_steps(plan)
+        .into_iter()
+        .map(|(step, command)| format!("  {}  {}\n", plain(&step), plain_lines(&command).replace('\n', "\n    ")));
+    match consent::of_workflow(plan) {
+        None => steps,
+        Some(name) => {
+            format!(
+                "{steps}\nchecks, which need the consent `skillrun consent {name}`:\n{}",
+                checks.collect::<String>()
+            )
+        }
+    }
 }
 
 fn outcome_ink(outcome: WorkflowOutcome) -> Ink {

@@ -64,6 +64,7 @@ pub(super) fn plan(steps: Vec<WorkflowStep>) -> WorkflowPlan {
         outputs: serde_json::Map::new(),
         concurrency: 8,
         timeout_sec: None,
+        origin: None,
     }
 }
 

@@ -10,6 +10,7 @@ use skillrun_log::{EventLog, Subscription};
 use skillrun_model::{IgnoredError, RunId};
 
 use super::chat_view::ChatView;
+use super::steps::StepReports;
 use super::{Conversation, Ending, FollowEvent, FollowExit, Following, Keyboard, Style, View, signals};
 use crate::args::OutputForm;
 use crate::failure::Failure;
@@ -100,6 +101,7 @@ impl<'a> Turns<'a> {
             interrupts: 0,
             stopped: None,
             reported_trouble: None,
+            steps: StepReports::default(),
             outcome: None,
         };
         Ok(Self { following, channel, _subscription: subscription })
