@@ -418,7 +418,9 @@ impl From<AcceptError> for Problem {
             | AcceptError::SkillServer { .. }
             | AcceptError::SkillServerVariable { .. }
             | AcceptError::ServerVariable { .. } => about("options.mcp_servers"),
-            AcceptError::Option { name, .. } => about(&format!("options.{name}")),
+            AcceptError::NotOfWorkflows { name } | AcceptError::Option { name, .. } => {
+                about(&format!("options.{name}"))
+            }
             // The patterns are in the settings of the server and not in the request.
             AcceptError::Pattern(_) => coded(ProblemCode::Internal),
             AcceptError::Write { error: cause, .. } => {
@@ -587,6 +589,7 @@ mod tests {
             ("CANNOT_RUN", unknown.into()),
             ("CANNOT_RUN", missing.into()),
             ("OWNER_SILENT", AcceptError::Runtime(RuntimeError::OwnerSilent { run: run(), pid: 1 })),
+            ("CANNOT_RUN", AcceptError::NotOfWorkflows { name: "checks" }),
             ("CANNOT_RUN", AcceptError::McpServers(skillrun_model::mcp::McpServersError::OwnName)),
             ("CANNOT_RUN", AcceptError::McpRefusal(skillrun_engine::mcp::McpRefusal::NoServers { engine: engine() })),
             ("CANNOT_RUN", AcceptError::SkillServer { skill: name(), server: name(), engine: engine(), permission }),

@@ -68,6 +68,26 @@ fn workflow_over_http_has_the_views_of_the_command() {
     assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("CANNOT_RUN")));
 }
 
+/// They were accepted and had no effect: a workflow succeeded although the request had a check that fails.
+#[test]
+fn options_that_a_workflow_would_ignore_are_refused() {
+    let (lab, server) = serving();
+    let folder = lab.root();
+    for (more, field) in [
+        (json!({ "options": { "checks": [{ "command": "false" }] } }), "options.checks"),
+        (json!({ "options": { "delegation": {} } }), "options.delegation"),
+        (json!({ "options": { "max_attempt": 2 } }), "options.max_attempt"),
+        (json!({ "options": { "continuation": "sticky" } }), "options.continuation"),
+        (json!({ "workspace": { "path": folder, "copy": true } }), "workspace.copy"),
+    ] {
+        let refused = server.post("/v1/workflows", &body(BROKEN, &more));
+        assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("CANNOT_RUN")), "{}", refused.text());
+        let text = refused.text();
+        assert!(text.contains(field) && text.contains("does not apply to a workflow"), "{field}: {text}");
+    }
+    assert!(lab.runs().is_empty());
+}
+
 #[test]
 fn unusable_workflows_are_refused_with_their_sentence() {
     let (_lab, server) = serving();

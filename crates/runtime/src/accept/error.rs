@@ -107,6 +107,8 @@ pub enum AcceptError {
     },
     #[error("{place}: {name} is {value}, and must be {wanted}")]
     Option { place: &'static str, name: &'static str, value: String, wanted: &'static str },
+    #[error("{name} does not apply to a workflow; leave it out")]
+    NotOfWorkflows { name: &'static str },
     #[error(transparent)]
     McpServers(#[from] McpServersError),
     #[error(transparent)]
@@ -160,6 +162,7 @@ impl Classified for AcceptError {
             | Self::FolderAndCopy
             | Self::FileTooLarge { .. }
             | Self::NoScript { .. }
+            | Self::NotOfWorkflows { .. }
             | Self::Option { .. }
             | Self::McpServers(_)
             | Self::McpRefusal(_)

@@ -12,11 +12,58 @@ use skillrun_runs::record::{
     EngineRecord, GATE, RetryPolicy, RunRecord, RunRequest, Snapshot, TRANSLATOR, Timeouts, WORKFLOW_FORMAT,
 };
 
-use super::options::Filled;
+use super::options::{Filled, Options};
 use super::{AcceptError, Checked, NewRun, is_agreed_to, workspace_of};
 use crate::consent;
 use crate::runtime::RuntimeConfig;
 use crate::variables::{self, SealedVariables};
+
+/// Options that the conductor would ignore: they belong to the turns of an engine, and the steps have theirs in the file.
+fn refuse_options_of_turns(options: &Options) -> Result<(), AcceptError> {
+    let Options {
+        idle_sec,
+        default_decision_policy,
+        max_attempt,
+        require_marker,
+        snapshot,
+        retry_quota,
+        retry_quota_max,
+        mcp_servers,
+        delegation,
+        checks,
+        // These hold for the steps that have none of their own.
+        permission: _,
+        home: _,
+        model: _,
+        effort: _,
+        hard_timeout_sec: _,
+        stall_timeout_sec: _,
+        linger_sec: _,
+        max_bytes: _,
+        require_user_reply: _,
+        session_timeout_sec: _,
+        auto_decision_limit: _,
+        env: _,
+        secrets: _,
+        priority: _,
+    } = options;
+    let given = [
+        ("idle_sec", idle_sec.is_some()),
+        ("default_decision_policy", default_decision_policy.is_some()),
+        ("max_attempt", max_attempt.is_some()),
+        ("require_marker", require_marker.is_some()),
+        ("snapshot", snapshot.is_some()),
+        ("retry_quota", retry_quota.is_some()),
+        ("retry_quota_max", retry_quota_max.is_some()),
+        ("mcp_servers", !mcp_servers.is_empty()),
+        ("delegation", delegation.is_some()),
+        ("checks", !checks.is_empty()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(AcceptError::NotOfWorkflows { name }),
+        None => Ok(()),
+    }
+}
 
 /// Checks the request of a workflow whose plan and inputs were checked, and changes nothing.
 pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>) -> Result<Checked, AcceptError> {
@@ -25,6 +72,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
     {
         return Err(AcceptError::NoConsentToWorkflow { consent });
     }
+    refuse_options_of_turns(&new.options)?;
     let options = Filled::of(&new.options, &serde_json::Map::new(), &config.defaults)?;
     // Text that could not be hidden later must not be written now.
     Patterns::new(&config.redact_patterns)?;

@@ -117,7 +117,8 @@ pub(crate) fn prepare(config: &RuntimeConfig, run: &Run, beginning: &Beginning) 
 
 fn title(step: &WorkflowStep) -> String {
     match &step.task {
-        StepTask::Skill { name, .. } => name.clone(),
+        // The name in the file may be a path.
+        StepTask::Skill { name, .. } => name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name).to_owned(),
         StepTask::Prompt(text) => prompt::title(text),
         StepTask::Workflow(plan) => plan.name.clone(),
     }

@@ -111,6 +111,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         )
         | AcceptError::FileTooLarge { .. }
         | AcceptError::NoScript { .. }
+        | AcceptError::NotOfWorkflows { .. }
         | AcceptError::Option { .. }
         | AcceptError::McpServers(_)
         | AcceptError::McpRefusal(_)

@@ -158,6 +158,18 @@ fn new_run(service: &Service, who: &Granted, create: &CreateWorkflow) -> HttpRes
     if workspace.as_ref().is_some_and(|(path, _)| !path.is_absolute()) {
         return Err(Problem::field("workspace.path", "must be absolute"));
     }
+    if create.workspace.as_ref().is_some_and(|chosen| chosen.copy) {
+        let problem = Problem::field("workspace.copy", "does not apply to a workflow; leave it out");
+        return Err(problem.with_code(ProblemCode::CannotRun));
+    }
+    for (field, is_given) in
+        [("profile", create.options.profile.is_some()), ("continuation", create.options.continuation.is_some())]
+    {
+        if is_given {
+            let problem = Problem::field(format!("options.{field}"), "does not apply to a workflow; leave it out");
+            return Err(problem.with_code(ProblemCode::CannotRun));
+        }
+    }
     let options = create.options.options(create.model.clone())?;
     let new = request(plan, create.inputs.clone(), options).map_err(|fault| match fault {
         WorkflowFault::Input(error) => Problem::field("inputs", error.to_string()).with_code(ProblemCode::InputInvalid),
