@@ -316,10 +316,10 @@ fn a_retry_begins_with_the_shared_folder_as_it_was_left() {
 #[test]
 fn time_of_a_step_is_that_of_its_inner_workflow() {
     let lab = lab();
-    lab.bare_skill("slow", "- - sleep_ms: 1500\n  - output: {answer: done}\n    done: true\n");
+    lab.bare_skill("slow", "- - sleep_ms: 3500\n  - output: {answer: done}\n    done: true\n");
     let inner = "steps:\n- {id: x, skill: ./slow}\n- {id: y, skill: ./slow, needs: [x]}\n";
     lab.write("inner.yaml", inner);
-    let view = play(&lab, "steps:\n- {id: a, workflow: inner.yaml, timeout: 2}\n", 1);
+    let view = play(&lab, "steps:\n- {id: a, workflow: inner.yaml, timeout: 6}\n", 1);
     assert_eq!(standings(&view), ["partial"]);
     let child = view["steps"][0]["child_run_id"].as_str().expect("a child").to_owned();
     let inside = json(&lab, &["workflow", "show", &child]);
