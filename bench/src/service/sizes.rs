@@ -26,6 +26,8 @@ pub(super) struct Sizes {
     /// Steps of a workflow, one after the other, and plain runs to compare them with.
     pub(super) steps: usize,
     pub(super) plain_runs: usize,
+    /// Items of a step that are open at the same time.
+    pub(super) items: usize,
     /// Steps of a workflow that are open at the same time.
     pub(super) open_steps: usize,
     /// Workflows that wait for the user.
@@ -51,6 +53,7 @@ impl Sizes {
             families: scale.pick(100, 5),
             steps: scale.pick(1_000, 20),
             plain_runs: scale.pick(200, 20),
+            items: scale.pick(200, 40),
             open_steps: scale.pick(1_000, 40),
             workflows: scale.pick(1_000, 50),
         }

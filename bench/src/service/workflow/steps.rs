@@ -1,5 +1,5 @@
-//! Many steps in a row: each needs the one before it and is given a value of its output. Beside them as many plain runs
-//! in a row, each requested after the end of the one before.
+//! Many steps in a row: each needs the one before it and is given a value of its output. Beside them plain runs in a row,
+//! each requested after the end of the one before. And many items of one step at once, beside as many plain runs at once.
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,40 @@ pub(in super::super) fn measure(program: &Program, sizes: Sizes, table: &mut Tab
     if more > TARGET {
         table.missed(format!("service: a step of {steps} in a row takes {} more than a run", ms(more)));
     }
+    at_once(&server, sizes, table)?;
     server.stop().map(drop)
+}
+
+/// Items of one step that are all open from the beginning, beside as many plain runs.
+fn at_once(server: &Server, sizes: Sizes, table: &mut Table) -> Result<(), Problem> {
+    let items = sizes.items;
+    let started = Instant::now();
+    let body = json!({"skill": "ends", "engine": "scripted", "input": {"before": "done"}});
+    let mut runs = Vec::new();
+    for _ in 0..items {
+        let answer = server.client.post("/v1/runs", &body)?.json();
+        runs.push(answer["run_id"].as_str().unwrap_or_default().to_owned());
+    }
+    runs.iter().try_for_each(|run| completed(server, run))?;
+    let plain = started.elapsed();
+    let file = format!(
+        "inputs: {{items: }}\nconcurrency: {items}\nsteps:\n  - {{id: each, skill: ends, \
+         for_each: {{from: /inputs/items}}, with: {{before: {{from: /item}}}}}}\n"
+    );
+    let values: Vec<usize> = (0..items).collect();
+    let body = json!({"workflow": file, "inputs": {"items": values}, "engine": "scripted"});
+    let started = Instant::now();
+    completed(server, &begin(server, &body)?)?;
+    let took = started.elapsed();
+    let more = took.saturating_sub(plain) / u32::try_from(items.max(1)).unwrap_or(u32::MAX);
+    let name =
+        format!("`for_each` over {items} items at once, until the workflow has ended; as many plain runs at once");
+    let compared = format!("{} more for each", ms(more));
+    table.measured(&name, &ms(took), &ms(plain), &compared, &format!("at most {} more for each", ms(TARGET)));
+    if more > TARGET {
+        table.missed(format!("service: `for_each` over {items} items at once takes {} more for each", ms(more)));
+    }
+    Ok(())
 }
 
 /// Runs in a row: the mean time from a request to the answer with the end.
