@@ -13,8 +13,9 @@ const EDGES: &str = "
 auth: base evidence model
 base: model
 catalog: base lifecycle log model
-cli: auth base catalog collect engine evidence inspect lifecycle log mcp model replay runs runtime server settings simulate skill translate trial webhooks
-collect: base evidence model plan
+cli: auth base catalog collect confine engine evidence inspect lifecycle log mcp model replay runs runtime server settings simulate skill translate trial webhooks
+collect: base confine evidence model plan
+confine: evidence model
 engine: base evidence model parse plan
 evidence: base model
 inspect: base engine evidence lifecycle log model parse replay runs skill translate
@@ -23,7 +24,7 @@ log: base model
 mcp: model plan
 model:
 parse: model
-plan: base evidence model
+plan: base confine evidence model
 replay: model
 runs: base collect engine evidence lifecycle log model parse skill translate
 runtime: base catalog collect engine evidence inspect lifecycle log model parse replay runs skill translate

@@ -76,6 +76,7 @@ pub(crate) fn plan(
         // The artifacts of the run are known by now.
         snapshot: SnapshotPlan::Off,
         temporary: OsText::from(config.temporary.as_path()),
+        confinement: None,
         // The Log has announced it.
         start: StartWhen::AtOnce,
     })

@@ -166,6 +166,7 @@ pub(crate) fn plan(
             Snapshot::Off => SnapshotPlan::Off,
         },
         temporary: OsText::from(config.temporary.as_path()),
+        confinement: None,
         start: StartWhen::Told { within: HELD },
     })
 }
