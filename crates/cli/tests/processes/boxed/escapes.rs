@@ -49,7 +49,7 @@ const TABLE: &[(&str, Cell, Cell)] = &[
     ("see the command line of a process outside", Held, Open),
     ("read the environment of a process outside", Held, Held),
     ("read the memory of the first process", Held, Held),
-    ("list the descriptors of the first process", Held, Held),
+    ("follow the descriptors of the first process", Held, Held),
     ("signal a process outside", Held, Held),
     ("trace a process outside", Held, Held),
     ("write settings of the kernel", Held, Held),

@@ -1,5 +1,6 @@
 //! Exits, signals, time limits and leftovers are those of a process without a box.
 
+use std::fs;
 use std::time::Duration;
 
 use lab::host::{HostLab, receive_ended, send, start_host, steps};
@@ -118,15 +119,18 @@ fn nothing_in_a_box_outlives_a_killed_host() {
         return;
     }
     let lab = HostLab::new();
-    let script = "setsid env -i sh -c 'exec sleep 617' & echo ready > ready; wait";
+    // No other process waits exactly as long.
+    let time = format!("600.{}", std::process::id());
+    let script = format!("setsid env -i sh -c 'exec sleep {time}' & echo ready > ready; wait");
     let mut plan = confined(&lab, &[], BoxMechanism::Namespaces);
-    plan.argv = ["sh", "-c", script].map(Into::into).to_vec();
+    plan.argv = ["sh", "-c", &script].map(Into::into).to_vec();
     let owner = lab.start(&plan);
     lab.await_file("ready");
-    let is_it = |words: &[String]| words.iter().map(String::as_str).eq(["sleep", "617"]);
     let mut sleeper = None;
     wait_until("the tool", || {
-        sleeper = lab::processes().find(|(_, words)| is_it(words)).map(|(pid, _)| pid);
+        sleeper = lab::processes().map(|(pid, _)| pid).find(|pid| {
+            fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == format!("sleep\0{time}\0").as_bytes())
+        });
         sleeper.is_some()
     });
     lab::host::kill_host(&owner);
