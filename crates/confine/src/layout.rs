@@ -168,9 +168,13 @@ impl Folders {
 /// All steps. Only this reads the machine: which folders of the system there are, and which of them are links.
 pub(crate) fn steps(folders: &Folders, network: NetworkAccess) -> Vec<Step> {
     let mut steps = vec![Step::Memory { at: "/dev".into(), mode: "mode=0755" }];
-    steps.extend(DEVICES.iter().map(|name| Path::new("/dev").join(name)).filter(|path| path.exists()).map(|path| {
-        Step::Bind { from: path.clone(), at: path, access: Access::Device }
-    }));
+    steps.extend(
+        DEVICES.iter().map(|name| Path::new("/dev").join(name)).filter(|path| path.exists()).map(|path| Step::Bind {
+            from: path.clone(),
+            at: path,
+            access: Access::Device,
+        }),
+    );
     steps.push(Step::Terminals { at: "/dev/pts".into() });
     steps.push(Step::Memory { at: "/dev/shm".into(), mode: "mode=1777" });
     steps.extend(DEVICE_LINKS.iter().map(|(to, at)| Step::Link { to: to.into(), at: at.into() }));

@@ -10,7 +10,7 @@ use crate::layout::{Access, Step};
 use crate::sys::{self, attributes, flags, text};
 
 /// What cannot be done, and why.
-pub(crate) type Failure = (String, io::Error);
+pub(crate) type MountFailure = (String, io::Error);
 
 /// Where the box is built, and where the old root is meanwhile.
 const NEW: &str = "/new";
@@ -23,7 +23,7 @@ const SETTINGS: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", 
 const USER_NAMESPACES: (&str, &str) = ("/proc/sys/user/max_user_namespaces", "0");
 
 /// Replaces the root of this mount namespace by a box.
-pub(crate) fn make(steps: &[Step]) -> Result<(), Failure> {
+pub(crate) fn make(steps: &[Step]) -> Result<(), MountFailure> {
     let fails = |doing: &'static str| move |error| (doing.to_owned(), error);
     let none = c"";
     // Mounts that are made outside later appear in the box nowhere, and mounts of the box nowhere outside.

@@ -34,8 +34,7 @@ pub(crate) fn text(path: &Path) -> io::Result<CString> {
 
 pub(crate) fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: u64, data: &CStr) -> io::Result<()> {
     #[expect(unsafe_code, reason = "all pointers are to strings that outlive the call")]
-    let returned =
-        unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
+    let returned = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
     result(returned.into()).map(drop)
 }
 
@@ -234,13 +233,7 @@ pub(crate) fn block_all_signals() -> io::Result<()> {
         for signal in 1..=64 {
             libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), std::ptr::null::<u64>(), MASK_BYTES);
         }
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &raw const all,
-            std::ptr::null::<u64>(),
-            MASK_BYTES,
-        )
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all, std::ptr::null::<u64>(), MASK_BYTES)
     };
     result(returned).map(drop)
 }
@@ -339,13 +332,7 @@ pub(crate) fn landlock_allow(rules: BorrowedFd<'_>, below: BorrowedFd<'_>, acces
     let rule = PathBeneath { access, parent: below.as_raw_fd() };
     #[expect(unsafe_code, reason = "the kernel reads the struct of this type of rule")]
     let returned = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_add_rule,
-            rules.as_raw_fd(),
-            PATH_BENEATH,
-            &raw const rule,
-            0 as libc::c_uint,
-        )
+        libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0 as libc::c_uint)
     };
     result(returned).map(drop)
 }

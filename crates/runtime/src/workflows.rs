@@ -90,6 +90,8 @@ pub fn again(record: &RunRecord, from_failed: bool) -> Result<NewRun, WorkflowFa
     let before = &record.request;
     let options = Options {
         permission: Some(before.permission),
+        confinement: Some(before.confinement),
+        network: Some(before.network),
         home: Some(before.home),
         model: before.model.clone(),
         effort: before.effort.clone(),

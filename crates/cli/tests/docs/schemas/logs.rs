@@ -139,7 +139,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 9] = [
+const STORIES: [fn(&Stage); 10] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -204,6 +204,13 @@ const STORIES: [fn(&Stage); 9] = [
         fs::write(stage.root.join("skill/assets/runner.json"), words.to_string()).expect("written");
         assert_eq!(stage.skillrun(&["consent", "check:probe", "--yes"]).status.code(), Some(0));
         assert_eq!(stage.run(done, &[]), 1);
+    },
+    // In a box that holds what this machine can enforce, and in one that holds nothing.
+    |stage| {
+        for flags in [&["--box", "on"][..], &["--box", "on", "--permission", "full"]] {
+            let words = [&["ask", "hello", "--engine", "scripted"], flags].concat();
+            assert_eq!(stage.skillrun(&words).status.code(), Some(0));
+        }
     },
     // A prompt that is too large for an event.
     |stage| {

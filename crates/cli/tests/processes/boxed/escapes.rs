@@ -115,8 +115,8 @@ fn attempt(mechanism: BoxMechanism, network: NetworkAccess, is_other_user: bool)
     let _file_socket = UnixListener::bind(place.join("outside.sock")).expect("a socket");
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
     let mut victim = Command::new("sh");
-    // The last word is in its command line, and the variable in its environment.
-    victim.args(["-c", "sleep 600; exit", &word]).env("SECRET", "kept").stdin(Stdio::null());
+    // The last word is in its command line, and the variable in its environment. It waits without another process.
+    victim.args(["-c", "read line", &word]).env("SECRET", "kept").stdin(Stdio::piped());
     if let Some(user) = user {
         victim.uid(user).gid(user);
     }

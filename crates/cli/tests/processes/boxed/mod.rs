@@ -1,11 +1,12 @@
 //! Processes in a box: what they reach, and that everything else is as without one.
 //!
 //! Each test runs under every mechanism that this machine has, and prints which it leaves out and why. [`escapes`] has
-//! the table of attempts to get out, [`lifetime`] the rules for exits, signals and leftovers, [`unmade`] boxes that
-//! cannot be made.
+//! the table of attempts to get out, [`lifetime`] the rules for exits, signals and leftovers, [`runs`] whole runs,
+//! [`unmade`] boxes that cannot be made.
 
 mod escapes;
 mod lifetime;
+mod runs;
 mod unmade;
 
 use std::path::Path;
