@@ -98,6 +98,7 @@ impl HostLab {
             kind: VariableKind::Plain,
         };
         HostPlan {
+            confinement: None,
             run_id: RunId::new(1, [7; 10]),
             attempt: FIRST,
             nonce: start::random_nonce().expect("randomness"),

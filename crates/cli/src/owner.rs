@@ -82,6 +82,7 @@ impl OwnerProcess {
             skills: settings.search_path(settings.cwd()),
             defaults: Options {
                 permission: Some(settings.permission),
+                confinement: Some(settings.confinement),
                 home: Some(settings.home),
                 hard_timeout_sec: Some(settings.hard_timeout.as_secs_f64()),
                 stall_timeout_sec: Some(settings.stall_timeout.as_secs_f64()),

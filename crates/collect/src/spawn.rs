@@ -4,19 +4,54 @@
 //! accident.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
+use skillrun_confine::{BoxInit, BoxPlan, Prepared, StartError, start};
 use skillrun_evidence::OsText;
 
 use crate::plan::Variable;
 use crate::wiring::EngineEnds;
 
-/// Starts the engine. The engine's ends of the streams are closed here.
-pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: EngineEnds) -> io::Result<Pid> {
+/// What is started, and where.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EngineCommand<'a> {
+    pub(crate) argv: &'a [OsText],
+    pub(crate) cwd: &'a Path,
+    pub(crate) variables: &'a [Variable],
+}
+
+/// Starts the engine, in a box if there is one; `temporary` is its folder for temporary files. The engine's ends of the
+/// streams are closed here.
+pub(crate) fn spawn(
+    engine: EngineCommand<'_>,
+    ends: EngineEnds,
+    confinement: Option<&BoxPlan>,
+    temporary: &Path,
+) -> Result<(Pid, Option<BoxInit>), NotStarted> {
+    let refused = |error: &io::Error, place| NotStarted::of(engine, error, place);
+    let (mut command, terminal) = command(engine, ends).map_err(|error| refused(&error, Place::Open))?;
+    let Some(plan) = confinement else {
+        let child = command.spawn().map_err(|error| refused(&error, Place::Open))?;
+        drop(terminal);
+        return Ok((Pid::from_child(&child), None));
+    };
+    let boxed = Prepared::of(plan, &[temporary]).and_then(|prepared| start::start(prepared, || command.exec()));
+    drop(terminal);
+    let started = boxed.map_err(|error| match error {
+        StartError::Unmade { .. } => NotStarted::before(error.to_string()),
+        StartError::Exec(error) => refused(&error, Place::Boxed),
+    })?;
+    let main = Pid::from_raw(started.main).ok_or_else(|| NotStarted::before("no process started".to_owned()))?;
+    Ok((main, started.init))
+}
+
+/// The command, and the terminal that must stay open until it has started.
+fn command(engine: EngineCommand<'_>, ends: EngineEnds) -> io::Result<(Command, Option<OwnedFd>)> {
+    let EngineCommand { argv, cwd, variables } = engine;
     let (program, args) = argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut command = Command::new(program.as_os_str());
     command
@@ -33,9 +68,7 @@ pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: E
     unsafe {
         command.pre_exec(move || prepare(terminal_number));
     }
-    let child = command.spawn()?;
-    drop(terminal);
-    Ok(Pid::from_child(&child))
+    Ok((command, terminal))
 }
 
 /// Closes every descriptor but the three standard ones, and lets all signals in. For the start of a host, before it has
@@ -50,6 +83,13 @@ pub(crate) fn inherit_nothing() {
 /// Exit codes of shells for commands that do not start.
 pub(crate) const NOT_FOUND: i32 = 127;
 pub(crate) const NOT_EXECUTABLE: i32 = 126;
+
+/// What a program that was not found could have been hidden by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Open,
+    Boxed,
+}
 
 /// Why a process did not start.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,7 +106,8 @@ impl NotStarted {
     }
 
     /// The kernel refused the command.
-    pub(crate) fn of(argv: &[OsText], cwd: &Path, variables: &[Variable], error: &io::Error) -> Self {
+    fn of(engine: EngineCommand<'_>, error: &io::Error, place: Place) -> Self {
+        let EngineCommand { argv, cwd, variables } = engine;
         let Some(program) = argv.first() else { return Self::before("there is no command".to_owned()) };
         let (program, has_folder) = (program.as_path(), program.as_bytes().contains(&b'/'));
         let path = variables.iter().find(|variable| variable.name.as_bytes() == b"PATH");
@@ -77,7 +118,11 @@ impl NotStarted {
         };
         let is = |kind| error.kind() == kind;
         let (exit_code, why) = if is(io::ErrorKind::NotFound) && exists {
-            (NOT_EXECUTABLE, "its interpreter was not found".to_owned())
+            let why = match place {
+                Place::Open => "its interpreter was not found",
+                Place::Boxed => "it or its interpreter is not in the box",
+            };
+            (NOT_EXECUTABLE, why.to_owned())
         } else if is(io::ErrorKind::NotFound) {
             (NOT_FOUND, if has_folder { "there is no such file" } else { "not found in PATH" }.to_owned())
         } else if is(io::ErrorKind::PermissionDenied) {

@@ -199,6 +199,9 @@ pub struct PermissionRule {
     pub flags: Vec<String>,
     /// Where a resumed session takes other flags.
     pub resume_flags: Option<Vec<String>>,
+    /// Enforced by a sandbox of the engine, which does not start inside of another one: in a box the engine is started as
+    /// with permission `full`, and the box holds it.
+    pub own_sandbox: bool,
     /// For engines that take it in a configuration.
     pub text: Option<String>,
     /// The mode that an agent must report.

@@ -253,9 +253,13 @@ fn permissions(value: &Value<'_>) -> KeyResult<Permissions> {
 }
 
 fn permission_rule(value: &Value<'_>, permission: Permission) -> KeyResult<PermissionRule> {
-    let section = value.section(&["posture", "flags", "resume_flags", "text", "mode", "calls"])?;
+    let section = value.section(&["posture", "own_sandbox", "flags", "resume_flags", "text", "mode", "calls"])?;
     Ok(PermissionRule {
         posture: section.required("posture")?.one_of(Posture::ALL, Posture::as_str)?,
+        own_sandbox: match section.get("own_sandbox") {
+            None => false,
+            Some(value) => value.as_bool().ok_or_else(|| value.unusable("must be true or false"))?,
+        },
         flags: section.plain_strings("flags")?,
         resume_flags: section.get("resume_flags").map(|_| section.plain_strings("resume_flags")).transpose()?,
         text: section.string("text")?,

@@ -6,6 +6,7 @@
 //! - `profile`: the parser profiles and what is known about the engines they read.
 //! - `checks`: commands that skillrun runs before a run succeeds.
 //! - `codes`: every code the program can report; each has a page in `codes/`.
+//! - `confinement`: the box around the process of an attempt: what was asked for, and what holds.
 //! - `continues`: what a run knows of the run that it continues.
 //! - `cost`: what a run has cost, from the figures that engines report.
 //! - `delegation`: runs that other runs have asked for.
@@ -23,6 +24,7 @@
 
 pub mod checks;
 pub mod codes;
+pub mod confinement;
 pub mod continues;
 pub mod cost;
 pub mod delegation;

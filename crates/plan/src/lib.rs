@@ -18,6 +18,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use skillrun_confine::BoxPlan;
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::{AttemptNumber, RunId, StdinKind, Wiring};
@@ -49,6 +50,9 @@ pub struct HostPlan {
     pub snapshot: SnapshotPlan,
     /// Where the process gets a folder for temporary files.
     pub temporary: OsText,
+    /// The box in which the process starts. None: it starts without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<BoxPlan>,
     #[serde(default)]
     pub start: StartWhen,
 }

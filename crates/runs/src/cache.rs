@@ -18,6 +18,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use skillrun_base::files;
 use skillrun_base::whole_file::{self, SyncLevel};
+use skillrun_model::confinement::BoxChoice;
 use skillrun_model::{ExecutionMode, RunId, RunStatus};
 
 use crate::artifacts::{Root, open_plain};
@@ -111,6 +112,8 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         workspace: _,
         home,
         permission,
+        confinement,
+        network,
         model,
         effort,
         script,
@@ -164,6 +167,10 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     // that results of earlier versions are still found.
     if *require_marker {
         part["require_marker"] = json!(true);
+    }
+    if *confinement != BoxChoice::Off {
+        part["box"] = json!(confinement);
+        part["network"] = json!(network);
     }
     if !mcp_servers.is_empty() {
         part["mcp_servers"] = json!(mcp_servers);

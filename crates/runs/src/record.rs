@@ -14,6 +14,7 @@ use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::{OsText, PatternError, Patterns};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::checks::CheckCommand;
+use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
@@ -37,6 +38,9 @@ pub const COPY_FORMAT: u32 = 4;
 
 /// Version of `run.json` for a run with checks: an earlier version would let the run succeed without them.
 pub const CHECKED_FORMAT: u32 = 5;
+
+/// Version of `run.json` for a run in a box: an earlier version would start its processes without one.
+pub const BOX_FORMAT: u32 = 6;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -62,6 +66,9 @@ pub struct RunRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillRecord>,
     pub engine: EngineRecord,
+    /// What the box of its processes holds on the machine that accepted the run. None: they start without one.
+    #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<BoxReport>,
     pub request: RunRequest,
     /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -138,6 +145,22 @@ fn default_idle_sec() -> f64 {
     DEFAULT_IDLE_SEC
 }
 
+fn no_box() -> BoxChoice {
+    BoxChoice::Off
+}
+
+fn is_no_box(choice: &BoxChoice) -> bool {
+    *choice == BoxChoice::Off
+}
+
+fn open_network() -> NetworkAccess {
+    NetworkAccess::Open
+}
+
+fn is_open_network(network: &NetworkAccess) -> bool {
+    *network == NetworkAccess::Open
+}
+
 /// The request, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
@@ -158,6 +181,12 @@ pub struct RunRequest {
     pub workspace: Workspace,
     pub home: HomeChoice,
     pub permission: Permission,
+    /// Whether the processes of the run start in a box.
+    #[serde(rename = "box", default = "no_box", skip_serializing_if = "is_no_box")]
+    pub confinement: BoxChoice,
+    /// What they reach over the network.
+    #[serde(default = "open_network", skip_serializing_if = "is_open_network")]
+    pub network: NetworkAccess,
     pub model: Option<String>,
     pub effort: Option<String>,
     /// Name in `inputs/` of the script that the scripted engine plays. None: the script of the skill, or another engine.
@@ -305,7 +334,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {CHECKED_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {BOX_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -359,7 +388,7 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(CHECKED_FORMAT) {
+        if version.format > u64::from(BOX_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;

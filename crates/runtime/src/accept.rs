@@ -2,6 +2,7 @@
 //! stored on disk with every default filled in.
 
 mod checks;
+mod confinement;
 mod error;
 mod mcp_servers;
 mod options;
@@ -22,6 +23,7 @@ use skillrun_engine::{Descriptor, Disk, EngineProgram, Posture, find};
 use skillrun_evidence::{OsText, Patterns};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
+use skillrun_model::confinement::BoxPartName;
 use skillrun_model::continues::Continues;
 use skillrun_model::rasp::data::{RunStarted, Versions};
 use skillrun_model::status::Continuation;
@@ -33,7 +35,7 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    CHECKED_FORMAT, COPY_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing,
+    BOX_FORMAT, CHECKED_FORMAT, COPY_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing,
     SkillRecord, Snapshot, TRANSLATOR, Timeouts, Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
@@ -222,12 +224,14 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     {
         return Err(AcceptError::NoConsentToChecks { skill: skill.name.clone() });
     }
-    let posture = descriptor.permissions.rule(options.permission).posture;
+    let report = confinement::report(&options)?;
+    let is_boxed = report.as_ref().is_some_and(|report| report.enforces(BoxPartName::Files));
+    let posture = if is_boxed { Posture::Enforced } else { descriptor.permissions.rule(options.permission).posture };
     let is_ours = matches!(descriptor.executable, Executable::Own);
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(config, engine)? {
         return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
     }
-    let mcp_servers = mcp_servers::of(config, descriptor, &new, &options)?;
+    let mcp_servers = mcp_servers::of(config, descriptor, &new, &options, is_boxed)?;
     // Text that could not be hidden later must not be written now.
     Patterns::new(&config.redact_patterns)?;
     let files = named_files(&new.files)?;
@@ -235,8 +239,10 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let now = config.tools.clock.now();
     let profile = new.profile.unwrap_or(descriptor.profile);
     let workspace = workspace_of(config, &new)?;
+    confinement::check_workspace(config, &options, &workspace)?;
     let record = RunRecord {
         format: match (&workspace, skill) {
+            _ if report.is_some() => BOX_FORMAT,
             _ if !checks.is_empty() => CHECKED_FORMAT,
             (Workspace::Copy(_), _) => COPY_FORMAT,
             (Workspace::Own | Workspace::Folder { .. }, Some(_)) => FORMAT,
@@ -259,6 +265,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             posture,
             login: descriptor.login.command.clone(),
         },
+        confinement: report,
         request: RunRequest {
             prompt: match task {
                 RunTask::Skill(_) | RunTask::Workflow(_) => None,
@@ -271,6 +278,8 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             workspace,
             home: options.home,
             permission: options.permission,
+            confinement: options.confinement,
+            network: options.network,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: script.as_ref().map(|(_, name)| name.clone()),

@@ -128,6 +128,8 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
 fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers: McpServers) -> Options {
     Options {
         permission: now.permission.or(Some(before.permission)),
+        confinement: now.confinement.or(Some(before.confinement)),
+        network: now.network.or(Some(before.network)),
         home: now.home.or(Some(before.home)),
         // A model name is specific to its engine.
         model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),

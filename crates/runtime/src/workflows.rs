@@ -95,6 +95,8 @@ pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Resul
     let before = &record.request;
     let options = Options {
         permission: Some(before.permission),
+        confinement: Some(before.confinement),
+        network: Some(before.network),
         home: Some(before.home),
         model: before.model.clone(),
         effort: before.effort.clone(),

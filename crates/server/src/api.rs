@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_catalog::Row;
 use skillrun_model::checks::CheckRequest;
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::mcp::{McpServerEntry, McpServers};
@@ -184,6 +185,12 @@ pub(crate) struct RunOptions {
     pub(crate) permission: Option<Permission>,
     /// `user` needs the scope `admin`.
     pub(crate) home: Option<HomeChoice>,
+    /// Whether the processes of the run start in a box; a choice other than that of the settings needs the scope `admin`
+    /// if it is `off`.
+    #[serde(rename = "box")]
+    pub(crate) confinement: Option<BoxChoice>,
+    /// What the processes of a run in a box reach over the network; default `open`.
+    pub(crate) network: Option<NetworkAccess>,
     /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
     /// An attempt that takes longer is terminated.
@@ -259,6 +266,8 @@ impl RunOptions {
     pub(crate) fn options(&self, model: Option<String>) -> Result<Options, AcceptError> {
         Ok(Options {
             permission: self.permission,
+            confinement: self.confinement,
+            network: self.network,
             home: self.home,
             model,
             effort: self.effort.clone(),

@@ -399,7 +399,11 @@ impl From<AcceptError> for Problem {
             AcceptError::CannotDelegate { .. } => about("options.delegation"),
             AcceptError::NoScript { .. } => about("script"),
             AcceptError::File { .. } | AcceptError::NoFile { .. } | AcceptError::FileTooLarge { .. } => about("files"),
-            AcceptError::NoFolder { .. } | AcceptError::FolderAndCopy => about("workspace"),
+            AcceptError::NoFolder { .. } | AcceptError::FolderAndCopy | AcceptError::WorkspaceInBox { .. } => {
+                about("workspace")
+            }
+            AcceptError::NetworkWithoutBox => about("options.network"),
+            AcceptError::BoxWithHomeOfUser | AcceptError::BoxNotEnforced { .. } => about("options.box"),
             AcceptError::Copy(CopyError::Write { error: cause, .. }) => {
                 of_io(cause).unwrap_or_else(|| Self::of_class(&error, words.clone()))
             }
@@ -603,6 +607,9 @@ mod tests {
             ("CANNOT_RUN", AcceptError::File { path: path(), error: denied() }),
             ("CANNOT_RUN", AcceptError::NoFile { path: path() }),
             ("CANNOT_RUN", AcceptError::NoFolder { path: path() }),
+            ("CANNOT_RUN", AcceptError::NetworkWithoutBox),
+            ("CANNOT_RUN", AcceptError::BoxWithHomeOfUser),
+            ("CANNOT_RUN", AcceptError::WorkspaceInBox { path: path(), reason: "" }),
             ("CANNOT_RUN", AcceptError::FileTooLarge { path: path(), limit: 1 }),
             ("CANNOT_RUN", AcceptError::NoScript { skill: name(), engine: engine() }),
             ("WORKSPACE_IN_USE", in_use),

@@ -50,6 +50,7 @@ settings! {
     Layers = "layers": PATH => layers_folder;
     Permission = "permission": PERMISSION => permission;
     Home = "home": HOME => home;
+    Box = "box": BOX => confinement;
     HardTimeoutSec = "hard_timeout_sec": SECONDS => hard_timeout;
     StallTimeoutSec = "stall_timeout_sec": SECONDS => stall_timeout;
     SessionTimeoutSec = "session_timeout_sec": SECONDS => session_timeout;

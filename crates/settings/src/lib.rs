@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use skillrun_engine::{Descriptor, Engines, Permission};
 use skillrun_lifecycle::run::RunOptions;
+use skillrun_model::confinement::BoxChoice;
 use skillrun_runs::DataFolder;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice};
 use skillrun_runs::retention::Retention;
@@ -69,6 +70,8 @@ pub struct Settings {
     /// More folders with skills.
     pub skills: Vec<PathBuf>,
     pub permission: Permission,
+    /// Whether processes of runs start in a box.
+    pub confinement: BoxChoice,
     pub home: HomeChoice,
     pub hard_timeout: Duration,
     pub stall_timeout: Duration,
@@ -159,6 +162,7 @@ impl Settings {
             engine: None,
             skills: Vec::new(),
             permission: Permission::Workspace,
+            confinement: BoxChoice::Off,
             home: HomeChoice::Run,
             hard_timeout: Duration::from_secs(3600),
             stall_timeout: Duration::from_secs(600),

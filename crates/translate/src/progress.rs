@@ -151,6 +151,7 @@ mod tests {
     fn told(evidence: Vec<EvidenceData>) -> Progress {
         let mut builder = EventBuilder::new(RunId::from_evidence_hash(&[7; 32]), EngineName::new("gemini"));
         let started = AttemptStarted {
+            confinement: None,
             profile: ProfileId::GeminiStreamJson,
             profile_version: 1,
             engine_version: None,

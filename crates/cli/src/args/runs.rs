@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Arg;
 use skillrun_engine::Permission;
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
@@ -84,6 +85,13 @@ pub(crate) struct CommonArgs {
     /// What the engine may do without asking [default: the setting `permission`]
     #[arg(long, value_parser = named(Permission::ALL, Permission::as_str))]
     pub(crate) permission: Option<Permission>,
+    /// Start the processes of the run in a box: `on` enforces what this machine can enforce, `required` refuses a run for
+    /// which it cannot enforce a part [default: the setting `box`]
+    #[arg(long = "box", id = "box", value_name = "WHEN", value_parser = words(BoxChoice::ALL, BoxChoice::as_str))]
+    pub(crate) confinement: Option<BoxChoice>,
+    /// What the processes of a run in a box reach over the network [default: open]
+    #[arg(long, value_parser = words(NetworkAccess::ALL, NetworkAccess::as_str))]
+    pub(crate) network: Option<NetworkAccess>,
     /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
@@ -329,10 +337,9 @@ fn retry_help(arg: Arg) -> Arg {
         "model" | "effort" | "script" => "that of the old run, if the engine is the same",
         "profile" | "continuation" => "as in the old run, if the engine is the same",
         "workspace" => "the --workspace of the old run, else a new folder inside the run",
-        "permission" | "timeout" | "stall" | "linger" | "session_timeout" | "idle" | "no_reply_needed" | "decide"
-        | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota" | "retry_quota_max" | "delegate" => {
-            "as in the old run"
-        }
+        "permission" | "box" | "network" | "timeout" | "stall" | "linger" | "session_timeout" | "idle"
+        | "no_reply_needed" | "decide" | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota"
+        | "retry_quota_max" | "delegate" => "as in the old run",
         id => {
             let help = match id {
                 "input" => {

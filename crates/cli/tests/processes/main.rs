@@ -2,6 +2,7 @@
 //! outside. One binary, because each one that links the product costs seconds of every build.
 //!
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
+//! - [`boxed`]: processes in a box.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
 //! - [`access`], [`asking`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
@@ -14,6 +15,7 @@ const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 mod access;
 mod asking;
 mod bounds;
+mod boxed;
 mod capture;
 mod completion;
 mod engine_installs;

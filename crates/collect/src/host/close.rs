@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use skillrun_confine::BoxInit;
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::{Drain, FsCounts};
 use skillrun_evidence::names;
@@ -27,7 +28,8 @@ impl Host {
         let main = running.main;
         let mut exit = running.exit.map(|(exit, _)| exit);
         let living_main = running.exit.is_none().then_some(main);
-        let ended = tree::end_all(living_main, running.group.as_ref(), |pid, status| {
+        let own = running.init.as_ref().map(BoxInit::pid);
+        let ended = tree::end_all(living_main, own, running.group.as_ref(), |pid, status| {
             if pid == main {
                 exit = Some(status);
             }

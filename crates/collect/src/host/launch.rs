@@ -1,6 +1,7 @@
 //! Starts the process of an attempt.
 
 use rustix::process::Pid;
+use skillrun_confine::BoxInit;
 use skillrun_evidence::Recorder;
 use skillrun_evidence::host_record::HostError;
 use skillrun_model::Code;
@@ -14,11 +15,12 @@ use super::streams::Streams;
 use crate::plan::{StdinPlan, Variable, VariableKind};
 use crate::process::tree::Left;
 use crate::secrets::{SHORTEST, Secrets};
-use crate::spawn::{NOT_FOUND, NotStarted, spawn};
+use crate::spawn::{EngineCommand, NOT_FOUND, NotStarted, spawn};
 use crate::wiring::{HostEnds, Wires, open_input_file, recorded_streams};
 
 struct HostWires {
     ends: HostEnds,
+    init: Option<BoxInit>,
     file: Option<std::fs::File>,
 }
 
@@ -57,6 +59,7 @@ impl Host {
                 let host = wires.ends;
                 let mut running = Running {
                     main,
+                    init: wires.init,
                     streams: Streams::new(host.streams, secrets, self.plan.limits.max_bytes, part),
                     deadlines: Deadlines::new(self.plan.limits, now),
                     ladder: None,
@@ -115,9 +118,9 @@ impl Host {
         if wires.pipes_are_small {
             record::warn(&mut self.record, Code::PipeSmall, Code::PipeSmall.summary());
         }
-        let main = spawn(&self.plan.argv, &workspace, &self.plan.variables, wires.engine)
-            .map_err(|error| NotStarted::of(&self.plan.argv, &workspace, &self.plan.variables, &error))?;
-        Ok((main, HostWires { ends: wires.host, file }))
+        let engine = EngineCommand { argv: &self.plan.argv, cwd: &workspace, variables: &self.plan.variables };
+        let (main, init) = spawn(engine, wires.engine, self.plan.confinement.as_ref(), &self.temporary)?;
+        Ok((main, HostWires { ends: wires.host, init, file }))
     }
 
     fn warn_of_short_secrets(&mut self) {

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::Pid;
+use skillrun_confine::BoxInit;
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::HostError;
 use skillrun_model::{AttemptNumber, Code, EndedBy, IgnoredError, Stream, Wiring};
@@ -61,6 +62,8 @@ pub(super) struct Host {
 /// A process that was started, and everything about it.
 pub(super) struct Running {
     pub(super) main: Pid,
+    /// The first process of the box, if there is one with namespaces.
+    pub(super) init: Option<BoxInit>,
     pub(super) streams: Streams,
     pub(super) deadlines: Deadlines,
     pub(super) ladder: Option<Ladder>,
@@ -356,6 +359,10 @@ impl Host {
         });
         if let Some(exit) = exit {
             running.exit = Some((exit, now));
+            // It exits as soon as nothing else is left in the box, and the host has no child any more.
+            if let Some(init) = &mut running.init {
+                init.release();
+            }
         }
         let matters = running.ladder.is_some() || matches!(running.exit, Some((Exit::Signal(_), _)));
         if running.left == Left::Some && running.exit.is_some() && matters {

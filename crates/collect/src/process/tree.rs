@@ -127,8 +127,14 @@ pub(crate) struct Ended {
 /// Maximum number of names that are kept.
 const NAMES: usize = 1000;
 
-/// Terminates all processes. `ended` is called for every child that was reaped.
-pub(crate) fn end_all(main: Option<Pid>, group: Option<&Cgroup>, mut ended: impl FnMut(Pid, Exit)) -> Ended {
+/// Terminates all processes. `own`: a process of the host itself, which is not counted. `ended` is called for every
+/// child that was reaped.
+pub(crate) fn end_all(
+    main: Option<Pid>,
+    own: Option<u32>,
+    group: Option<&Cgroup>,
+    mut ended: impl FnMut(Pid, Exit),
+) -> Ended {
     let mut result = Ended::default();
     let begin = Instant::now();
     let mut known: HashMap<u32, u64> = HashMap::new();
@@ -140,7 +146,7 @@ pub(crate) fn end_all(main: Option<Pid>, group: Option<&Cgroup>, mut ended: impl
         for process in descendants() {
             let is_main = main.is_some_and(|main| main.as_raw_nonzero().get().unsigned_abs() == process.pid);
             let is_new = known.insert(process.pid, process.began) != Some(process.began);
-            if is_new && !is_main {
+            if is_new && !is_main && own != Some(process.pid) {
                 result.total += 1;
                 if result.survivors.len() < NAMES {
                     result.survivors.push(process.survivor());

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::envelope::{SourceStream, SpanRef};
 use crate::checks::CheckEnded;
 use crate::codes::{Code, ErrorCategory, NextAction};
+use crate::confinement::BoxReport;
 use crate::continues::{Continues, ReplayedHistory};
 use crate::delegation::{ParentLink, SubagentEnded, SubagentObserved, SubagentRequested, SubagentStarted};
 use crate::ids::{InteractionId, RunId};
@@ -564,12 +565,16 @@ pub struct AttemptStarted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_pid: Option<u32>,
     pub started_at: Timestamp,
+    /// What the box of its processes holds, and by what; absent without a box.
+    #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Box<BoxReport>>,
 }
 
 impl AttemptStarted {
     /// As much as is known of every attempt, including a recorded one.
     pub fn new(profile: ProfileId, started_at: Timestamp) -> Self {
-        Self { profile, profile_version: profile.version(), engine_version: None, host_pid: None, started_at }
+        let profile_version = profile.version();
+        Self { profile, profile_version, engine_version: None, host_pid: None, started_at, confinement: None }
     }
 }
 

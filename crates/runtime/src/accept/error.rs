@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use skillrun_engine::mcp::McpRefusal;
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
+use skillrun_model::confinement::BoxPartName;
 use skillrun_model::mcp::McpServersError;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
 use skillrun_runs::copy::CopyError;
@@ -89,6 +90,14 @@ pub enum AcceptError {
     NoFolder { path: PathBuf },
     #[error("a run works either in a folder or in a copy of one; give one of them")]
     FolderAndCopy,
+    #[error("network none needs a box; use box on or required")]
+    NetworkWithoutBox,
+    #[error("a box has no access to the HOME of the user; use home run, or box off")]
+    BoxWithHomeOfUser,
+    #[error("this machine cannot enforce the part {part} of the box: {reason}; use box on to run without it")]
+    BoxNotEnforced { part: BoxPartName, reason: String },
+    #[error("{}: cannot be the workspace of a run in a box: {reason}; use another folder, or --copy", path.display())]
+    WorkspaceInBox { path: PathBuf, reason: &'static str },
     #[error(transparent)]
     Copy(#[from] CopyError),
     #[error("{}: has more than {limit} bytes; put it into a folder and pass that as --workspace", path.display())]
@@ -151,6 +160,10 @@ impl Classified for AcceptError {
             | Self::Input(_)
             | Self::EngineNotSupported { .. }
             | Self::ModeNotAllowed { .. }
+            | Self::NetworkWithoutBox
+            | Self::BoxWithHomeOfUser
+            | Self::BoxNotEnforced { .. }
+            | Self::WorkspaceInBox { .. }
             | Self::NotInteractive { .. }
             | Self::CannotDelegate { .. }
             | Self::NoConsent { .. }

@@ -17,12 +17,13 @@ pub(super) fn of(
     descriptor: &Descriptor,
     new: &NewRun,
     options: &Filled,
+    is_boxed: bool,
 ) -> Result<McpServers, AcceptError> {
     let asked = &new.options.mcp_servers;
     let servers = match new.task.skill() {
         None => asked.clone(),
         Some(skill) => {
-            check_skill(skill, descriptor, new, options)?;
+            check_skill(skill, descriptor, new, options, is_boxed)?;
             asked.clone().or(&skill.runner.mcp_servers)?
         }
     };
@@ -37,12 +38,20 @@ pub(super) fn of(
     Ok(servers)
 }
 
-fn check_skill(skill: &Skill, descriptor: &Descriptor, new: &NewRun, options: &Filled) -> Result<(), AcceptError> {
+fn check_skill(
+    skill: &Skill,
+    descriptor: &Descriptor,
+    new: &NewRun,
+    options: &Filled,
+    is_boxed: bool,
+) -> Result<(), AcceptError> {
     let is_own = |(name, _): &(&str, _)| new.options.mcp_servers.get(name).is_none();
     for (name, server) in skill.runner.mcp_servers.iter().filter(is_own) {
         let (skill, server_name) = (|| skill.name.clone(), || name.to_owned());
         match descriptor.permissions.rule(options.permission).posture {
             Posture::NotEnforced => {}
+            // It is started by the engine, and is in the same box.
+            Posture::Enforced | Posture::Asked if is_boxed => {}
             Posture::Enforced | Posture::Asked => {
                 let (engine, permission) = (descriptor.name.to_string(), options.permission);
                 return Err(AcceptError::SkillServer { skill: skill(), server: server_name(), engine, permission });

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use skillrun_engine::Permission;
 use skillrun_model::checks::CheckRequest;
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
@@ -15,6 +16,9 @@ use super::error::AcceptError;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     pub permission: Option<Permission>,
+    /// Whether the processes of the run start in a box.
+    pub confinement: Option<BoxChoice>,
+    pub network: Option<NetworkAccess>,
     pub home: Option<HomeChoice>,
     pub model: Option<String>,
     pub effort: Option<String>,
@@ -47,6 +51,8 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filled {
     pub(super) permission: Permission,
+    pub(super) confinement: BoxChoice,
+    pub(super) network: NetworkAccess,
     pub(super) home: HomeChoice,
     pub(super) hard_timeout_sec: f64,
     pub(super) stall_timeout_sec: f64,
@@ -90,6 +96,8 @@ impl Filled {
         };
         Ok(Self {
             permission: asked.permission.or(settings.permission).unwrap_or(Permission::Workspace),
+            confinement: asked.confinement.or(settings.confinement).unwrap_or(BoxChoice::Off),
+            network: asked.network.or(settings.network).unwrap_or(NetworkAccess::Open),
             home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
             hard_timeout_sec: seconds(
                 "hard_timeout_sec",

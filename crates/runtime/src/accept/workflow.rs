@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skillrun_evidence::{OsText, Patterns};
+use skillrun_model::confinement::BoxChoice;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Posture};
 use skillrun_model::workflow::{CONDUCTOR, WorkflowPlan};
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::record::{
-    EngineRecord, GATE, RetryPolicy, RunRecord, RunRequest, Snapshot, TRANSLATOR, Timeouts, WORKFLOW_FORMAT,
+    BOX_FORMAT, EngineRecord, GATE, RetryPolicy, RunRecord, RunRequest, Snapshot, TRANSLATOR, Timeouts, WORKFLOW_FORMAT,
 };
 
 use super::options::{Filled, Options};
-use super::{AcceptError, Checked, NewRun, is_agreed_to, workspace_of};
+use super::{AcceptError, Checked, NewRun, confinement, is_agreed_to, workspace_of};
 use crate::consent;
 use crate::runtime::RuntimeConfig;
 use crate::variables::{self, SealedVariables};
@@ -46,6 +47,8 @@ fn refuse_options_of_turns(options: &Options) -> Result<(), AcceptError> {
         env: _,
         secrets: _,
         priority: _,
+        confinement: _,
+        network: _,
     } = options;
     let given = [
         ("idle_sec", idle_sec.is_some()),
@@ -74,12 +77,15 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
     }
     refuse_options_of_turns(&new.options)?;
     let options = Filled::of(&new.options, &serde_json::Map::new(), &config.defaults)?;
+    // Its steps are held to the box, each with its own permission; what no step can have is refused before the first.
+    confinement::check_options(&options)?;
+    confinement::check_workspace(config, &options, &workspace_of(config, &new)?)?;
     // Text that could not be hidden later must not be written now.
     Patterns::new(&config.redact_patterns)?;
     let now = config.tools.clock.now();
     let profile = ProfileId::PlainText;
     let record = RunRecord {
-        format: WORKFLOW_FORMAT,
+        format: if options.confinement == BoxChoice::Off { WORKFLOW_FORMAT } else { BOX_FORMAT },
         run_id: config.new_id(now)?,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
@@ -98,6 +104,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             posture: Posture::Enforced,
             login: None,
         },
+        confinement: None,
         request: RunRequest {
             prompt: None,
             workflow: Some(plan),
@@ -107,6 +114,8 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             workspace: workspace_of(config, &new)?,
             home: options.home,
             permission: options.permission,
+            confinement: options.confinement,
+            network: options.network,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: None,

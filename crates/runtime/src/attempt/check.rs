@@ -11,8 +11,8 @@ use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, Wiring};
 use skillrun_runs::record::{HomeChoice, RunCheck, seconds};
 
-use super::keys;
 use super::launch::{error, named_variables};
+use super::{confinement, keys};
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 
@@ -48,16 +48,17 @@ pub(crate) fn plan(
         let name = name.to_str().filter(|name| is_passed(name))?;
         Some(plain(name, OsText::from(value.clone())))
     });
-    let home = plain("HOME", OsText::from(home));
-    let variables = own.chain([home]).chain(named_variables(config, &run.record.request)).collect();
+    // Where the run has no folder of the user, its own; the link to it otherwise.
+    let workspace = fs::canonicalize(run.folder.workspace()).map_err(host)?;
+    let home_variable = plain("HOME", OsText::from(home.as_path()));
+    let variables = own.chain([home_variable]).chain(named_variables(config, &run.record.request)).collect();
     let limit = seconds(check.timeout_sec);
     Ok(HostPlan {
         run_id: run.id,
         attempt: recording,
         nonce: start::random_nonce().map_err(host)?,
         audit: OsText::from(run.folder.check(number)),
-        // Where the run has no folder of the user, its own; the link to it otherwise.
-        workspace: OsText::from(fs::canonicalize(run.folder.workspace()).map_err(host)?),
+        workspace: OsText::from(workspace.as_path()),
         argv: check.command.argv().iter().map(|word| OsText::from(word.as_str())).collect(),
         variables,
         keys: keys::of_server(&config.tools.data),
@@ -76,6 +77,7 @@ pub(crate) fn plan(
         // The artifacts of the run are known by now.
         snapshot: SnapshotPlan::Off,
         temporary: OsText::from(config.temporary.as_path()),
+        confinement: confinement::of_command(run, (&workspace, &home)),
         // The Log has announced it.
         start: StartWhen::AtOnce,
     })

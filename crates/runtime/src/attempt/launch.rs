@@ -20,7 +20,7 @@ use skillrun_runs::login;
 use skillrun_runs::record::{HomeChoice, RunRecord, RunRequest, Snapshot, seconds};
 use skillrun_skill::SkillErrorKind;
 
-use super::{inputs, keys, message, opening};
+use super::{confinement, inputs, keys, message, opening};
 use crate::accept::OWN_SCRIPT;
 use crate::delegation::token;
 use crate::run::Run;
@@ -91,7 +91,7 @@ pub(crate) fn plan(
             HomeChoice::Run => Home::Run(&places.home),
             HomeChoice::User => Home::User(&places.home),
         },
-        permission: record.request.permission,
+        permission: confinement::engine_permission(record, descriptor),
         model: record.request.model.as_deref(),
         effort: record.request.effort.as_deref(),
         skill_dir: places.skill.as_deref(),
@@ -166,6 +166,7 @@ pub(crate) fn plan(
             Snapshot::Off => SnapshotPlan::Off,
         },
         temporary: OsText::from(config.temporary.as_path()),
+        confinement: confinement::of_engine(config, run, descriptor, (&places.workspace, &places.home)),
         start: StartWhen::Told { within: HELD },
     })
 }

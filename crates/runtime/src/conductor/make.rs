@@ -47,6 +47,8 @@ pub(crate) fn check(
     let workflow = &parent.record.request;
     let options = Options {
         permission: Some(step.permission.unwrap_or(workflow.permission)),
+        confinement: Some(workflow.confinement),
+        network: Some(workflow.network),
         home: Some(workflow.home),
         model: step.model.clone().or_else(|| workflow.model.clone()),
         effort: workflow.effort.clone(),

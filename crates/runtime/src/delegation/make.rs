@@ -139,6 +139,9 @@ pub(crate) fn check(
     let is_able = config.engines.get(&engine).is_ok_and(accept::can_delegate);
     let options = Options {
         permission: Some(record.request.permission),
+        // A child is never less confined than its parent.
+        confinement: Some(record.request.confinement),
+        network: Some(record.request.network),
         home: Some(record.request.home),
         model: request.model.clone().or_else(|| record.request.model.clone().filter(|_| is_same_engine)),
         hard_timeout_sec,

@@ -4,6 +4,7 @@ use std::path::Path;
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
 use skillrun_model::checks::CheckCommand;
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
 use skillrun_model::{RunId, Timestamp};
@@ -55,6 +56,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             posture: Posture::Enforced,
             login: None,
         },
+        confinement: None,
         request: RunRequest {
             prompt: None,
             workflow: None,
@@ -66,6 +68,8 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             workspace: Workspace::Folder { path: "/work".into(), sharing: Sharing::Allowed },
             home: HomeChoice::User,
             permission: Permission::ReadOnly,
+            confinement: BoxChoice::Off,
+            network: NetworkAccess::Open,
             model: Some("m".to_owned()),
             effort: Some("high".to_owned()),
             script: Some("script.yaml".to_owned()),
@@ -131,6 +135,8 @@ fn without_a_word_it_is_what_it_was() {
     assert_eq!((new.profile, new.continuation), (Some(ProfileId::PlainText), Some(Continuation::Resumable)));
     let expected = Options {
         permission: Some(Permission::ReadOnly),
+        confinement: Some(BoxChoice::Off),
+        network: Some(NetworkAccess::Open),
         home: Some(HomeChoice::User),
         model: Some("m".to_owned()),
         effort: Some("high".to_owned()),

@@ -58,6 +58,7 @@ fn started(run: &Run) -> AttemptStarted {
         engine_version: None,
         host_pid: None,
         started_at: run.now(),
+        confinement: None,
     }
 }
 

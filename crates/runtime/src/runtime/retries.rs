@@ -103,6 +103,10 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::NoFile { .. }
         | AcceptError::NoFolder { .. }
         | AcceptError::FolderAndCopy
+        | AcceptError::NetworkWithoutBox
+        | AcceptError::BoxWithHomeOfUser
+        | AcceptError::BoxNotEnforced { .. }
+        | AcceptError::WorkspaceInBox { .. }
         | AcceptError::Copy(
             CopyError::TooMany { .. }
             | CopyError::TooLarge { .. }

@@ -7,6 +7,7 @@ use serde_json::Map;
 use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::OsText;
 use skillrun_lifecycle::run::SessionLeft;
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
@@ -133,6 +134,7 @@ impl Scene {
                 posture: Posture::NotEnforced,
                 login: None,
             },
+            confinement: None,
             request: RunRequest {
                 prompt: None,
                 workflow: None,
@@ -144,6 +146,8 @@ impl Scene {
                 workspace: Workspace::Own,
                 home: HomeChoice::Run,
                 permission: Permission::Workspace,
+                confinement: BoxChoice::Off,
+                network: NetworkAccess::Open,
                 model: None,
                 effort: None,
                 script: None,

@@ -40,6 +40,7 @@ use super::outside::{
     AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps, TurnFiles,
 };
 use super::start::no_host;
+use crate::attempt::confinement;
 use crate::attempt::evidence::{AttemptEvidence, AuditFiles};
 use crate::attempt::reading::AttemptRead;
 use crate::attempt::{launch, message, opening};
@@ -206,7 +207,8 @@ impl AttemptFiles for Machine<'_> {
 
     fn call_rule(&self, run: &Run) -> Option<CallRule> {
         let engine = self.config.engines.get(&run.record.engine.name).ok()?;
-        Some(engine.permissions.rule(run.record.request.permission).calls)
+        let permission = confinement::engine_permission(&run.record, engine);
+        Some(engine.permissions.rule(permission).calls)
     }
 
     fn interrupted_agent(&self, run: &Run) -> InterruptedProcess {

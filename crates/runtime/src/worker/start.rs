@@ -66,6 +66,7 @@ impl Worker<'_> {
                 engine_version: engine.version.clone(),
                 host_pid: Some(pid),
                 started_at: self.run.now(),
+                confinement: self.run.record.confinement.clone().map(Box::new),
             };
             // If this does not fit on the disk, nothing has begun, and nothing is sent to the host either: a request
             // that it receives while it waits is carried out once it starts. It waits for the request of the next try,

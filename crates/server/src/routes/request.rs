@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::NextActionKind;
+use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
@@ -70,6 +71,9 @@ pub(crate) struct RunRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     workflow: Option<String>,
     engine: RequestEngine,
+    /// What the box of its processes holds, and by what; null without a box.
+    #[serde(rename = "box")]
+    confinement: Option<BoxReport>,
     mode: ExecutionMode,
     /// The engine's name of the model; null: the engine's choice.
     model: Option<String>,
@@ -99,7 +103,7 @@ pub(crate) struct RequestEngine {
     name: String,
     /// Null when the engine reported none.
     version: Option<String>,
-    /// Whether the engine enforces the permission of the run.
+    /// Whether the permission of the run is enforced, by the engine or by a box.
     posture: Posture,
 }
 
@@ -139,6 +143,11 @@ pub(crate) struct RequestCopy {
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct AcceptedOptions {
     permission: Permission,
+    /// Whether the processes of the run start in a box.
+    #[serde(rename = "box")]
+    confinement: BoxChoice,
+    /// What they reach over the network.
+    network: NetworkAccess,
     /// The engine's home folder.
     home: HomeChoice,
     /// The reasoning effort, in the terms of the engine; null: the engine's choice.
@@ -226,6 +235,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             version: record.engine.version.clone(),
             posture: record.engine.posture,
         },
+        confinement: record.confinement.clone(),
         mode: request.mode,
         model: words(&request.model),
         input: hidden.object(&request.input),
@@ -255,6 +265,8 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
         },
         options: AcceptedOptions {
             permission: request.permission,
+            confinement: request.confinement,
+            network: request.network,
             home: request.home,
             effort: words(&request.effort),
             hard_timeout_sec: request.timeouts.hard_sec,

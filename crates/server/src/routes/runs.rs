@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use skillrun_catalog::{ParentFilter, Query};
 use skillrun_log::EventLog;
+use skillrun_model::confinement::BoxChoice;
 use skillrun_model::delegation::{ChildRequest, DelegationRefusal, RefusalReason};
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
@@ -315,7 +316,7 @@ fn refused_child(service: &Service, parent: RunId, refusal: &DelegationRefusal) 
 
 /// Blocking.
 fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&UploadedForm>) -> HttpResult<NewRun> {
-    may(who, &create.options)?;
+    may(service, who, &create.options)?;
     let is_admin = who.scope.allows(Scope::Admin);
     if create.workspace.is_some() && !is_admin {
         return Err(only_admin("workspace"));
@@ -360,19 +361,25 @@ pub(super) fn only_admin(field: &str) -> Problem {
 }
 
 /// Options that reach beyond the run need the scope `admin`.
-pub(super) fn may(who: &Granted, options: &RunOptions) -> HttpResult<()> {
+pub(super) fn may(service: &Service, who: &Granted, options: &RunOptions) -> HttpResult<()> {
     if who.scope.allows(Scope::Admin) {
         return Ok(());
     }
     let reaching = [
         ("options.permission", options.permission == Some(Permission::Full)),
         ("options.home", options.home == Some(HomeChoice::User)),
+        ("options.box", leaves_box(options.confinement, service.runtime.defaults().confinement)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
         ("options.checks", !options.checks.is_empty()),
     ];
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
+}
+
+/// Whether a request asks for no box where the settings have one.
+fn leaves_box(asked: Option<BoxChoice>, settings: Option<BoxChoice>) -> bool {
+    asked == Some(BoxChoice::Off) && settings.is_some_and(|choice| choice != BoxChoice::Off)
 }
 
 /// The same check for a retry. Another user may have created the run, and a retry with changed input uses all options
@@ -392,6 +399,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
             options.permission == Some(Permission::Full) && options.permission != defaults.permission,
         ),
         ("options.home", options.home == Some(HomeChoice::User) && options.home != defaults.home),
+        ("options.box", leaves_box(options.confinement, defaults.confinement)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
@@ -505,7 +513,7 @@ pub(super) async fn begin_from<B: FromEarlier>(
     let wait = params.wait()?;
     let key = key(request.headers())?;
     let body: B = optional_body(request).await?;
-    may(&who, body.options())?;
+    may(service, &who, body.options())?;
     let urls = webhooks(service, body.webhooks())?;
     let making = service.clone();
     let new = blocking(move || {

@@ -133,7 +133,7 @@ async fn create(
 
 /// Blocking.
 fn new_run(service: &Service, who: &Granted, create: &CreateWorkflow) -> HttpResult<NewRun> {
-    may(who, &create.options)?;
+    may(service, who, &create.options)?;
     let is_admin = who.scope.allows(Scope::Admin);
     if create.workspace.is_some() && !is_admin {
         return Err(only_admin("workspace"));

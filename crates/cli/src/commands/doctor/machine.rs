@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use skillrun_confine::{BoxRequest, probe, report};
 use skillrun_engine::{Disk, find};
 use skillrun_model::Timestamp;
-use skillrun_runs::record::{CHECKED_FORMAT, FORMAT};
+use skillrun_model::confinement::NetworkAccess;
+use skillrun_model::status::Permission;
+use skillrun_runs::record::{BOX_FORMAT, FORMAT};
 
 use super::Check;
 use crate::settings::Settings;
@@ -17,7 +20,7 @@ pub(super) fn versions() -> Check {
     let (rasp, fcmp) = (skillrun_model::rasp::PROTOCOL_VERSION, skillrun_model::fcmp::PROTOCOL_VERSION);
     Check::good(
         "skillrun",
-        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {CHECKED_FORMAT}", env!("CARGO_PKG_VERSION")),
+        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {BOX_FORMAT}", env!("CARGO_PKG_VERSION")),
     )
 }
 
@@ -26,6 +29,20 @@ pub(super) fn proc() -> Check {
     match Path::new("/proc/self/exe").exists() && Path::new("/proc/sys/kernel/random/boot_id").exists() {
         true => Check::good("/proc", "is mounted"),
         false => Check::wrong("/proc", "is missing or incomplete", "mount it; no run can be started without it"),
+    }
+}
+
+/// What this machine can enforce for a run in a box. Runs without a box need none of it.
+pub(super) fn confinement() -> Check {
+    let all = BoxRequest { permission: Permission::Workspace, network: NetworkAccess::None };
+    let report = report(all, probe());
+    match report.missing() {
+        None => Check::good("box", report.to_string()),
+        Some(_) => Check::warning(
+            "box",
+            report.to_string(),
+            "allow user namespaces on this machine, or run with `--box on`; docs/security.md has the parts",
+        ),
     }
 }
 

@@ -132,6 +132,8 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
     let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
     Options {
         permission: args.common.permission,
+        confinement: args.common.confinement,
+        network: args.common.network,
         home: None,
         model: args.common.model.clone(),
         effort: args.common.effort.clone(),

@@ -188,6 +188,10 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
         row("permission", format!("{}, {posture}", request.permission.as_str())),
         row("mode", request.mode.to_string()),
     ]);
+    if let Some(report) = &record.confinement {
+        rows.push(row("box", format!("{}, network {}", request.confinement, request.network)));
+        rows.extend(report.parts.iter().map(|part| row("", plain(&part.to_string()))));
+    }
     let model = [&request.model, &request.effort].into_iter().flatten().map(|word| plain(word)).collect::<Vec<_>>();
     if !model.is_empty() {
         rows.push(row("model", model.join(", ")));

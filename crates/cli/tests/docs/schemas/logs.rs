@@ -148,7 +148,7 @@ impl Stage {
 }
 
 /// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
-const STORIES: [fn(&Stage); 12] = [
+const STORIES: [fn(&Stage); 13] = [
     |stage| {
         let decides =
             ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
@@ -251,6 +251,13 @@ const STORIES: [fn(&Stage); 12] = [
         lab::eventually("a second try", || stage.runs().into_iter().find(waits));
         assert_eq!(stage.skillrun(&["cancel", "last"]).status.code(), Some(0));
         assert_eq!(stage.skillrun(&["wait", "last"]).status.code(), Some(8));
+    },
+    // In a box that holds what this machine can enforce, and in one that holds nothing.
+    |stage| {
+        for flags in [&["--box", "on"][..], &["--box", "on", "--permission", "full"]] {
+            let words = [&["ask", "hello", "--engine", "scripted"], flags].concat();
+            assert_eq!(stage.skillrun(&words).status.code(), Some(0));
+        }
     },
     // A prompt that is too large for an event.
     |stage| {
