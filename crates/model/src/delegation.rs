@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::codes::{Code, NextAction};
 use crate::ids::{AttemptNumber, RunId};
+use crate::integers::integer;
 use crate::rasp::data::TextBlob;
 use crate::status::{ExecutionMode, wire_enum};
 use crate::time::Timestamp;
@@ -63,13 +64,13 @@ pub struct Delegation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
     /// How far children may have children: 1 allows no grandchildren.
-    #[serde(default = "Delegation::default_depth")]
+    #[serde(default = "Delegation::default_depth", deserialize_with = "integer")]
     pub max_depth: u32,
     /// Children of one run that work at the same time.
-    #[serde(default = "Delegation::default_children")]
+    #[serde(default = "Delegation::default_children", deserialize_with = "integer")]
     pub max_children: u32,
     /// Runs below the one at the top.
-    #[serde(default = "Delegation::default_total")]
+    #[serde(default = "Delegation::default_total", deserialize_with = "integer")]
     pub max_total: u32,
     #[serde(default = "default_policy")]
     pub on_parent_end: OnParentEnd,

@@ -11,6 +11,7 @@
 //! - `cost`: what a run has cost, from the figures that engines report.
 //! - `delegation`: runs that other runs have asked for.
 //! - `error_class`: what a caller can do about an error.
+//! - `integers`: integers in requests, which JSON may spell with a decimal point.
 //! - `interaction`: questions to the user.
 //! - `mcp`: the MCP servers that a run gives to its engine.
 //! - `presenters`: how each presenter shows each state.
@@ -32,6 +33,7 @@ pub mod error_class;
 pub mod fcmp;
 pub mod ids;
 pub mod ignored;
+pub mod integers;
 pub mod interaction;
 pub mod mcp;
 pub mod presenters;

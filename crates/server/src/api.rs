@@ -18,7 +18,7 @@ use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;
 use skillrun_runtime::{AcceptError, Options};
 
-use crate::integers::optional_integer;
+use skillrun_model::integers::optional_integer;
 
 /// A request for a run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]

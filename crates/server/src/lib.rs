@@ -8,8 +8,7 @@
 //!   tasks.
 //! - `listen`, `front`: connections, and the front that every request passes. `places`: limits on connections. `guard`:
 //!   access control, with the credentials of `skillrun-auth`.
-//! - `routes`: the routes, one file per topic. `extract`, `upload`: extractors for requests. `api`: their types,
-//!   `integers`: integers in them.
+//! - `routes`: the routes, one file per topic. `extract`, `upload`: extractors for requests. `api`: their types.
 //! - `download`: responses that are files. `page`: the web page, and a few static pages.
 //! - `feed`, `sse`: streams of one run. `event_stream`: their connections. `summaries`: summaries of all runs, and their changes.
 //! - `problem`: error responses. `openapi`: the description of the service. `metrics`: metrics.
@@ -26,7 +25,6 @@ mod feed;
 mod front;
 mod guard;
 mod housekeeping;
-mod integers;
 mod listen;
 mod look_pace;
 mod metrics;

@@ -27,12 +27,12 @@ use crate::api::RunView;
 use crate::blocking::blocking;
 use crate::extract::{OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Reads, Runs};
-use crate::integers::integer;
 use crate::openapi::Operation;
 use crate::problem::{HttpResult, Problem, ProblemCode};
 use crate::service::Service;
 use crate::upload::{self, UploadedForm};
 use skillrun_auth::Scope;
+use skillrun_model::integers::integer;
 
 pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];

@@ -7,12 +7,12 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 /// A required integer. For types of up to 32 bits, all of whose values a float can represent.
-pub(crate) fn integer<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
+pub fn integer<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
     exact(f64::deserialize(deserializer)?)
 }
 
 /// An integer that may be omitted or null.
-pub(crate) fn optional_integer<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<Option<T>, D::Error> {
+pub fn optional_integer<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)?.map(exact).transpose()
 }
 
