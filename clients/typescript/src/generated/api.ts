@@ -1016,6 +1016,8 @@ export interface components {
              * @description Maximum number of questions answered automatically.
              */
             auto_decision_limit: number;
+            /** @description Whether the processes of the run start in a box. */
+            box: components["schemas"]["BoxChoice"];
             /** @description How the engine resumes after a question. */
             continuation: components["schemas"]["Continuation"];
             /** @description What to do when no user answers; null: as the skill says, else as the question says. */
@@ -1052,6 +1054,8 @@ export interface components {
             max_bytes: number;
             /** @description MCP servers for the engine, by name: those of the request and of the skill. */
             mcp_servers: components["schemas"]["McpServers"];
+            /** @description What they reach over the network. */
+            network: components["schemas"]["NetworkAccess"];
             permission: components["schemas"]["Permission"];
             /**
              * Format: int32
@@ -1333,6 +1337,8 @@ export interface components {
         AttemptNumber: number;
         /** @description A turn of the engine begins. */
         AttemptStarted: {
+            /** @description What the box of its processes holds, and by what; absent without a box. */
+            box?: components["schemas"]["BoxReport"] | null;
             engine_version?: string | null;
             /**
              * Format: uint32
@@ -1384,6 +1390,30 @@ export interface components {
         BeginSession: {
             /** @description The value after `#code=` in a link of `skillrun open`; valid once. */
             code: string;
+        };
+        /** @description Whether the processes of a run start in a box. */
+        BoxChoice: "off" | "on" | "required";
+        /** @description What enforces a part of a box. */
+        BoxMechanism: "namespaces" | "landlock";
+        /** @description A part of a box, and what enforces it, or why nothing does. */
+        BoxPart: {
+            /** @description What enforces it; only with `enforced`. */
+            mechanism?: components["schemas"]["BoxMechanism"] | null;
+            part: components["schemas"]["BoxPartName"];
+            /** @description Why nothing does; only with `not_enforced`. */
+            reason?: string | null;
+            state: components["schemas"]["BoxPartState"];
+        };
+        /** @description A part of a box. */
+        BoxPartName: "files" | "processes" | "network";
+        /**
+         * @description Whether a part of a box holds.
+         * @enum {string}
+         */
+        BoxPartState: "enforced" | "not_enforced";
+        /** @description What the box of a run holds: the parts that the run asks for. */
+        BoxReport: {
+            parts: components["schemas"]["BoxPart"][];
         };
         /** @description What an event is about. */
         Category: ("lifecycle" | "agent" | "interaction" | "tool" | "artifact" | "diagnostic" | "raw") | "runtime";
@@ -2382,6 +2412,8 @@ export interface components {
         };
         /** @description The kinds of moments. */
         MomentKind: ("created" | "attempt_started" | "first_output" | "last_output" | "attempt_settled" | "asked" | "answered" | "not_answered" | "cancel_asked" | "interrupt_asked" | "close_asked" | "ended") | "rested" | "prompted";
+        /** @description What the processes of a run reach over the network. */
+        NetworkAccess: "open" | "none";
         /** @description A next action with the command to run. */
         NextAction: {
             action: components["schemas"]["NextActionKind"];
@@ -3201,7 +3233,7 @@ export interface components {
         /** @description The engine as it was when the run was accepted. */
         RequestEngine: {
             name: string;
-            /** @description Whether the engine enforces the permission of the run. */
+            /** @description Whether the permission of the run is enforced, by the engine or by a box. */
             posture: components["schemas"]["Posture"];
             /** @description Null when the engine reported none. */
             version: string | null;
@@ -3518,6 +3550,11 @@ export interface components {
              */
             auto_decision_limit?: number | null;
             /**
+             * @description Whether the processes of the run start in a box; a choice other than that of the settings needs the scope `admin`
+             *     if it is `off`.
+             */
+            box?: components["schemas"]["BoxChoice"] | null;
+            /**
              * @description Commands that the server runs in the workspace after the turn of a run that would succeed, after those of the
              *     skill; each must exit with code 0. Needs the scope `admin`.
              */
@@ -3561,6 +3598,8 @@ export interface components {
              *     `admin`.
              */
             mcp_servers?: components["schemas"]["McpServers"];
+            /** @description What the processes of a run in a box reach over the network; default `open`. */
+            network?: components["schemas"]["NetworkAccess"] | null;
             /** @description `full` needs the scope `admin`. */
             permission?: components["schemas"]["Permission"] | null;
             /**
@@ -3606,6 +3645,8 @@ export interface components {
         };
         /** @description The request of a run, with every default filled in. */
         RunRequest: {
+            /** @description What the box of its processes holds, and by what; null without a box. */
+            box: components["schemas"]["BoxReport"] | null;
             /** @description A command that starts a new run with the same request. */
             command: string;
             /** @description The run whose conversation this one continues. */
