@@ -58,7 +58,10 @@ class Log:
         return len(self.events)
 
     def question(self) -> int | None:
-        """The one that is open."""
+        """The one that can be answered: before the run waits, only an owner can bring it further."""
+        statuses = [one["data"].get("status") for one in self.events if word(one) == Rasp.RUN_STATUS]
+        if [status for status in statuses if status][-1:] != ["waiting_user"]:
+            return None
         asked = [one["data"]["interaction_id"] for one in self.events if word(one) == Rasp.REQUESTED]
         answered = {one["data"]["interaction_id"] for one in self.events if word(one) == Rasp.REPLIED}
         return next((number for number in asked if number not in answered), None)

@@ -38,6 +38,18 @@ class TestLog(unittest.TestCase):
         self.assertIsNotNone(log)
         return log.cut(count) and log.read() == count == len(Log(self.folder).path.read_text().splitlines())
 
+    def test_a_question_is_open_once_the_run_waits(self) -> None:
+        events = [(1, "run.status", {"status": "running"}), (2, "interaction.requested", {"interaction_id": 1})]
+        for more, expected in (
+            ([], None),
+            ([(2, "run.status", {"status": "waiting_user"})], 1),
+            ([(2, "run.status", {"status": "waiting_user"}), (3, "interaction.replied", {"interaction_id": 1})], None),
+        ):
+            self.write(*events, *more)
+            log = Log(self.folder)
+            log.read()
+            self.assertEqual(expected, log.question())
+
     def test_half_a_line_is_no_event(self) -> None:
         with open(self.folder / "events.jsonl", "a") as file:
             file.write('{"seq": 4')
