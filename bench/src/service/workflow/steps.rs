@@ -26,12 +26,16 @@ pub(in super::super) fn measure(program: &Program, sizes: Sizes, table: &mut Tab
     let server = place.serve()?;
     let steps = sizes.steps;
     // Half of them before and half of them after, because a shared machine changes its speed.
+    let used = server.cpu()?;
     let before = plain(&server, sizes.plain_runs / 2)?;
+    let of_plain = server.cpu()?.saturating_sub(used) / count(sizes.plain_runs / 2);
+    let used = server.cpu()?;
     let body = json!({"workflow": chain(steps, "ends"), "engine": "scripted"});
     let started = Instant::now();
     let workflow = begin(&server, &body)?;
     completed(&server, &workflow)?;
-    let each = started.elapsed() / u32::try_from(steps.max(1)).unwrap_or(u32::MAX);
+    let each = started.elapsed() / count(steps);
+    let of_step = server.cpu()?.saturating_sub(used) / count(steps);
     let plain = (before + plain(&server, sizes.plain_runs / 2)?) / 2;
 
     let events = family::events(&place, &workflow)?;
@@ -43,7 +47,7 @@ pub(in super::super) fn measure(program: &Program, sizes: Sizes, table: &mut Tab
     let part = (steps / 10).max(1);
     let mean = |from: usize, to: usize| {
         let time = Duration::from_millis(ends[to].millis_since(ends[from]).unwrap_or(0));
-        time / u32::try_from(to - from).unwrap_or(u32::MAX).max(1)
+        time / count(to - from)
     };
     let (first, last) = (mean(0, part), mean(steps - 1 - part, steps - 1));
     let more = each.saturating_sub(plain);
@@ -54,6 +58,8 @@ pub(in super::super) fn measure(program: &Program, sizes: Sizes, table: &mut Tab
     if more > TARGET {
         table.missed(format!("service: a step of {steps} in a row takes {} more than a run", ms(more)));
     }
+    let more = format!("{} more", ms(of_step.saturating_sub(of_plain)));
+    table.measured("of that, processor time of the server", &ms(of_step), &ms(of_plain), &more, "–");
     at_once(&server, sizes, table)?;
     server.stop().map(drop)
 }
@@ -79,7 +85,7 @@ fn at_once(server: &Server, sizes: Sizes, table: &mut Table) -> Result<(), Probl
     let started = Instant::now();
     completed(server, &begin(server, &body)?)?;
     let took = started.elapsed();
-    let more = took.saturating_sub(plain) / u32::try_from(items.max(1)).unwrap_or(u32::MAX);
+    let more = took.saturating_sub(plain) / count(items);
     let name =
         format!("`for_each` over {items} items at once, until the workflow has ended; as many plain runs at once");
     let compared = format!("{} more for each", ms(more));
@@ -97,7 +103,12 @@ fn plain(server: &Server, runs: usize) -> Result<Duration, Problem> {
     for _ in 0..runs {
         succeeded(&server.client.post("/v1/runs?wait=60", &body)?.json())?;
     }
-    Ok(started.elapsed() / u32::try_from(runs.max(1)).unwrap_or(u32::MAX))
+    Ok(started.elapsed() / count(runs))
+}
+
+/// A number to divide by.
+fn count(number: usize) -> u32 {
+    u32::try_from(number.max(1)).unwrap_or(u32::MAX)
 }
 
 /// The file: steps of one skill, each with a value of the one before.
