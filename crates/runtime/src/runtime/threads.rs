@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use skillrun_base::sync::wait_timeout;
 use skillrun_base::wait;
 use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::delegation::ParentLink;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 use skillrun_runs::record::RunRecord;
@@ -163,7 +164,13 @@ impl Inner {
         });
         let has_news = mailbox.close();
         let mut unretried = None;
-        if let (Some(parent), Ok(WorkerExit::Over | WorkerExit::Waiting { .. })) = (parent, &outcome) {
+        // A conductor acts on ends alone. Woken by a child that only waits, it would take that child up again, and so on.
+        let is_news = |parent: &ParentLink| match outcome {
+            Ok(WorkerExit::Over) => true,
+            Ok(WorkerExit::Waiting { .. }) => parent.step_id.is_none(),
+            Ok(WorkerExit::LetGo) | Err(_) => false,
+        };
+        if let Some(parent) = parent.filter(is_news) {
             self.notify_parent(&parent, id);
         }
         if matches!(outcome, Ok(WorkerExit::Over)) {
