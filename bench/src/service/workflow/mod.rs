@@ -65,7 +65,7 @@ fn until<T>(problem: &str, mut found: impl FnMut() -> Result<Option<T>, Problem>
     }
 }
 
-/// Waits until so many runs exist.
+/// Waits until this number of runs exists.
 fn has_runs(place: &Place, runs: usize) -> Result<(), Problem> {
     until(&format!("there are not {runs} runs"), || {
         let folders = fs::read_dir(place.data().join("runs"))?.flatten();
