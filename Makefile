@@ -70,8 +70,9 @@ deny: ## Check licenses, sources and advisories of the dependencies
 	@# Not all of it in `make test`: advisories are fetched, and a new one would fail a change that has nothing to do with it.
 	$(DENY) check
 
-# The programs of proof/ themselves, one round of chaos, and a workflow that is killed at a few of its events.
-PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; python3 -m chaos --rounds 1 --skillrun ../target/debug/skillrun; \
+# The programs of proof/ themselves, one round of chaos, and a workflow that is killed at a few of its events. The plan of
+# the round is always the same: what a new plan finds must not decide about a change that has nothing to do with it.
+PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; python3 -m chaos --rounds 1 --seed 657826614 --skillrun ../target/debug/skillrun; \
 	python3 -m kills --sample 3 --skillrun ../target/debug/skillrun
 
 API_CHECK = python3 testkit/api/check.py target/debug/skillrun

@@ -24,6 +24,7 @@ from lab.place import copy_of
 # In this variable a driver that has been started again finds that it was.
 UNSHARED = "SKILLRUN_CHAOS_UNSHARED"
 BREACHES_SHOWN = 40
+BREACHES_REPEATED = 5
 
 
 class Driver:
@@ -69,6 +70,8 @@ class Driver:
         say("\nWhat happened, in seconds:")
         say("\n".join(line[:160] for line in self.stage.story.lines()))
         self._keep()
+        # Again, because of a long output often only the last lines are kept.
+        say("\n".join(outcome.breaches[:BREACHES_REPEATED]))
 
     def _keep(self) -> None:
         target = ROOT / "target" / "chaos" / str(self.words.seed)

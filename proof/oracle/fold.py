@@ -65,6 +65,8 @@ class Fold:
     # The prompts that came with interrupts, and the attempts that these were for.
     says: dict[str, int] = field(default_factory=dict)
     failing: str | None = None
+    # A check was announced after the last turn record.
+    is_checked: bool = False
     # The run's terminal record.
     end: Event | None = None
     last_seq: int = 0
@@ -147,6 +149,7 @@ class Fold:
             self.status = Status(status)
             # The end of the run follows from the turn record after the checks too.
             self.is_unfinished = self.is_unfinished and event.data.get("phase") == Phase.CHECKING
+            self.is_checked = self.is_unfinished
 
     def _attempt_started(self, event: Event) -> None:
         self.attempt, self.is_open = event.attempt, True

@@ -199,7 +199,9 @@ def _ending(event: Event, before: Fold) -> str | None:
         told, warned = event.data.get("warnings") or [], (before.verdict or {}).get("warnings") or []
         if told != warned:
             return f"succeeded with warnings {told}, and the turn record has {warned}"
-    if event.kind is Rasp.RUN_CANCELED and (not before.is_canceling or said not in (None, Status.CANCELED)):
+    # Checks follow a turn record that says succeeded, and may end otherwise; law `checks` says which end is theirs.
+    overruled = Status.SUCCEEDED if before.is_checked else None
+    if event.kind is Rasp.RUN_CANCELED and (not before.is_canceling or said not in (None, Status.CANCELED, overruled)):
         return f"canceled, without a cancel before the turn record, which says {said}"
     if event.kind is Rasp.RUN_FAILED:
         code = (event.data.get("error") or {}).get("code")
@@ -207,6 +209,7 @@ def _ending(event: Event, before: Fold) -> str | None:
             return f"failed as {code}, and a question had failed it as {before.failing}"
         # The session was lost for the second time in a row.
         is_lost = before.is_conversation and code == "SESSION_LOST"
-        if not before.failing and not is_lost and said not in (None, Status.FAILED):
+        is_check = code == "CHECK_FAILED" and said == overruled
+        if not before.failing and not is_lost and not is_check and said not in (None, Status.FAILED):
             return f"failed after a turn record that says {said}"
     return None

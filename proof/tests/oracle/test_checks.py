@@ -16,6 +16,7 @@ from oracle.report import Law, Report
 from oracle.words import Rasp
 
 from .case import LawCase
+from .recorded import Recorded
 
 RUN = "00000000-0001-7001-8101-010101010101"
 FAILED = {"error": {"category": "output", "code": "CHECK_FAILED"}}
@@ -88,3 +89,29 @@ class RunChecks(LawCase):
     def test_check_that_is_not_the_next_one_is_found(self) -> None:
         self.assertIn("is not the next check", self.breaches(self.announced, self.ended(2, "passed"))[0])
         self.assertIn("was not announced", self.breaches(self.ended(1, "passed"))[0])
+
+
+class CheckedRun(LawCase):
+    """A recorded run whose turn succeeded and whose first check failed: the end of the run is that of the check."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_ = Recorded("checked")
+
+    def test_run_that_its_check_failed_is_lawful(self) -> None:
+        self.run_.write(self.data)
+        self.assert_holds(self.look())
+
+    def test_other_failure_after_a_turn_that_succeeded_is_found(self) -> None:
+        error = {"category": "output", "code": "ENGINE_FAILED"}
+        self.run_.of("run.failed")["data"] |= {"reason_code": "ENGINE_FAILED", "error": error}
+        self.run_.write(self.data)
+        told = [breach.what for breach in self.look().breaches if breach.law is Law.STATUS]
+        self.assertIn("failed after a turn record that says succeeded", told)
+
+    def test_check_that_was_not_announced_excuses_nothing(self) -> None:
+        announced = next(event for event in self.run_.rasp if event["data"].get("phase") == "checking")
+        announced["data"] = {"status": "running"}
+        self.run_.write(self.data)
+        told = [breach.what for breach in self.look().breaches if breach.law is Law.CHECKS]
+        self.assertIn("check 1 ended and was not announced", told)
