@@ -13,7 +13,8 @@ from oracle.ledger import Accepted, Ledger
 
 # Ends that the contract allows where a process was killed or the disk was full.
 HOST_GONE = ("failed:ATTEMPT_LOST", "failed:SESSION_LOST", "failed:ENGINE_EXIT_NONZERO")
-ENGINE_GONE = ("failed:ENGINE_FAILED", "failed:SESSION_LOST", "failed:ENGINE_EXIT_NONZERO")
+# The process that was killed may be that of a check.
+ENGINE_GONE = ("failed:ENGINE_FAILED", "failed:SESSION_LOST", "failed:ENGINE_EXIT_NONZERO", "failed:CHECK_FAILED")
 DISK_FULL = (
     *HOST_GONE, *ENGINE_GONE, "failed:HOST_ERROR", "failed:ENGINE_NOT_STARTED", "failed:WORKSPACE_FAILED",
 )

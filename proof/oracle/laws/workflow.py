@@ -184,8 +184,10 @@ class Workflow:
             hold.decision = next(fits, None)
 
     def _closed(self, _: Event) -> None:
+        """If the step ended before, because another one stopped the workflow, its question decides nothing."""
         if self.open_hold:
-            self.open_hold.is_closed, self.open_hold = True, None
+            part = next(part for part in self.parts.values() if part.hold is self.open_hold)
+            self.open_hold.is_closed, self.open_hold = part.end is None, None
 
     def _status(self, event: Event) -> None:
         match event.data.get("phase"):

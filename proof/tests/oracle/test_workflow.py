@@ -260,6 +260,16 @@ class Outcomes(WorkflowCase):
         self.ended("timed_out")
         self.holds()
 
+    def test_another_step_stops_a_workflow_that_asks(self) -> None:
+        """The question about a step that has been left out is closed after it, and decides nothing."""
+        self.plan(step("a"), step("b", on_failure="stop"))
+        self.asks("a", "before")
+        self.ran("b", "failed", end=BROKEN)
+        self.ends("a", "skipped")
+        self.flow.add("run.status", {"status": "running", "phase": "closing"})
+        self.ended("failed")
+        self.holds()
+
     def test_the_table_puts_the_first_that_fits_first(self) -> None:
         """All states of up to three steps, each required or not, against the sentences of the issue."""
         results = [Result(state, has) for state in State for has in ((True, False) if state is State.PARTIAL else (False,))]
