@@ -10,14 +10,15 @@
 //! | `/proc` | the processes of the box; settings of the kernel are read-only |
 //! | folders of the plan | read-only or writable, after the folders above them |
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use skillrun_evidence::OsText;
-use skillrun_model::confinement::NetworkAccess;
 
-use crate::plan::BoxPlan;
+use crate::network::doors::hosts_file;
+use crate::plan::{BoxPlan, NetworkPlan};
 
 /// Folders with programs and libraries.
 pub(crate) const SYSTEM: &[&str] =
@@ -51,11 +52,10 @@ const ETC: &[&str] = &[
 /// How names of hosts are found, if the network is shared.
 const NAMES: &[&str] = &["resolv.conf", "nsswitch.conf", "hosts", "host.conf", "gai.conf"];
 
-/// The same for a box without a network: the answer is at once that there is no such host.
-const NO_NAMES: &[(&str, &str)] = &[
-    ("/etc/resolv.conf", "nameserver 127.0.0.1\n"),
-    ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
-    ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+/// The same for a box with a network of its own, which has a name server.
+const OWN_NAMES: &[(&str, &str)] = &[
+    ("/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n"),
+    ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
 ];
 
 /// Devices that every program may use.
@@ -101,7 +101,7 @@ pub(crate) enum Step {
     },
     File {
         at: PathBuf,
-        text: &'static str,
+        text: Cow<'static, str>,
     },
     /// Nothing can be created here any more.
     Seal {
@@ -166,7 +166,7 @@ impl Folders {
 }
 
 /// All steps. Only this reads the machine: which folders of the system there are, and which of them are links.
-pub(crate) fn steps(folders: &Folders, network: NetworkAccess) -> Vec<Step> {
+pub(crate) fn steps(folders: &Folders, network: &NetworkPlan) -> Vec<Step> {
     let mut steps = vec![Step::Memory { at: "/dev".into(), mode: "mode=0755" }];
     steps.extend(
         DEVICES.iter().map(|name| Path::new("/dev").join(name)).filter(|path| path.exists()).map(|path| Step::Bind {
@@ -188,8 +188,9 @@ pub(crate) fn steps(folders: &Folders, network: NetworkAccess) -> Vec<Step> {
         }
     }
     steps.extend(etc(network).into_iter().map(|(from, at)| Step::Bind { from, at, access: Access::Read }));
-    if network == NetworkAccess::None {
-        steps.extend(NO_NAMES.iter().map(|(at, text)| Step::File { at: at.into(), text }));
+    if let NetworkPlan::Only(reachable) = network {
+        steps.extend(OWN_NAMES.iter().map(|(at, text)| Step::File { at: at.into(), text: Cow::Borrowed(text) }));
+        steps.push(Step::File { at: "/etc/hosts".into(), text: hosts_file(reachable).into() });
     }
     steps.extend(folders.links.iter().map(|(at, to)| Step::Link { to: to.clone(), at: at.clone() }));
     let bind = |(path, access): (PathBuf, Access)| Step::Bind { from: path.clone(), at: path, access };
@@ -198,11 +199,8 @@ pub(crate) fn steps(folders: &Folders, network: NetworkAccess) -> Vec<Step> {
 }
 
 /// The files of `/etc`, and where links lead from there.
-pub(crate) fn etc(network: NetworkAccess) -> Vec<(PathBuf, PathBuf)> {
-    let names = match network {
-        NetworkAccess::Open => NAMES,
-        NetworkAccess::None => &[],
-    };
+pub(crate) fn etc(network: &NetworkPlan) -> Vec<(PathBuf, PathBuf)> {
+    let names = if network.is_open() { NAMES } else { &[] };
     let paths = ETC.iter().chain(names).map(|name| Path::new("/etc").join(name));
     paths.filter_map(|at| Some((fs::canonicalize(&at).ok()?, at))).collect()
 }
@@ -250,13 +248,13 @@ mod tests {
         let path = |path: &str| OsText::from(dir.join(path));
         let plan = BoxPlan {
             mechanism: BoxMechanism::Namespaces,
-            network: NetworkAccess::Open,
+            network: NetworkPlan::Open,
             readable: vec![path("missing")],
             writable: vec![path("link/ws")],
         };
         let folders = Folders::of(&plan, &[]).expect("found");
         assert_eq!(folders.writable, [dir.join("real/ws")]);
-        let steps = steps(&folders, plan.network);
+        let steps = steps(&folders, &plan.network);
         let at = |step: &Step| steps.iter().position(|one| one == step).expect("a step");
         let (to, from) = (dir.join("real/ws"), dir.join("real/ws"));
         let link = at(&Step::Link { to, at: dir.join("link/ws") });

@@ -13,6 +13,7 @@
 //!   [`Abilities`] of a machine; pure. `abilities`: tries them in a short-lived process.
 //! - `layout`: the mounts of a box, in order; pure but for links in source paths. `mounts`: makes them. `rules`: the
 //!   same folders as rules of Landlock. `harden`: what a process gives up before its exec.
+//! - [`network`]: the network of a box that reaches only some hosts.
 //! - [`start`](mod@start): the processes above. `sys`: the calls of the kernel without a safe interface; the only
 //!   `unsafe` code here.
 //!
@@ -23,6 +24,7 @@ mod abilities;
 mod harden;
 mod layout;
 mod mounts;
+pub mod network;
 mod plan;
 pub mod report;
 mod rules;
@@ -30,6 +32,7 @@ pub mod start;
 mod sys;
 
 pub use abilities::{Abilities, probe};
-pub use plan::BoxPlan;
+pub use network::Gate;
+pub use plan::{BoxPlan, NetworkPlan};
 pub use report::{BoxRequest, report};
 pub use start::{BoxInit, Prepared, StartError, Started};

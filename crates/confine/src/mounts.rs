@@ -84,7 +84,7 @@ fn carry_out(step: &Step) -> Result<(), (PathBuf, io::Error)> {
             Step::Link { to, .. } => link(to, &place),
             Step::File { text, .. } => {
                 parent(&place)?;
-                fs::write(&place, text)
+                fs::write(&place, text.as_bytes())
             }
             Step::Seal { .. } => sys::mount_attributes(&text(&place)?, attributes::RDONLY | attributes::NOEXEC, false),
         }

@@ -20,14 +20,14 @@ const FULL: &str = "permission full allows everything that the user may do";
 
 /// The report of a box. The files decide the mechanism; the network is reported if the request restricts it.
 pub fn report(request: BoxRequest, abilities: &Abilities) -> BoxReport {
-    let wants_network = request.network == NetworkAccess::None;
+    let wants_network = request.network != NetworkAccess::Open;
     let names = [BoxPartName::Files, BoxPartName::Processes, BoxPartName::Network];
     let names = names.into_iter().filter(|name| *name != BoxPartName::Network || wants_network);
     let part = |name: BoxPartName| match request.permission {
         Permission::Full => BoxPart::not_enforced(name, FULL),
         Permission::Workspace | Permission::ReadOnly => held(name, abilities),
     };
-    BoxReport { parts: names.map(part).collect() }
+    BoxReport { parts: names.map(part).collect(), reachable: Vec::new() }
 }
 
 fn held(name: BoxPartName, abilities: &Abilities) -> BoxPart {
@@ -48,7 +48,7 @@ fn held(name: BoxPartName, abilities: &Abilities) -> BoxPart {
         (_, None) => "this kernel has no Landlock".to_owned(),
         (BoxPartName::Files, Some(version)) => format!("version {version} of Landlock does not cover truncation"),
         (BoxPartName::Processes, Some(_)) => "Landlock leaves command lines of other processes readable".to_owned(),
-        (BoxPartName::Network, Some(_)) => "Landlock restricts no UDP".to_owned(),
+        (BoxPartName::Network, Some(_)) => "Landlock restricts no UDP, and knows ports but no hosts".to_owned(),
     };
     BoxPart::not_enforced(name, format!("{no_namespaces}, and {reason}"))
 }

@@ -6,9 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use skillrun_model::confinement::NetworkAccess;
-
 use crate::layout::{self, Folders};
+use crate::plan::NetworkPlan;
 use crate::sys::{self, RulesetAttributes};
 
 const EXECUTE: u64 = 1;
@@ -51,11 +50,11 @@ fn bytes(version: u32) -> usize {
 }
 
 /// Files as in the layout of mounts.
-pub(crate) fn of_folders(version: u32, folders: &Folders, network: NetworkAccess) -> io::Result<OwnedFd> {
+pub(crate) fn of_folders(version: u32, folders: &Folders, network: &NetworkPlan) -> io::Result<OwnedFd> {
     let files = known(version);
     let attributes = RulesetAttributes {
         files,
-        network: if version >= 4 && network == NetworkAccess::None { TCP } else { 0 },
+        network: if version >= 4 && network.has_no_host() { TCP } else { 0 },
         scoped: if version >= 6 { SCOPES } else { 0 },
     };
     let rules = sys::landlock_ruleset(&attributes, bytes(version))?;

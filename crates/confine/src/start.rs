@@ -6,12 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use skillrun_model::confinement::{BoxMechanism, NetworkAccess};
+use skillrun_model::confinement::BoxMechanism;
 
 use crate::abilities::{Maps, NAMESPACES};
 use crate::harden::harden;
 use crate::layout::{self, Folders, Step};
-use crate::plan::BoxPlan;
+use crate::network::{GateSockets, inside};
+use crate::plan::{BoxPlan, NetworkPlan};
 use crate::{mounts, rules, sys};
 
 /// Why a process did not start.
@@ -46,7 +47,7 @@ impl StartError {
 pub struct Prepared {
     /// None: the mounts stay as they are.
     mounts: Option<Vec<Step>>,
-    network: NetworkAccess,
+    network: NetworkPlan,
     rules: Option<OwnedFd>,
 }
 
@@ -57,15 +58,15 @@ impl Prepared {
             .map_err(|(path, error)| StartError::unmade(format!("find {}", path.display()))(error))?;
         let version = sys::landlock_version().unwrap_or(0);
         let fails = "make the rules of Landlock";
-        let network = plan.network;
+        let network = plan.network.clone();
         Ok(match plan.mechanism {
             BoxMechanism::Namespaces => Self {
-                mounts: Some(layout::steps(&folders, network)),
+                mounts: Some(layout::steps(&folders, &network)),
                 network,
                 rules: rules::of_scopes(version).map_err(StartError::unmade(fails))?,
             },
             BoxMechanism::Landlock => {
-                let rules = rules::of_folders(version, &folders, network).map_err(StartError::unmade(fails))?;
+                let rules = rules::of_folders(version, &folders, &network).map_err(StartError::unmade(fails))?;
                 Self { mounts: None, network, rules: Some(rules) }
             }
         })
@@ -79,6 +80,8 @@ pub struct Started {
     pub main: libc::pid_t,
     /// None without namespaces.
     pub init: Option<BoxInit>,
+    /// Of a box with a network of its own.
+    pub gate: Option<GateSockets>,
 }
 
 /// The first process of a PID namespace. When it exits, the kernel kills every process of the box; it exits when this
@@ -119,7 +122,7 @@ pub fn start(prepared: Prepared, exec: impl FnOnce() -> io::Error) -> Result<Sta
                 drop(writer);
                 let told = Told::read(&mut news);
                 match told.failure {
-                    None => Ok(Started { main, init: None }),
+                    None => Ok(Started { main, init: None, gate: None }),
                     Some(failure) => {
                         sys::wait_for(main).ok();
                         Err(failure)
@@ -129,20 +132,34 @@ pub fn start(prepared: Prepared, exec: impl FnOnce() -> io::Error) -> Result<Sta
         };
     }
     let (control, controlled) = UnixStream::pair().map_err(StartError::unmade("create a pipe"))?;
+    let (sockets, sent_sockets) = UnixStream::pair().map_err(StartError::unmade("create a pipe"))?;
+    let network = prepared.network.clone();
     let maps = Maps::of_user().map_err(StartError::unmade("describe the user"))?;
     match sys::fork().map_err(StartError::unmade("start a process"))? {
         None => {
-            drop(control);
-            starter(&prepared, &maps, controlled, &writer, exec)
+            drop((control, sockets));
+            starter(&prepared, &maps, (controlled, sent_sockets), &writer, exec)
         }
         Some(starter) => {
-            drop((writer, controlled));
-            let told = Told::read(&mut news);
+            drop((writer, controlled, sent_sockets));
+            let mut told = Told::read(&mut news);
             // It has exited, or is about to.
             sys::wait_for(starter).ok();
+            let gate = match &network {
+                NetworkPlan::Only(reachable) if told.failure.is_none() => {
+                    match GateSockets::receive(reachable, &sockets) {
+                        Ok(gate) => Some(gate),
+                        Err(error) => {
+                            told.failure = Some(StartError::unmade("receive the sockets of its network")(error));
+                            None
+                        }
+                    }
+                }
+                NetworkPlan::Only(_) | NetworkPlan::Open => None,
+            };
             match told {
                 Told { init: Some(init), main: Some(main), failure: None } => {
-                    Ok(Started { main, init: Some(BoxInit { pid: init, control }) })
+                    Ok(Started { main, init: Some(BoxInit { pid: init, control }), gate })
                 }
                 Told { init, main, failure } => {
                     drop(control);
@@ -209,20 +226,18 @@ impl Told {
 fn starter(
     prepared: &Prepared,
     maps: &Maps,
-    controlled: UnixStream,
+    (controlled, sockets): (UnixStream, UnixStream),
     writer: &Writer,
     exec: impl FnOnce() -> io::Error,
 ) -> ! {
     let fails = |doing: &str, error: io::Error| -> ! { writer.fail((doing.to_owned(), error)) };
-    let network = match prepared.network {
-        NetworkAccess::Open => 0,
-        NetworkAccess::None => libc::CLONE_NEWNET,
-    };
+    let network = if prepared.network.is_open() { 0 } else { libc::CLONE_NEWNET };
     sys::unshare(NAMESPACES | network).unwrap_or_else(|error| fails("make namespaces", error));
     maps.write().unwrap_or_else(|error| fails("keep the user id in the namespace", error));
-    if prepared.network == NetworkAccess::None {
-        sys::loopback_up().unwrap_or_else(|error| fails("switch the loopback interface on", error));
+    if let NetworkPlan::Only(reachable) = &prepared.network {
+        inside::make(reachable, &sockets).unwrap_or_else(|failure| writer.fail(failure));
     }
+    drop(sockets);
     let (mut is_made, made) = UnixStream::pair().unwrap_or_else(|error| fails("create a pipe", error));
     match sys::fork().unwrap_or_else(|error| fails("start the first process", error)) {
         None => {

@@ -361,3 +361,159 @@ pub(crate) fn discard(fd: BorrowedFd<'_>) {
     #[expect(unsafe_code, reason = "the kernel writes at most as many bytes as the buffer has")]
     while unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) } > 0 {}
 }
+
+/// A socket that receives the refusals on the loopback interface of this network namespace: resets of TCP, and messages
+/// about ports and hosts that are not there. See `network::packets`.
+pub(crate) fn observer() -> io::Result<OwnedFd> {
+    const fn load(width: u32, at: u32) -> libc::sock_filter {
+        libc::sock_filter { code: (libc::BPF_LD | width | libc::BPF_ABS) as u16, jt: 0, jf: 0, k: at }
+    }
+    const fn load_behind(at: u32) -> libc::sock_filter {
+        libc::sock_filter { code: (libc::BPF_LD | libc::BPF_B | libc::BPF_IND) as u16, jt: 0, jf: 0, k: at }
+    }
+    const fn jump(test: u32, value: u32, then: u8, otherwise: u8) -> libc::sock_filter {
+        libc::sock_filter { code: (libc::BPF_JMP | test | libc::BPF_K) as u16, jt: then, jf: otherwise, k: value }
+    }
+    const fn give(bytes: u32) -> libc::sock_filter {
+        libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: bytes }
+    }
+    const RESET: u32 = 0x04;
+    // Packets begin with the header of IP. Without a filter, every byte of the engine would be copied once more.
+    let filter = [
+        load(libc::BPF_B, 0),
+        libc::sock_filter { code: (libc::BPF_ALU | libc::BPF_RSH | libc::BPF_K) as u16, jt: 0, jf: 0, k: 4 },
+        jump(libc::BPF_JEQ, 4, 0, 9),
+        // Version 4: the length of the header is in its first byte.
+        libc::sock_filter { code: (libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH) as u16, jt: 0, jf: 0, k: 0 },
+        load(libc::BPF_B, 9),
+        jump(libc::BPF_JEQ, 6, 0, 2),
+        load_behind(13),
+        jump(libc::BPF_JSET, RESET, 12, 13),
+        jump(libc::BPF_JEQ, 1, 0, 12),
+        load_behind(0),
+        jump(libc::BPF_JEQ, 3, 9, 10),
+        give(0),
+        // Version 6, where headers of extensions are not read.
+        jump(libc::BPF_JEQ, 6, 0, 8),
+        load(libc::BPF_B, 6),
+        jump(libc::BPF_JEQ, 6, 0, 2),
+        load(libc::BPF_B, 53),
+        jump(libc::BPF_JSET, RESET, 3, 4),
+        jump(libc::BPF_JEQ, 58, 0, 3),
+        load(libc::BPF_B, 40),
+        jump(libc::BPF_JEQ, 1, 0, 1),
+        give(256),
+        give(0),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+    let protocol = (libc::ETH_P_ALL as u16).to_be();
+    #[expect(
+        unsafe_code,
+        reason = "the structs outlive the calls, and their sizes are given; the descriptor is owned here"
+    )]
+    unsafe {
+        // Protocol 0 until the filter is there: no packet is received before.
+        let number = libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);
+        result(number.into())?;
+        let socket = OwnedFd::from_raw_fd(number);
+        let size = size_of::<libc::sock_fprog>() as libc::socklen_t;
+        let set = libc::setsockopt(number, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, (&raw const program).cast(), size);
+        result(set.into())?;
+        let one: libc::c_int = 1;
+        let size = size_of::<libc::c_int>() as libc::socklen_t;
+        // Each packet on this interface is sent and received, and one of them is enough. Kernels before 4.20 show both.
+        libc::setsockopt(number, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, (&raw const one).cast(), size);
+        let mut address: libc::sockaddr_ll = std::mem::zeroed();
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = protocol;
+        address.sll_ifindex = libc::if_nametoindex(c"lo".as_ptr()).cast_signed();
+        let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        result(libc::bind(number, (&raw const address).cast(), size).into())?;
+        Ok(socket)
+    }
+}
+
+/// Makes every address of both versions one of this network namespace, so that a connection to an address without a
+/// listener is refused at once, and the refusal can be seen.
+pub(crate) fn make_all_addresses_local() -> io::Result<()> {
+    local_route(libc::AF_INET)?;
+    // A machine may have no version 6.
+    local_route(libc::AF_INET6).ok();
+    Ok(())
+}
+
+/// `ip route add local default dev lo`.
+fn local_route(family: libc::c_int) -> io::Result<()> {
+    /// `struct rtmsg`.
+    #[repr(C)]
+    struct Route {
+        family: u8,
+        destination_bits: u8,
+        source_bits: u8,
+        tos: u8,
+        table: u8,
+        protocol: u8,
+        scope: u8,
+        kind: u8,
+        flags: u32,
+    }
+    /// The message: its header, the route, and the interface.
+    #[repr(C)]
+    struct Message {
+        header: libc::nlmsghdr,
+        route: Route,
+        attribute_length: u16,
+        attribute_kind: u16,
+        interface: u32,
+    }
+    /// The answer, as far as it is read.
+    #[repr(C)]
+    struct Answer {
+        header: libc::nlmsghdr,
+        error: i32,
+        rest: [u8; 128],
+    }
+    const OUTPUT_INTERFACE: u16 = 4;
+    let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE;
+    #[expect(
+        unsafe_code,
+        reason = "the structs outlive the calls, and their sizes are given; the descriptor is owned here"
+    )]
+    unsafe {
+        let message = Message {
+            header: libc::nlmsghdr {
+                nlmsg_len: size_of::<Message>() as u32,
+                nlmsg_type: libc::RTM_NEWROUTE,
+                nlmsg_flags: flags as u16,
+                nlmsg_seq: 1,
+                nlmsg_pid: 0,
+            },
+            route: Route {
+                family: family as u8,
+                destination_bits: 0,
+                source_bits: 0,
+                tos: 0,
+                table: libc::RT_TABLE_LOCAL,
+                protocol: libc::RTPROT_STATIC,
+                scope: libc::RT_SCOPE_HOST,
+                kind: libc::RTN_LOCAL,
+                flags: 0,
+            },
+            attribute_length: 8,
+            attribute_kind: OUTPUT_INTERFACE,
+            interface: libc::if_nametoindex(c"lo".as_ptr()),
+        };
+        let number = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE);
+        result(number.into())?;
+        let socket = OwnedFd::from_raw_fd(number);
+        let sent = libc::send(socket.as_raw_fd(), (&raw const message).cast(), size_of::<Message>(), 0);
+        result(sent as i64)?;
+        let mut answer: Answer = std::mem::zeroed();
+        let read = libc::recv(socket.as_raw_fd(), (&raw mut answer).cast(), size_of::<Answer>(), 0);
+        result(read as i64)?;
+        match (answer.header.nlmsg_type, answer.error) {
+            (kind, 0) if kind == libc::NLMSG_ERROR as u16 => Ok(()),
+            (_, error) => Err(io::Error::from_raw_os_error(-error)),
+        }
+    }
+}

@@ -57,6 +57,10 @@ pub struct HostRecord {
     pub capture: Capture,
     pub warnings: Vec<Warning>,
     pub fs_diff: Option<FsCounts>,
+    /// What the processes of a box asked for over the network and did not get. Records without a box, or with an open
+    /// network, do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<RefusalList>,
     /// The process continues in the next attempt; there is no exit.
     pub process_continues: bool,
 }
@@ -119,6 +123,39 @@ pub struct Drain {
 pub struct Warning {
     pub code: Code,
     pub message: String,
+}
+
+/// Everything that was refused in an attempt, the first hundred different ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalList {
+    pub refused: Vec<Refusal>,
+    /// How many others there were.
+    pub others: u64,
+}
+
+/// A host that was asked for over the network, and refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub kind: RefusalKind,
+    pub host: String,
+    /// None: only the name was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    pub times: u64,
+}
+
+/// How it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// Its address.
+    Name,
+    /// A connection through the proxy.
+    Proxy,
+    /// A connection.
+    Tcp,
+    /// A datagram.
+    Udp,
 }
 
 /// How many files an attempt changed; `fs-diff.N.json` lists them.

@@ -1,5 +1,9 @@
 //! The box: what holds the process of an attempt inside of its folders, and the report of what is held and by what.
 
+mod hosts;
+
+pub use hosts::{HostName, HostPattern, HostPatternError, HostPort};
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -24,6 +28,10 @@ wire_enum! {
     NetworkAccess {
         /// Everything that the user reaches.
         Open = "open",
+        /// The address of the engine's model, and nothing else.
+        Model = "model",
+        /// The address of the engine's model, and the hosts that the request names.
+        List = "list",
         /// Nothing: they have a loopback interface of their own.
         None = "none",
     }
@@ -96,6 +104,9 @@ impl fmt::Display for BoxPart {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BoxReport {
     pub parts: Vec<BoxPart>,
+    /// What can be reached over the network, where it is restricted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reachable: Vec<HostPattern>,
 }
 
 impl BoxReport {
@@ -119,6 +130,9 @@ impl fmt::Display for BoxReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, part) in self.parts.iter().enumerate() {
             write!(f, "{}{part}", if number == 0 { "" } else { "; " })?;
+        }
+        for (number, host) in self.reachable.iter().enumerate() {
+            write!(f, "{}{host}", if number == 0 { "; reachable: " } else { ", " })?;
         }
         Ok(())
     }
