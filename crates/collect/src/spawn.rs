@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
+use skillrun_confine::network::GateSockets;
 use skillrun_confine::{BoxInit, BoxPlan, Prepared, StartError, start};
 use skillrun_evidence::OsText;
 
@@ -24,6 +25,15 @@ pub(crate) struct EngineCommand<'a> {
     pub(crate) variables: &'a [Variable],
 }
 
+/// A process that has started.
+pub(crate) struct Spawned {
+    pub(crate) main: Pid,
+    /// Of a box with namespaces.
+    pub(crate) init: Option<BoxInit>,
+    /// Of a box with a network of its own.
+    pub(crate) gate: Option<GateSockets>,
+}
+
 /// Starts the engine, in a box if there is one; `temporary` is its folder for temporary files. The engine's ends of the
 /// streams are closed here.
 pub(crate) fn spawn(
@@ -31,13 +41,13 @@ pub(crate) fn spawn(
     ends: EngineEnds,
     confinement: Option<&BoxPlan>,
     temporary: &Path,
-) -> Result<(Pid, Option<BoxInit>), NotStarted> {
+) -> Result<Spawned, NotStarted> {
     let refused = |error: &io::Error, place| NotStarted::of(engine, error, place);
     let (mut command, terminal) = command(engine, ends).map_err(|error| refused(&error, Place::Open))?;
     let Some(plan) = confinement else {
         let child = command.spawn().map_err(|error| refused(&error, Place::Open))?;
         drop(terminal);
-        return Ok((Pid::from_child(&child), None));
+        return Ok(Spawned { main: Pid::from_child(&child), init: None, gate: None });
     };
     let boxed = Prepared::of(plan, &[temporary]).and_then(|prepared| start::start(prepared, || command.exec()));
     drop(terminal);
@@ -46,7 +56,7 @@ pub(crate) fn spawn(
         StartError::Exec(error) => refused(&error, Place::Boxed),
     })?;
     let main = Pid::from_raw(started.main).ok_or_else(|| NotStarted::before("no process started".to_owned()))?;
-    Ok((main, started.init))
+    Ok(Spawned { main, init: started.init, gate: started.gate })
 }
 
 /// The command, and the terminal that must stay open until it has started.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use skillrun_model::confinement::HostPattern;
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 pub use skillrun_model::status::{Permission, Posture};
@@ -345,6 +346,8 @@ pub struct Gateway {
     pub variable: String,
     /// For `{{gateway_text}}` where the variable is set; otherwise that is empty.
     pub text: Option<Template>,
+    /// Where the model's server is if the variable is not set, and where the engine logs in.
+    pub hosts: Vec<HostPattern>,
 }
 
 /// How the engine is pointed at a scripted model on this machine.

@@ -128,6 +128,7 @@ codes! {
     SnapshotFailed = "SNAPSHOT_FAILED",
     SnapshotLimited = "SNAPSHOT_LIMITED",
     SurvivorsEnded = "SURVIVORS_ENDED",
+    ConnectionRefused = "CONNECTION_REFUSED",
     SurvivorsLeft = "SURVIVORS_LEFT",
 
     // The user's login after an attempt.

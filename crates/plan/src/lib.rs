@@ -86,6 +86,13 @@ pub struct Variable {
     pub kind: VariableKind,
 }
 
+impl Variable {
+    pub fn plain(name: &str, value: &str) -> Self {
+        let text = |text: &str| OsText::from(std::ffi::OsString::from(text));
+        Self { name: text(name), value: text(value), kind: VariableKind::Plain }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableKind {

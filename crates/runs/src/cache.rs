@@ -114,6 +114,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         permission,
         confinement,
         network,
+        allow_hosts,
         model,
         effort,
         script,
@@ -171,6 +172,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
     if *confinement != BoxChoice::Off {
         part["box"] = json!(confinement);
         part["network"] = json!(network);
+        part["allow_hosts"] = json!(allow_hosts);
     }
     if !mcp_servers.is_empty() {
         part["mcp_servers"] = json!(mcp_servers);

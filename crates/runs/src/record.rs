@@ -14,7 +14,7 @@ use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::{OsText, PatternError, Patterns};
 use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::checks::CheckCommand;
-use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
@@ -187,6 +187,9 @@ pub struct RunRequest {
     /// What they reach over the network.
     #[serde(default = "open_network", skip_serializing_if = "is_open_network")]
     pub network: NetworkAccess,
+    /// Hosts that they reach in addition to the model, with `list`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_hosts: Vec<HostPattern>,
     pub model: Option<String>,
     pub effort: Option<String>,
     /// Name in `inputs/` of the script that the scripted engine plays. None: the script of the skill, or another engine.

@@ -224,7 +224,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     {
         return Err(AcceptError::NoConsentToChecks { skill: skill.name.clone() });
     }
-    let report = confinement::report(&options)?;
+    let report = confinement::report(config, &options, descriptor)?;
     let is_boxed = report.as_ref().is_some_and(|report| report.enforces(BoxPartName::Files));
     let posture = if is_boxed { Posture::Enforced } else { descriptor.permissions.rule(options.permission).posture };
     let is_ours = matches!(descriptor.executable, Executable::Own);
@@ -280,6 +280,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             permission: options.permission,
             confinement: options.confinement,
             network: options.network,
+            allow_hosts: options.allow_hosts,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: script.as_ref().map(|(_, name)| name.clone()),

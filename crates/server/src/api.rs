@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_catalog::Row;
 use skillrun_model::checks::CheckRequest;
-use skillrun_model::confinement::{BoxChoice, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::mcp::{McpServerEntry, McpServers};
@@ -191,6 +191,9 @@ pub(crate) struct RunOptions {
     pub(crate) confinement: Option<BoxChoice>,
     /// What the processes of a run in a box reach over the network; default `open`.
     pub(crate) network: Option<NetworkAccess>,
+    /// Hosts that they reach in addition to the model of the engine; with these, `network` is `list` unless it is set.
+    #[schemars(length(max = 32))]
+    pub(crate) allow_hosts: Vec<HostPattern>,
     /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
     /// An attempt that takes longer is terminated.
@@ -268,6 +271,7 @@ impl RunOptions {
             permission: self.permission,
             confinement: self.confinement,
             network: self.network,
+            allow_hosts: self.allow_hosts.clone(),
             home: self.home,
             model,
             effort: self.effort.clone(),

@@ -402,7 +402,8 @@ impl From<AcceptError> for Problem {
             AcceptError::NoFolder { .. } | AcceptError::FolderAndCopy | AcceptError::WorkspaceInBox { .. } => {
                 about("workspace")
             }
-            AcceptError::NetworkWithoutBox => about("options.network"),
+            AcceptError::NetworkWithoutBox { .. } | AcceptError::ModelAddressUnknown { .. } => about("options.network"),
+            AcceptError::HostsWithoutList { .. } | AcceptError::TooManyHosts { .. } => about("options.allow_hosts"),
             AcceptError::BoxWithHomeOfUser | AcceptError::BoxNotEnforced { .. } => about("options.box"),
             AcceptError::Copy(CopyError::Write { error: cause, .. }) => {
                 of_io(cause).unwrap_or_else(|| Self::of_class(&error, words.clone()))
@@ -474,6 +475,8 @@ mod tests {
     use skillrun_runs::prompt::{PromptFault, TextKind};
     use skillrun_runtime::owners::{OwnerError, OwnerErrorKind};
     use skillrun_skill::SkillError;
+
+    use skillrun_model::confinement::NetworkAccess;
 
     use super::*;
 
@@ -607,7 +610,10 @@ mod tests {
             ("CANNOT_RUN", AcceptError::File { path: path(), error: denied() }),
             ("CANNOT_RUN", AcceptError::NoFile { path: path() }),
             ("CANNOT_RUN", AcceptError::NoFolder { path: path() }),
-            ("CANNOT_RUN", AcceptError::NetworkWithoutBox),
+            ("CANNOT_RUN", AcceptError::NetworkWithoutBox { network: NetworkAccess::None }),
+            ("CANNOT_RUN", AcceptError::HostsWithoutList { network: NetworkAccess::Model }),
+            ("CANNOT_RUN", AcceptError::TooManyHosts { count: 33, limit: 32 }),
+            ("CANNOT_RUN", AcceptError::ModelAddressUnknown { engine: engine(), variable: String::new() }),
             ("CANNOT_RUN", AcceptError::BoxWithHomeOfUser),
             ("CANNOT_RUN", AcceptError::WorkspaceInBox { path: path(), reason: "" }),
             ("CANNOT_RUN", AcceptError::FileTooLarge { path: path(), limit: 1 }),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Arg;
 use skillrun_engine::Permission;
-use skillrun_model::confinement::{BoxChoice, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
@@ -89,9 +89,14 @@ pub(crate) struct CommonArgs {
     /// which it cannot enforce a part [default: the setting `box`]
     #[arg(long = "box", id = "box", value_name = "WHEN", value_parser = words(BoxChoice::ALL, BoxChoice::as_str))]
     pub(crate) confinement: Option<BoxChoice>,
-    /// What the processes of a run in a box reach over the network [default: open]
+    /// What the processes of a run in a box reach over the network: everything, the model of the engine, the model and
+    /// the hosts of `--allow-host`, or nothing [default: open]
     #[arg(long, value_parser = words(NetworkAccess::ALL, NetworkAccess::as_str))]
     pub(crate) network: Option<NetworkAccess>,
+    /// Another host that they reach, with `--network list`: a name, an address or *.NAME, and a port after a colon
+    /// [default port: 443 and 80]; can be repeated
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub(crate) allow_hosts: Vec<HostPattern>,
     /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,

@@ -1,7 +1,7 @@
 //! Starts the process of an attempt.
 
 use rustix::process::Pid;
-use skillrun_confine::BoxInit;
+use skillrun_confine::{BoxInit, Gate, NetworkPlan};
 use skillrun_evidence::Recorder;
 use skillrun_evidence::host_record::HostError;
 use skillrun_model::Code;
@@ -119,8 +119,20 @@ impl Host {
             record::warn(&mut self.record, Code::PipeSmall, Code::PipeSmall.summary());
         }
         let engine = EngineCommand { argv: &self.plan.argv, cwd: &workspace, variables: &self.plan.variables };
-        let (main, init) = spawn(engine, wires.engine, self.plan.confinement.as_ref(), &self.temporary)?;
-        Ok((main, HostWires { ends: wires.host, init, file }))
+        let spawned = spawn(engine, wires.engine, self.plan.confinement.as_ref(), &self.temporary)?;
+        self.gate = match (spawned.gate, self.plan.confinement.as_ref().map(|plan| &plan.network)) {
+            (Some(sockets), Some(NetworkPlan::Only(reachable))) => {
+                let gate = Gate::serve(sockets, reachable.clone());
+                // Without its threads nothing is reached, and the engine reports that.
+                gate.map_err(|error| {
+                    let message = format!("the network of the box is not served ({error})");
+                    record::warn(&mut self.record, Code::HostError, message);
+                })
+                .ok()
+            }
+            (Some(_) | None, _) => None,
+        };
+        Ok((spawned.main, HostWires { ends: wires.host, init: spawned.init, file }))
     }
 
     fn warn_of_short_secrets(&mut self) {

@@ -54,6 +54,7 @@ pub(crate) fn opening(plan: &HostPlan, secrets: &Secrets, attempt: AttemptNumber
         capture: Capture::default(),
         warnings: Vec::new(),
         fs_diff: None,
+        network: None,
         process_continues: false,
     }
 }

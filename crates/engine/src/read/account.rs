@@ -6,6 +6,8 @@ use super::is_engine_name;
 use super::surroundings::{inside, variable_name};
 use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule, TakeLogin};
 use crate::install::{is_package, is_version};
+use skillrun_model::confinement::HostPatternError;
+
 use crate::keys::{KeyResult, Value};
 use crate::mcp::{FailureReport, McpForm, McpRule};
 
@@ -81,10 +83,14 @@ pub(super) fn login(value: &Value<'_>, environment: &Environment) -> KeyResult<L
 }
 
 pub(super) fn gateway(value: &Value<'_>, environment: &Environment) -> KeyResult<Gateway> {
-    let section = value.section(&["variable", "text"])?;
+    let section = value.section(&["variable", "text", "hosts"])?;
+    let mut hosts = Vec::new();
+    for (host, value) in section.strings("hosts")? {
+        hosts.push(host.parse().map_err(|error: HostPatternError| value.unusable(error.to_string()))?);
+    }
     let variable = section.required("variable")?;
     let text = section.get("text").map(|text| template(&text.string()?, &text, Place::Gateway)).transpose()?;
-    Ok(Gateway { variable: known(variable.string()?, &variable, environment)?, text })
+    Ok(Gateway { variable: known(variable.string()?, &variable, environment)?, text, hosts })
 }
 
 pub(super) fn probe(value: &Value<'_>, environment: &Environment) -> KeyResult<ProbeRule> {

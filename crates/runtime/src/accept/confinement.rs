@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use skillrun_confine::network::PATTERNS_MAX;
 use skillrun_confine::{BoxRequest, probe, report as report_of};
-use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
+use skillrun_engine::Descriptor;
+use skillrun_engine::descriptor::Executable;
+use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, HostPort, NetworkAccess};
 use skillrun_runs::record::{HomeChoice, Workspace};
 
 use super::error::AcceptError;
@@ -15,23 +18,87 @@ const OWN: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// Options that exclude each other.
 pub(super) fn check_options(options: &Filled) -> Result<(), AcceptError> {
-    match (options.confinement, options.network, options.home) {
-        (BoxChoice::Off, NetworkAccess::None, _) => Err(AcceptError::NetworkWithoutBox),
-        (BoxChoice::On | BoxChoice::Required, _, HomeChoice::User) => Err(AcceptError::BoxWithHomeOfUser),
-        (BoxChoice::Off, NetworkAccess::Open, _)
-        | (BoxChoice::On | BoxChoice::Required, NetworkAccess::Open | NetworkAccess::None, HomeChoice::Run) => Ok(()),
+    let network = options.network;
+    let count = options.allow_hosts.len();
+    match (options.confinement, options.home) {
+        (BoxChoice::Off, _) if network != NetworkAccess::Open => Err(AcceptError::NetworkWithoutBox { network }),
+        (BoxChoice::On | BoxChoice::Required, HomeChoice::User) => Err(AcceptError::BoxWithHomeOfUser),
+        (BoxChoice::Off, _) | (BoxChoice::On | BoxChoice::Required, HomeChoice::Run) => {
+            if count > 0 && network != NetworkAccess::List {
+                Err(AcceptError::HostsWithoutList { network })
+            } else if count > PATTERNS_MAX {
+                Err(AcceptError::TooManyHosts { count, limit: PATTERNS_MAX })
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What the run reaches over the network, where that is restricted: the address of the model, and the hosts of the
+/// request. From the variable of the user or the descriptor of the engine, never from the workspace.
+fn reachable(
+    config: &RuntimeConfig,
+    options: &Filled,
+    descriptor: &Descriptor,
+) -> Result<Vec<HostPattern>, AcceptError> {
+    match options.network {
+        NetworkAccess::Open | NetworkAccess::None => Ok(Vec::new()),
+        NetworkAccess::Model => model_hosts(config, descriptor),
+        NetworkAccess::List => {
+            let hosts = options.allow_hosts.iter().cloned();
+            // The list may have the host of the model, if nothing else says where it is.
+            let model = match model_hosts(config, descriptor) {
+                Err(AcceptError::ModelAddressUnknown { .. }) if !options.allow_hosts.is_empty() => Vec::new(),
+                other => other?,
+            };
+            let mut all: Vec<HostPattern> = hosts.chain(model).collect();
+            all.sort_unstable();
+            all.dedup();
+            Ok(all)
+        }
+    }
+}
+
+/// Where the model of an engine is.
+fn model_hosts(config: &RuntimeConfig, descriptor: &Descriptor) -> Result<Vec<HostPattern>, AcceptError> {
+    let gateway = match (&descriptor.gateway, &descriptor.executable) {
+        (Some(gateway), _) => gateway,
+        // It has no model.
+        (None, Executable::Own) => return Ok(Vec::new()),
+        (None, Executable::Installed(_)) => {
+            let variable = "the variable of its address in its file".to_owned();
+            return Err(AcceptError::ModelAddressUnknown { engine: descriptor.name.to_string(), variable });
+        }
+    };
+    let unknown = || AcceptError::ModelAddressUnknown {
+        engine: descriptor.name.to_string(),
+        variable: format!("{} to an address such as https://api.example.com/v1", gateway.variable),
+    };
+    match config.variable(&gateway.variable).filter(|value| !value.is_empty()) {
+        Some(address) => {
+            let host = address.to_str().and_then(HostPort::of_url).ok_or_else(unknown)?;
+            Ok(vec![host.into()])
+        }
+        None if gateway.hosts.is_empty() => Err(unknown()),
+        None => Ok(gateway.hosts.clone()),
     }
 }
 
 /// What the box of a run holds on this machine. None: the run has none.
-pub(super) fn report(options: &Filled) -> Result<Option<BoxReport>, AcceptError> {
+pub(super) fn report(
+    config: &RuntimeConfig,
+    options: &Filled,
+    descriptor: &Descriptor,
+) -> Result<Option<BoxReport>, AcceptError> {
     check_options(options)?;
+    let reachable = reachable(config, options, descriptor)?;
     let request = BoxRequest { permission: options.permission, network: options.network };
     match options.confinement {
         BoxChoice::Off => Ok(None),
-        BoxChoice::On => Ok(Some(report_of(request, probe()))),
+        BoxChoice::On => Ok(Some(BoxReport { reachable, ..report_of(request, probe()) })),
         BoxChoice::Required => {
-            let report = report_of(request, probe());
+            let report = BoxReport { reachable, ..report_of(request, probe()) };
             match report.missing() {
                 None => Ok(Some(report)),
                 Some(missing) => Err(AcceptError::BoxNotEnforced {

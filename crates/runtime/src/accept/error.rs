@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use skillrun_engine::mcp::McpRefusal;
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
-use skillrun_model::confinement::BoxPartName;
+use skillrun_model::confinement::{BoxPartName, NetworkAccess};
 use skillrun_model::mcp::McpServersError;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
 use skillrun_runs::copy::CopyError;
@@ -90,8 +90,17 @@ pub enum AcceptError {
     NoFolder { path: PathBuf },
     #[error("a run works either in a folder or in a copy of one; give one of them")]
     FolderAndCopy,
-    #[error("network none needs a box; use box on or required")]
-    NetworkWithoutBox,
+    #[error("network {network} needs a box; use box on or required")]
+    NetworkWithoutBox { network: NetworkAccess },
+    #[error("hosts are allowed with network list alone, and the network of this run is {network}")]
+    HostsWithoutList { network: NetworkAccess },
+    #[error("{count} hosts are allowed, and the limit is {limit}; use *.NAME for hosts of one name, or network open")]
+    TooManyHosts { count: usize, limit: usize },
+    #[error(
+        "it is not known at which address the model of {engine} is; set {variable}, or name its host: network list with \
+         the host allowed"
+    )]
+    ModelAddressUnknown { engine: String, variable: String },
     #[error("a box has no access to the HOME of the user; use home run, or box off")]
     BoxWithHomeOfUser,
     #[error("this machine cannot enforce the part {part} of the box: {reason}; use box on to run without it")]
@@ -160,7 +169,10 @@ impl Classified for AcceptError {
             | Self::Input(_)
             | Self::EngineNotSupported { .. }
             | Self::ModeNotAllowed { .. }
-            | Self::NetworkWithoutBox
+            | Self::NetworkWithoutBox { .. }
+            | Self::HostsWithoutList { .. }
+            | Self::TooManyHosts { .. }
+            | Self::ModelAddressUnknown { .. }
             | Self::BoxWithHomeOfUser
             | Self::BoxNotEnforced { .. }
             | Self::WorkspaceInBox { .. }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use skillrun_engine::Permission;
 use skillrun_model::checks::CheckRequest;
-use skillrun_model::confinement::{BoxChoice, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
@@ -19,6 +19,8 @@ pub struct Options {
     /// Whether the processes of the run start in a box.
     pub confinement: Option<BoxChoice>,
     pub network: Option<NetworkAccess>,
+    /// Hosts that the run reaches in addition to the model. With these, `network` is `list` where it is not set.
+    pub allow_hosts: Vec<HostPattern>,
     pub home: Option<HomeChoice>,
     pub model: Option<String>,
     pub effort: Option<String>,
@@ -53,6 +55,7 @@ pub(super) struct Filled {
     pub(super) permission: Permission,
     pub(super) confinement: BoxChoice,
     pub(super) network: NetworkAccess,
+    pub(super) allow_hosts: Vec<HostPattern>,
     pub(super) home: HomeChoice,
     pub(super) hard_timeout_sec: f64,
     pub(super) stall_timeout_sec: f64,
@@ -97,7 +100,12 @@ impl Filled {
         Ok(Self {
             permission: asked.permission.or(settings.permission).unwrap_or(Permission::Workspace),
             confinement: asked.confinement.or(settings.confinement).unwrap_or(BoxChoice::Off),
-            network: asked.network.or(settings.network).unwrap_or(NetworkAccess::Open),
+            network: match (asked.network, asked.allow_hosts.is_empty()) {
+                (Some(network), _) => network,
+                (None, false) => NetworkAccess::List,
+                (None, true) => settings.network.unwrap_or(NetworkAccess::Open),
+            },
+            allow_hosts: asked.allow_hosts.clone(),
             home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
             hard_timeout_sec: seconds(
                 "hard_timeout_sec",

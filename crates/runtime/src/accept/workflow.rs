@@ -49,6 +49,7 @@ fn refuse_options_of_turns(options: &Options) -> Result<(), AcceptError> {
         priority: _,
         confinement: _,
         network: _,
+        allow_hosts: _,
     } = options;
     let given = [
         ("idle_sec", idle_sec.is_some()),
@@ -116,6 +117,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             permission: options.permission,
             confinement: options.confinement,
             network: options.network,
+            allow_hosts: options.allow_hosts,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: None,

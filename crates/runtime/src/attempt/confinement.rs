@@ -5,11 +5,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use skillrun_confine::BoxPlan;
+use skillrun_collect::plan::Variable;
+use skillrun_confine::network::PROXY;
+use skillrun_confine::{BoxPlan, NetworkPlan};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Permission};
 use skillrun_evidence::OsText;
-use skillrun_model::confinement::{BoxMechanism, BoxPartName, NetworkAccess};
+use skillrun_model::confinement::{BoxMechanism, BoxPartName, BoxReport, NetworkAccess};
 use skillrun_runs::record::{RunRecord, Workspace};
 
 use crate::delegation::token;
@@ -66,13 +68,7 @@ pub(super) fn of_command(run: &Run, (workspace, home): (&Path, &Path)) -> Option
     let record = &run.record;
     let mechanism = mechanism(record)?;
     let report = record.confinement.as_ref()?;
-    let network = match (record.request.network, mechanism) {
-        // Without network namespaces it is not enforced, and the report says so.
-        (NetworkAccess::None, BoxMechanism::Namespaces) if !report.enforces(BoxPartName::Network) => {
-            NetworkAccess::Open
-        }
-        (network, _) => network,
-    };
+    let network = network(record.request.network, mechanism, report);
     let (mut readable, mut writable) = (Vec::new(), vec![OsText::from(home)]);
     match record.request.permission {
         Permission::ReadOnly => readable.push(OsText::from(workspace)),
@@ -80,6 +76,37 @@ pub(super) fn of_command(run: &Run, (workspace, home): (&Path, &Path)) -> Option
     }
     readable.extend(objects(record).map(OsText::from));
     Some(BoxPlan { mechanism, network, readable, writable })
+}
+
+fn network(asked: NetworkAccess, mechanism: BoxMechanism, report: &BoxReport) -> NetworkPlan {
+    match (asked, mechanism) {
+        (NetworkAccess::Open, _) => NetworkPlan::Open,
+        // Without network namespaces it is not enforced, and the report says so.
+        (_, BoxMechanism::Namespaces) if !report.enforces(BoxPartName::Network) => NetworkPlan::Open,
+        // Rules of Landlock that hold nothing completely, and let everything through that the model needs.
+        (NetworkAccess::Model | NetworkAccess::List, BoxMechanism::Landlock) => NetworkPlan::Open,
+        (NetworkAccess::None, _) => NetworkPlan::Only(Vec::new()),
+        (NetworkAccess::Model | NetworkAccess::List, BoxMechanism::Namespaces) => {
+            NetworkPlan::Only(report.reachable.clone())
+        }
+    }
+}
+
+/// Variables that lead programs to the proxy of their box. Those of the user would lead to a proxy that is not reached.
+pub(super) fn add_proxy(variables: &mut Vec<Variable>, plan: Option<&BoxPlan>) {
+    let is_served = plan.is_some_and(|plan| !plan.network.is_open() && !plan.network.has_no_host());
+    if !is_served {
+        return;
+    }
+    let proxy = format!("http://{PROXY}");
+    let own = "localhost,127.0.0.0/8,::1";
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let mut added: Vec<Variable> = names.iter().map(|name| Variable::plain(name, &proxy)).collect();
+    added.extend(["NO_PROXY", "no_proxy"].iter().map(|name| Variable::plain(name, own)));
+    // The fetch of Node reads the variables only then.
+    added.push(Variable::plain("NODE_USE_ENV_PROXY", "1"));
+    variables.retain(|given| added.iter().all(|one| one.name != given.name));
+    variables.extend(added);
 }
 
 /// The objects that the copy of a repository borrows. From the record alone: the list in the copy can be changed by the

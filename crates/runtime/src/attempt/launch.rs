@@ -141,6 +141,9 @@ pub(crate) fn plan(
     let timeouts = record.request.timeouts;
     let linger = timeouts.linger_sec.map(seconds).or(launch.linger);
     let defaults = Limits::default();
+    let confinement = confinement::of_engine(config, run, descriptor, (&places.workspace, &places.home));
+    let mut variables = launch.variables;
+    confinement::add_proxy(&mut variables, confinement.as_ref());
     Ok(HostPlan {
         run_id: run.id,
         attempt,
@@ -148,7 +151,7 @@ pub(crate) fn plan(
         audit: OsText::from(folder.audit()),
         workspace: OsText::from(places.workspace.as_path()),
         argv: launch.argv,
-        variables: launch.variables,
+        variables,
         keys: keys::of_server(data),
         wiring: launch.wiring,
         stdin: launch.stdin,
@@ -166,7 +169,7 @@ pub(crate) fn plan(
             Snapshot::Off => SnapshotPlan::Off,
         },
         temporary: OsText::from(config.temporary.as_path()),
-        confinement: confinement::of_engine(config, run, descriptor, (&places.workspace, &places.home)),
+        confinement,
         start: StartWhen::Told { within: HELD },
     })
 }

@@ -103,7 +103,10 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::NoFile { .. }
         | AcceptError::NoFolder { .. }
         | AcceptError::FolderAndCopy
-        | AcceptError::NetworkWithoutBox
+        | AcceptError::NetworkWithoutBox { .. }
+        | AcceptError::HostsWithoutList { .. }
+        | AcceptError::TooManyHosts { .. }
+        | AcceptError::ModelAddressUnknown { .. }
         | AcceptError::BoxWithHomeOfUser
         | AcceptError::BoxNotEnforced { .. }
         | AcceptError::WorkspaceInBox { .. }

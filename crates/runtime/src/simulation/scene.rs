@@ -148,6 +148,7 @@ impl Scene {
                 permission: Permission::Workspace,
                 confinement: BoxChoice::Off,
                 network: NetworkAccess::Open,
+                allow_hosts: Vec::new(),
                 model: None,
                 effort: None,
                 script: None,

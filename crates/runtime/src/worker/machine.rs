@@ -4,7 +4,7 @@ mod checks;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,14 @@ use skillrun_collect::{
     host_responds, input_given, put_aside, start, take_back, withdraw,
 };
 use skillrun_engine::descriptor::{Calls as CallRule, Executable};
-use skillrun_evidence::host_record::HostRecord;
+use skillrun_evidence::host_record::{HostRecord, Refusal, RefusalKind, RefusalList};
 use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::Settled;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{ChildRun, ProcessLeft, SessionLeft, State};
 use skillrun_lifecycle::workflow::{Beginning, Checkpoint, UnjudgedChild};
 use skillrun_log::{Epoch, EventLog, Seq};
+use skillrun_model::confinement::{HostPort, NetworkAccess};
 use skillrun_model::delegation::{SubagentEnded, SubagentStatus};
 use skillrun_model::rasp::data::UserMessage;
 use skillrun_model::verdict::{RunError, Verdict};
@@ -261,6 +262,7 @@ impl AttemptFiles for Machine<'_> {
             // Until then a later turn may make it.
             artifacts.extend(artifacts::missing_warnings(&found));
         }
+        artifacts.extend(refusals(&run.folder.audit(), attempt, run.record.request.network));
         // Written once, before the host reports that the attempt is over.
         let host_hash = whole_file::hash(&run.folder.audit().join(names::host(attempt))).ok().map(|(hash, _)| hash);
         TurnFiles { artifacts, host_hash }
@@ -280,6 +282,30 @@ impl AttemptFiles for Machine<'_> {
     fn write_waiting_views(&self, run: RunId) {
         views::write_waiting(&self.config.tools, run);
     }
+}
+
+/// What the network of a box refused, from the record of the host process: a warning for each.
+fn refusals(audit: &Path, attempt: AttemptNumber, network: NetworkAccess) -> Vec<ControlEvent> {
+    let Ok(Some(record)) = HostRecord::read(audit, attempt) else { return Vec::new() };
+    let Some(RefusalList { refused, others }) = record.network else { return Vec::new() };
+    let warning = |text: String| closing::warning(Code::ConnectionRefused, text);
+    let mut warnings: Vec<ControlEvent> = refused
+        .into_iter()
+        .map(|Refusal { kind, host, port, times }| {
+            let shown = port.map_or_else(|| host.clone(), |port| HostPort { host: host.clone(), port }.to_string());
+            let what = match kind {
+                RefusalKind::Name => format!("the name {shown}"),
+                RefusalKind::Proxy | RefusalKind::Tcp => format!("a connection to {shown}"),
+                RefusalKind::Udp => format!("a datagram to {shown}"),
+            };
+            let times = if times > 1 { format!(", {times} times") } else { String::new() };
+            warning(format!("{what} was refused{times}: the network of this run is {network}"))
+        })
+        .collect();
+    if others > 0 {
+        warnings.push(warning(format!("{others} other requests to the network were refused")));
+    }
+    warnings
 }
 
 impl Children for Machine<'_> {

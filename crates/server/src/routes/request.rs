@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::NextActionKind;
-use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
@@ -148,6 +148,8 @@ pub(crate) struct AcceptedOptions {
     confinement: BoxChoice,
     /// What they reach over the network.
     network: NetworkAccess,
+    /// Hosts that they reach in addition to the model of the engine.
+    allow_hosts: Vec<HostPattern>,
     /// The engine's home folder.
     home: HomeChoice,
     /// The reasoning effort, in the terms of the engine; null: the engine's choice.
@@ -267,6 +269,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             permission: request.permission,
             confinement: request.confinement,
             network: request.network,
+            allow_hosts: request.allow_hosts.clone(),
             home: request.home,
             effort: words(&request.effort),
             hard_timeout_sec: request.timeouts.hard_sec,

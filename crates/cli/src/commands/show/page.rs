@@ -191,6 +191,7 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
     if let Some(report) = &record.confinement {
         rows.push(row("box", format!("{}, network {}", request.confinement, request.network)));
         rows.extend(report.parts.iter().map(|part| row("", plain(&part.to_string()))));
+        rows.extend(report.reachable.iter().map(|host| row("", plain(&format!("reaches {host}")))));
     }
     let model = [&request.model, &request.effort].into_iter().flatten().map(|word| plain(word)).collect::<Vec<_>>();
     if !model.is_empty() {

@@ -1,11 +1,13 @@
 //! Processes in a box: what they reach, and that everything else is as without one.
 //!
 //! Each test runs under every mechanism that this machine has, and prints which it leaves out and why. [`escapes`] has
-//! the table of attempts to get out, [`lifetime`] the rules for exits, signals and leftovers, [`runs`] whole runs,
+//! the table of attempts to get out, [`lifetime`] the rules for exits, signals and leftovers, [`networks`] what is reached over the
+//! network, [`runs`] whole runs,
 //! [`unmade`] boxes that cannot be made.
 
 mod escapes;
 mod lifetime;
+mod networks;
 mod runs;
 mod unmade;
 
@@ -13,9 +15,9 @@ use std::path::Path;
 
 use lab::host::HostLab;
 use skillrun_collect::plan::HostPlan;
-use skillrun_confine::{BoxPlan, probe};
+use skillrun_confine::{BoxPlan, NetworkPlan, probe};
 use skillrun_evidence::OsText;
-use skillrun_model::confinement::{BoxMechanism, NetworkAccess};
+use skillrun_model::confinement::BoxMechanism;
 
 /// The mechanisms that this machine has.
 fn mechanisms() -> Vec<BoxMechanism> {
@@ -38,7 +40,7 @@ fn confined(lab: &HostLab, steps: &[&str], mechanism: BoxMechanism) -> HostPlan 
     let programs = stand_in.parent().unwrap_or_else(|| Path::new("/"));
     let confinement = BoxPlan {
         mechanism,
-        network: NetworkAccess::Open,
+        network: NetworkPlan::Open,
         readable: vec![OsText::from(programs)],
         writable: vec![OsText::from(lab.workspace())],
     };

@@ -6,7 +6,9 @@ use lab::{Lab, kind};
 use serde_json::{Value, json};
 use skillrun_confine::probe;
 
+use super::escapes::has_python;
 use super::mechanisms;
+use super::networks::{has_networks, server};
 
 /// An engine that nothing holds back: it notes in its HOME what it reaches.
 const ENGINE: &str = r#"
@@ -145,6 +147,63 @@ fn the_report_is_in_every_view() {
     let doctor = lab.output(&["doctor"]);
     let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(doctor.contains("files enforced by namespaces; processes enforced by namespaces"), "{doctor}");
+}
+
+/// The engine asks for two ports of this machine, one of which is on the list.
+#[test]
+fn refused_connections_are_in_the_log() {
+    if !has_networks() || !has_python() {
+        return;
+    }
+    let lab = place();
+    let (listed, other) = (server(), server());
+    let dial = |port: u16| {
+        format!(
+            "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), timeout=20)' 2> /dev/null"
+        )
+    };
+    let program = format!("#!/bin/sh\n{} && echo listed\n{} && echo other\necho done\n", dial(listed), dial(other));
+    lab.write_program("programs/tool", &program);
+    let host = format!("127.0.0.1:{listed}");
+    let first = ran(&lab, &["--box", "required", "--allow-host", &host]);
+    lab.output(&["retry", &first]);
+    let second = lab.runs().into_iter().find(|run| *run != first).expect("a second run");
+    for run in [first, second] {
+        assert_eq!(lab.run_json(&run, "run.json")["request"]["network"], "list");
+        assert_eq!(started(&lab, &run)["box"]["reachable"], json!([host]));
+        let said = fs::read_to_string(lab.run_folder(&run).join(".audit/stdout.1.log")).expect("output");
+        assert_eq!(said, "listed\ndone\n");
+        let events = lab.events(&run);
+        let is_refusal = |event: &&Value| event["data"]["code"] == "CONNECTION_REFUSED";
+        let refused: Vec<_> = events.iter().filter(is_refusal).map(|event| &event["data"]["message"]).collect();
+        let message = format!("a connection to 127.0.0.1:{other} was refused: the network of this run is list");
+        assert_eq!(refused, [&json!(message)]);
+        assert!(lab.printed(&["show", &run]).contains(&format!("reaches {host}")));
+    }
+}
+
+#[test]
+fn networks_without_a_meaning_are_refused() {
+    let lab = place();
+    let many: Vec<String> = (0..33).map(|number| format!("--allow-host=h{number}.test")).collect();
+    let many: Vec<&str> = ["--box", "on"].into_iter().chain(many.iter().map(String::as_str)).collect();
+    let rows: [(&[&str], &str); 7] = [
+        (&["--network", "model"], "network model needs a box; use box on or required"),
+        (&["--allow-host", "a.test"], "network list needs a box; use box on or required"),
+        (
+            &["--box", "on", "--network", "open", "--allow-host", "a.test"],
+            "hosts are allowed with network list alone, and the network of this run is open",
+        ),
+        (&["--box", "on", "--allow-host", "*"], "\"*\" is not a host: a star can only be"),
+        (&["--box", "on", "--allow-host", "https://a.test/"], "is not a host: it is a URL"),
+        (&many, "33 hosts are allowed, and the limit is 32"),
+        (&["--box", "on", "--network", "model"], "it is not known at which address the model of tool is"),
+    ];
+    for (flags, sentence) in rows {
+        let error = refused(&lab, flags);
+        assert!(error.contains(sentence), "{flags:?}: {error}");
+    }
+    assert_eq!(lab.runs(), Vec::<String>::new());
 }
 
 #[test]
