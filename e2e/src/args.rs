@@ -14,6 +14,7 @@ Runs the real engines through skillrun against a scripted model on loopback, and
   --scenarios A,B  only these scenarios
   --quick          only auto and interactive, install nothing, at most 8 minutes
   --write          write the tables of which all engines and all scenarios are run to docs/engines.md
+  --boxed          start every run in a box, with the network `model` and without the permission `full`
   --keep           keep the folders of all runs, not only of failed ones
   --skillrun FILE  the program to test [target/debug/skillrun, built first]
   --inside         the network is already restricted to loopback
@@ -39,6 +40,7 @@ pub(crate) struct Args {
     pub(crate) folders: Folders,
     pub(crate) skillrun: Option<PathBuf>,
     pub(crate) network: Network,
+    pub(crate) confinement: Confinement,
     pub(crate) spent: Duration,
 }
 
@@ -67,6 +69,23 @@ pub(crate) enum Network {
     LoopbackAlone,
 }
 
+/// Whether the engines start in a box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    Off,
+    On,
+}
+
+impl Confinement {
+    /// The permission of runs whose engine may write without asking: in a box, less is enough.
+    pub(crate) fn widest(self) -> &'static str {
+        match self {
+            Self::Off => "full",
+            Self::On => "workspace",
+        }
+    }
+}
+
 impl Args {
     pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task, Problem> {
         let mut args = Self {
@@ -77,6 +96,7 @@ impl Args {
             folders: Folders::OfFailures,
             skillrun: None,
             network: Network::AsItIs,
+            confinement: Confinement::Off,
             spent: Duration::ZERO,
         };
         while let Some(word) = words.next() {
@@ -90,6 +110,7 @@ impl Args {
                 }
                 "--quick" => args.extent = Extent::Quick,
                 "--write" => args.page = Page::Written,
+                "--boxed" => args.confinement = Confinement::On,
                 "--keep" => args.folders = Folders::All,
                 "--skillrun" => args.skillrun = Some(value()?.into()),
                 "--inside" => args.network = Network::LoopbackAlone,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use skillrun_engine::Engines;
 use skillrun_simulate::model::{Options, Script, ScriptError, Server};
 
+use crate::args::Confinement;
 use crate::clis::Clis;
 use crate::engines::{self, Engine};
 use crate::home::Home;
@@ -59,6 +60,7 @@ pub(crate) struct Lab {
     pub(crate) scratch: PathBuf,
     /// When everything must be over.
     pub(crate) end: Option<Instant>,
+    pub(crate) confinement: Confinement,
     pub(crate) stop: Stop,
 }
 
@@ -68,6 +70,7 @@ impl Lab {
         clis: Clis,
         engines: &[String],
         end: Option<Instant>,
+        confinement: Confinement,
         stop: Stop,
     ) -> Result<Self, Problem> {
         // Short, because sockets below it have room for a hundred bytes.
@@ -80,14 +83,32 @@ impl Lab {
         let talk = scratch.join("talk");
         talk::write_skill(&talk)?;
         let config = scratch.join("config.toml");
-        fs::write(&config, format!("consent = {engines:?}\n"))?;
+        let settings = match confinement {
+            Confinement::Off => format!("consent = {engines:?}\n"),
+            // No consent: what the box holds needs none.
+            Confinement::On => "box = \"required\"\nnetwork = \"model\"\n".to_owned(),
+        };
+        fs::write(&config, settings)?;
         let home = Home::make(scratch.join("home"))?;
         let scripts = std::iter::once((skill::SCRIPT, skill::script())).chain(asked::scripts());
         let read = |(name, json): (&str, Value)| Ok((name.to_owned(), Script::from_json(&json)?));
         let scripts = scripts.map(read).collect::<Result<Vec<_>, ScriptError>>();
         let scripts = scripts.map_err(|error| Problem(error.to_string()))?;
         let model = Server::start(Options { slow_pause: SLOW_PAUSE, scripts, ..Options::default() })?;
-        Ok(Self { program, clis, model, home, config, skill, talk, shapes: Shapes::default(), scratch, end, stop })
+        Ok(Self {
+            program,
+            clis,
+            model,
+            home,
+            config,
+            skill,
+            talk,
+            shapes: Shapes::default(),
+            scratch,
+            end,
+            confinement,
+            stop,
+        })
     }
 
     /// An engine, if its program is there.

@@ -96,7 +96,7 @@ fn run() -> Result<ExitCode, Problem> {
     let names: Vec<String> =
         engines::asked_for(&Engines::shipped(), &[])?.iter().map(|one| one.name.to_string()).collect();
     let stop = Stop::listen()?;
-    let lab = Lab::make(program, clis, &names, end, stop.clone())?;
+    let lab = Lab::make(program, clis, &names, end, args.confinement, stop.clone())?;
     let tried = crew::try_all(&lab, &found, &args.scenarios, args.folders);
     let mut failures = table::failures(&tried);
     // Everything is over, so the user's HOME must be unchanged.

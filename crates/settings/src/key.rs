@@ -51,6 +51,7 @@ settings! {
     Permission = "permission": PERMISSION => permission;
     Home = "home": HOME => home;
     Box = "box": BOX => confinement;
+    Network = "network": NETWORK => network;
     HardTimeoutSec = "hard_timeout_sec": SECONDS => hard_timeout;
     StallTimeoutSec = "stall_timeout_sec": SECONDS => stall_timeout;
     SessionTimeoutSec = "session_timeout_sec": SECONDS => session_timeout;

@@ -26,6 +26,7 @@ layers = "~/layers"
 permission = "read_only"
 home = "user"
 box = "on"
+network = "model"
 hard_timeout_sec = 60
 stall_timeout_sec = 1.5
 session_timeout_sec = 10
@@ -392,6 +393,7 @@ fn every_key_can_be_set_by_words() {
             Shape::Text if *key == Key::Permission => (key.as_str().to_owned(), "full"),
             Shape::Text if *key == Key::Home => (key.as_str().to_owned(), "user"),
             Shape::Text if *key == Key::Box => (key.as_str().to_owned(), "required"),
+            Shape::Text if *key == Key::Network => (key.as_str().to_owned(), "model"),
             Shape::Text if *key == Key::ServerListen => (key.as_str().to_owned(), "[::1]:80"),
             Shape::Text if *key == Key::ServerWebhookSecret => (key.as_str().to_owned(), SECRET),
             Shape::Texts if matches!(key, Key::ServerOrigins | Key::ServerWebhooks) => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Number, Value, json};
 use skillrun_engine::Permission;
-use skillrun_model::confinement::BoxChoice;
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_runs::DataFolder;
 use skillrun_runs::record::HomeChoice;
 use skillrun_webhooks::Secret;
@@ -62,6 +62,8 @@ pub(super) const PERMISSION: Kind<Permission> =
     kind(Shape::Text, |given| given.word(Permission::ALL, Permission::as_str), |one| json!(one.as_str()));
 pub(super) const BOX: Kind<BoxChoice> =
     kind(Shape::Text, |given| given.word(BoxChoice::ALL, BoxChoice::as_str), |one| json!(one.as_str()));
+pub(super) const NETWORK: Kind<NetworkAccess> =
+    kind(Shape::Text, |given| given.word(NetworkAccess::ALL, NetworkAccess::as_str), |one| json!(one.as_str()));
 pub(super) const HOME: Kind<HomeChoice> =
     kind(Shape::Text, |given| given.word(HOMES, home_word), |home| json!(home_word(*home)));
 pub(super) const LISTEN: Kind<SocketAddr> =

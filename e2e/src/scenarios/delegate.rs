@@ -106,7 +106,16 @@ fn delegate(trial: &Trial<'_>, turns: &Value, limit: Option<LimitSetting>) -> Re
     let read = Script::from_json(&json!({ "turns": turns })).map_err(|error| bad(&error))?;
     trial.lab.model.keep(&script(trial), read).map_err(|error| bad(&error))?;
     let order = order(trial);
-    let mut words = vec!["ask", &order, "--engine", &trial.engine.name, "--json", "--permission", "full", "--delegate"];
+    let mut words = vec![
+        "ask",
+        &order,
+        "--engine",
+        &trial.engine.name,
+        "--json",
+        "--permission",
+        trial.lab.confinement.widest(),
+        "--delegate",
+    ];
     words.extend(["--env", processes::TAG]);
     words.extend(trial.engine.model.iter().flat_map(|model| ["--model", model]));
     let command = match limit {

@@ -47,7 +47,16 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
 /// The conversation on the other engine, from its first prompt until it is closed.
 fn continued(trial: &Trial<'_>, heir: &Engine, old: RunId) -> Result<RunId, Miss> {
     let old_id = old.to_string();
-    let mut words = vec!["continue", &old_id, LATER, "--engine", &heir.name, "--permission", "full", "--json"];
+    let mut words = vec![
+        "continue",
+        &old_id,
+        LATER,
+        "--engine",
+        &heir.name,
+        "--permission",
+        trial.lab.confinement.widest(),
+        "--json",
+    ];
     words.extend(["--env", processes::TAG]);
     words.extend(heir.model.iter().flat_map(|model| ["--model", model]));
     let mut starter = trial.start(trial.command_with(heir, &words), "continue")?;

@@ -54,7 +54,7 @@ impl<'a> Talk<'a> {
     /// Begins with an order. Few commands are asked about, so that nearly every question is a rest.
     pub(super) fn begin(trial: &'a Trial<'a>, order: &str, more: &[&str]) -> Result<Self, Miss> {
         let (skill, input) = (trial.lab.talk.display().to_string(), format!("order={order}"));
-        let words = ["--mode", "conversation", "--permission", "full", "--input", &input];
+        let words = ["--mode", "conversation", "--permission", trial.lab.confinement.widest(), "--input", &input];
         let mut starter = trial.start(trial.run_skill(&skill, &[&words, more].concat()), "run")?;
         let run = trial.new_run(&mut starter, &[])?;
         Ok(Self { trial, run, starter })

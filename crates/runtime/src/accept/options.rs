@@ -97,13 +97,16 @@ impl Filled {
                 .ok_or_else(|| wrong("auto_decision_limit", value, "a whole number"))?,
             (None, None) => settings.auto_decision_limit.unwrap_or(10),
         };
+        let confinement = asked.confinement.or(settings.confinement).unwrap_or(BoxChoice::Off);
+        // A run without a box has the network of the user.
+        let of_settings = settings.network.filter(|_| confinement != BoxChoice::Off);
         Ok(Self {
             permission: asked.permission.or(settings.permission).unwrap_or(Permission::Workspace),
-            confinement: asked.confinement.or(settings.confinement).unwrap_or(BoxChoice::Off),
+            confinement,
             network: match (asked.network, asked.allow_hosts.is_empty()) {
                 (Some(network), _) => network,
                 (None, false) => NetworkAccess::List,
-                (None, true) => settings.network.unwrap_or(NetworkAccess::Open),
+                (None, true) => of_settings.unwrap_or(NetworkAccess::Open),
             },
             allow_hosts: asked.allow_hosts.clone(),
             home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
