@@ -1011,6 +1011,8 @@ export interface components {
     schemas: {
         /** @description The options of a run: from the request, else the skill, else the settings. */
         AcceptedOptions: {
+            /** @description Hosts that they reach in addition to the model of the engine. */
+            allow_hosts: components["schemas"]["HostPattern"][];
             /**
              * Format: uint32
              * @description Maximum number of questions answered automatically.
@@ -1414,6 +1416,8 @@ export interface components {
         /** @description What the box of a run holds: the parts that the run asks for. */
         BoxReport: {
             parts: components["schemas"]["BoxPart"][];
+            /** @description What can be reached over the network, where it is restricted. */
+            reachable?: components["schemas"]["HostPattern"][];
         };
         /** @description What an event is about. */
         Category: ("lifecycle" | "agent" | "interaction" | "tool" | "artifact" | "diagnostic" | "raw") | "runtime";
@@ -1516,7 +1520,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "CONNECTION_REFUSED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -2211,6 +2215,8 @@ export interface components {
         HoldReason: "before" | "after" | "failure";
         /** @description The engine's home folder. */
         HomeChoice: "user" | "run";
+        /** @description A host that can be reached: a name, an address or `*.NAME`, and a port after a colon; without one 443 and 80. */
+        HostPattern: string;
         /** @description A question that is waiting for an answer. */
         Interaction: {
             /** @description What the agent said in addition to the question; the shape is not guaranteed. */
@@ -2413,7 +2419,7 @@ export interface components {
         /** @description The kinds of moments. */
         MomentKind: ("created" | "attempt_started" | "first_output" | "last_output" | "attempt_settled" | "asked" | "answered" | "not_answered" | "cancel_asked" | "interrupt_asked" | "close_asked" | "ended") | "rested" | "prompted";
         /** @description What the processes of a run reach over the network. */
-        NetworkAccess: "open" | "none";
+        NetworkAccess: "open" | "model" | "list" | "none";
         /** @description A next action with the command to run. */
         NextAction: {
             action: components["schemas"]["NextActionKind"];
@@ -3544,6 +3550,8 @@ export interface components {
         };
         /** @description The options of a run. An omitted option is taken from the skill, else from the settings. */
         RunOptions: {
+            /** @description Hosts that they reach in addition to the model of the engine; with these, `network` is `list` unless it is set. */
+            allow_hosts?: components["schemas"]["HostPattern"][];
             /**
              * Format: uint32
              * @description Maximum number of questions answered automatically.

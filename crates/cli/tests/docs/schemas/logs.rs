@@ -254,7 +254,7 @@ const STORIES: [fn(&Stage); 13] = [
     },
     // In a box that holds what this machine can enforce, and in one that holds nothing.
     |stage| {
-        for flags in [&["--box", "on"][..], &["--box", "on", "--permission", "full"]] {
+        for flags in [&["--box", "on", "--allow-host", "127.0.0.1:9"][..], &["--box", "on", "--permission", "full"]] {
             let words = [&["ask", "hello", "--engine", "scripted"], flags].concat();
             assert_eq!(stage.skillrun(&words).status.code(), Some(0));
         }
