@@ -9,7 +9,7 @@ Measures skillrun and writes docs/numbers.md.
 
   --only PART      speed, memory, linearity, instructions, capture, runs, service, load, page or
                    soak; may be repeated; the file is not written then
-  --figure WORD    of runs, service and load, only figures whose name contains the word: one run,
+  --figure WORD    of runs, service and load, only figures whose name contains the word: one run, box,
                    together, waiting, interrupt, files, replay, continue; start, questions,
                    memory, follow, history, flood, through, children, workflow; cost, lone event,
                    runs at once, flood, rate, ordinary user, recovery, disk; may be repeated; the file is

@@ -25,6 +25,9 @@ use crate::{handover, interrupt, later, replay, waiting};
 const RUNS: usize = 31;
 const RUN_TARGET: Duration = Duration::from_millis(30);
 
+/// How much longer a run in a box takes.
+const BOX_TARGET: Duration = Duration::from_millis(10);
+
 const TOGETHER: u32 = 200;
 const CPU_TARGET: Duration = Duration::from_millis(25);
 
@@ -62,8 +65,9 @@ pub(crate) const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}
 /// One figure: how it is measured, and its name.
 type Figure = (&'static str, fn(&Program, &mut Table) -> Result<(), Problem>);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     ("one run", one),
+    ("box", boxed),
     ("together", together),
     ("waiting", waiting::measure),
     ("interrupt", interrupt::measure),
@@ -134,6 +138,40 @@ fn one(program: &Program, table: &mut Table) -> Result<(), Problem> {
     table.measured(name, &ms(run), &ms(bare), &format!("{} more", ms(more)), "at most 30 ms more");
     if more > RUN_TARGET {
         table.missed(format!("runs: one costs {} more", ms(more)));
+    }
+    Ok(())
+}
+
+/// The same run without a box and in each kind of box, in turn. What the machine can enforce is tried in each command.
+fn boxed(program: &Program, table: &mut Table) -> Result<(), Problem> {
+    let place = Place::new("boxed")?;
+    let kinds: [(&str, &[&str]); 3] = [
+        ("files and processes", &["--network", "open"]),
+        ("and no network", &["--network", "none"]),
+        (
+            "and a network of two hosts",
+            &["--network", "list", "--allow-host", "127.0.0.1:9", "--allow-host", "a.test:9"],
+        ),
+    ];
+    let words = ["run", "./skill", "--engine", "quick"];
+    let mut open = Vec::new();
+    let mut in_box = kinds.map(|_| Vec::new());
+    for _ in 0..RUNS {
+        open.push(wall(&mut place.command(program, &[&words[..], &["--box", "off"]].concat()))?);
+        for (times, (_, flags)) in in_box.iter_mut().zip(kinds) {
+            times.push(wall(&mut place.command(program, &[&words[..], &["--box", "required"], flags].concat()))?);
+        }
+    }
+    let open = median(open);
+    for (times, (kind, _)) in in_box.into_iter().zip(kinds) {
+        let time = median(times);
+        let more = time.saturating_sub(open);
+        eprintln!("runs: a box for {kind} {} more", ms(more));
+        let name = format!("`skillrun run` in a box for {kind}; floor: without a box; median of 31");
+        table.measured(&name, &ms(time), &ms(open), &format!("{} more", ms(more)), "at most 10 ms more");
+        if more > BOX_TARGET {
+            table.missed(format!("runs: a box for {kind} costs {} more", ms(more)));
+        }
     }
     Ok(())
 }

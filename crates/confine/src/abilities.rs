@@ -16,14 +16,28 @@ pub struct Abilities {
     pub landlock: Option<u32>,
 }
 
+/// What is tried. A network takes the kernel longer to make than everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeScope {
+    WithoutNetwork,
+    All,
+}
+
 /// Tries what this machine can enforce, in a short-lived process. The result is kept.
-pub fn probe() -> &'static Abilities {
-    static ABILITIES: OnceLock<Abilities> = OnceLock::new();
-    ABILITIES.get_or_init(|| Abilities {
-        namespaces: try_in_child(Trial { network: false }),
-        network_namespace: try_in_child(Trial { network: true }),
-        landlock: sys::landlock_version(),
-    })
+pub fn probe(scope: ProbeScope) -> Abilities {
+    static WITHOUT_NETWORK: OnceLock<Result<(), String>> = OnceLock::new();
+    static WITH_NETWORK: OnceLock<Result<(), String>> = OnceLock::new();
+    let without = || WITHOUT_NETWORK.get_or_init(|| try_in_child(Trial { network: false })).clone();
+    let with = || WITH_NETWORK.get_or_init(|| try_in_child(Trial { network: true })).clone();
+    let (namespaces, network_namespace) = match scope {
+        ProbeScope::WithoutNetwork => (without(), Err("it was not tried".to_owned())),
+        ProbeScope::All => match with() {
+            // The trial has made all of them.
+            Ok(()) => (Ok(()), Ok(())),
+            refused => (without(), refused),
+        },
+    };
+    Abilities { namespaces, network_namespace, landlock: sys::landlock_version() }
 }
 
 /// Namespaces of a box.

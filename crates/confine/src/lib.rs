@@ -31,7 +31,7 @@ mod rules;
 pub mod start;
 mod sys;
 
-pub use abilities::{Abilities, probe};
+pub use abilities::{Abilities, ProbeScope, probe};
 pub use network::Gate;
 pub use plan::{BoxPlan, NetworkPlan};
 pub use report::{BoxRequest, report};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use skillrun_confine::network::PATTERNS_MAX;
-use skillrun_confine::{BoxRequest, probe, report as report_of};
+use skillrun_confine::{BoxRequest, ProbeScope, probe, report as report_of};
 use skillrun_engine::Descriptor;
 use skillrun_engine::descriptor::Executable;
 use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, HostPort, NetworkAccess};
@@ -94,11 +94,16 @@ pub(super) fn report(
     check_options(options)?;
     let reachable = reachable(config, options, descriptor)?;
     let request = BoxRequest { permission: options.permission, network: options.network };
+    let scope = match options.network {
+        NetworkAccess::Open => ProbeScope::WithoutNetwork,
+        NetworkAccess::Model | NetworkAccess::List | NetworkAccess::None => ProbeScope::All,
+    };
+    let held = || BoxReport { reachable, ..report_of(request, &probe(scope)) };
     match options.confinement {
         BoxChoice::Off => Ok(None),
-        BoxChoice::On => Ok(Some(BoxReport { reachable, ..report_of(request, probe()) })),
+        BoxChoice::On => Ok(Some(held())),
         BoxChoice::Required => {
-            let report = BoxReport { reachable, ..report_of(request, probe()) };
+            let report = held();
             match report.missing() {
                 None => Ok(Some(report)),
                 Some(missing) => Err(AcceptError::BoxNotEnforced {

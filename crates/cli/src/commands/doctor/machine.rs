@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skillrun_confine::{BoxRequest, probe, report};
+use skillrun_confine::{BoxRequest, ProbeScope, probe, report};
 use skillrun_engine::{Disk, find};
 use skillrun_model::Timestamp;
 use skillrun_model::confinement::NetworkAccess;
@@ -35,7 +35,7 @@ pub(super) fn proc() -> Check {
 /// What this machine can enforce for a run in a box. Runs without a box need none of it.
 pub(super) fn confinement() -> Check {
     let all = BoxRequest { permission: Permission::Workspace, network: NetworkAccess::None };
-    let report = report(all, probe());
+    let report = report(all, &probe(ProbeScope::All));
     match report.missing() {
         None => Check::good("box", report.to_string()),
         Some(_) => Check::warning(

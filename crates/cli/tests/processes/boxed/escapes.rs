@@ -13,7 +13,7 @@ use lab::host::{HostLab, text};
 use lab::wait_until;
 use skillrun_collect::plan::{HostPlan, Variable, VariableKind};
 use skillrun_collect::start;
-use skillrun_confine::{BoxPlan, NetworkPlan, probe};
+use skillrun_confine::{BoxPlan, NetworkPlan, ProbeScope, probe};
 use skillrun_evidence::OsText;
 use skillrun_model::EndedBy;
 use skillrun_model::confinement::BoxMechanism;
@@ -202,7 +202,7 @@ fn without_a_network_no_port_outside_is_reached() {
     if !has_python() || !mechanisms().contains(&BoxMechanism::Namespaces) {
         return;
     }
-    if let Err(reason) = &probe().network_namespace {
+    if let Err(reason) = &probe(ProbeScope::All).network_namespace {
         eprintln!("skipped: network namespaces ({reason})");
         return;
     }

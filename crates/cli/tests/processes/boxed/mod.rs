@@ -15,13 +15,13 @@ use std::path::Path;
 
 use lab::host::HostLab;
 use skillrun_collect::plan::HostPlan;
-use skillrun_confine::{BoxPlan, NetworkPlan, probe};
+use skillrun_confine::{BoxPlan, NetworkPlan, ProbeScope, probe};
 use skillrun_evidence::OsText;
 use skillrun_model::confinement::BoxMechanism;
 
 /// The mechanisms that this machine has.
 fn mechanisms() -> Vec<BoxMechanism> {
-    let abilities = probe();
+    let abilities = probe(ProbeScope::All);
     let mut found = Vec::new();
     match &abilities.namespaces {
         Ok(()) => found.push(BoxMechanism::Namespaces),

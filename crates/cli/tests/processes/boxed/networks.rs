@@ -11,7 +11,7 @@ use std::thread;
 use lab::host::{HostLab, text};
 use skillrun_collect::plan::{HostPlan, Variable};
 use skillrun_collect::start;
-use skillrun_confine::{BoxPlan, NetworkPlan, probe};
+use skillrun_confine::{BoxPlan, NetworkPlan, ProbeScope, probe};
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::{RefusalKind, RefusalList};
 use skillrun_model::confinement::{BoxMechanism, HostPattern};
@@ -52,7 +52,7 @@ pub(super) fn server() -> u16 {
 
 /// Whether this machine can make networks.
 pub(super) fn has_networks() -> bool {
-    let abilities = probe();
+    let abilities = probe(ProbeScope::All);
     match (&abilities.namespaces, &abilities.network_namespace) {
         (Ok(()), Ok(())) => true,
         (namespaces, network) => {

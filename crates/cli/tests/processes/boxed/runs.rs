@@ -4,7 +4,7 @@ use std::fs;
 
 use lab::{Lab, kind};
 use serde_json::{Value, json};
-use skillrun_confine::probe;
+use skillrun_confine::{ProbeScope, probe};
 
 use super::escapes::has_python;
 use super::mechanisms;
@@ -128,8 +128,8 @@ fn a_workspace_is_not_written_with_read_only() {
 
 #[test]
 fn the_report_is_in_every_view() {
-    if probe().namespaces.is_err() || probe().network_namespace.is_err() {
-        eprintln!("skipped: {:?}", probe());
+    if probe(ProbeScope::All).namespaces.is_err() || probe(ProbeScope::All).network_namespace.is_err() {
+        eprintln!("skipped: {:?}", probe(ProbeScope::All));
         return;
     }
     let lab = place();
