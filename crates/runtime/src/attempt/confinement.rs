@@ -57,7 +57,7 @@ pub(super) fn of_engine(
     }
     if record.request.delegation.is_some() {
         readable.push(config.own_program.clone());
-        readable.push(token::socket(&config.tools.data, run.id));
+        readable.push(token::folder(&config.tools.data, run.id));
     }
     plan.readable.extend(readable.into_iter().map(OsText::from));
     Some(plan)

@@ -43,10 +43,11 @@ impl DelegationSocket {
     pub(crate) fn begin(inner: &Arc<Inner>, run: RunId, state: &State) -> io::Result<Self> {
         let data = &inner.config.tools.data;
         let path = token::socket(data, run);
-        let folder = token::folder(data);
+        let folder = token::folder(data, run);
+        files::create_private_folder(&data.delegation())?;
         files::create_private_folder(&folder)?;
         let opened = File::open(&folder)?;
-        let place = through(&opened, &token::socket_name(run));
+        let place = through(&opened, token::SOCKET);
         // Left by an earlier owner of this run, of which this process is the owner now.
         fs::remove_file(&place).ignored();
         let listener = UnixListener::bind(&place)?;

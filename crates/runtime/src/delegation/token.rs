@@ -30,18 +30,23 @@ fn hash(token: &str) -> String {
     blake3::hash(token.as_bytes()).to_hex().to_string()
 }
 
+/// The name of each socket in its folder.
+pub(crate) const SOCKET: &str = "sock";
+
 /// The socket of a run.
 pub(crate) fn socket(data: &DataFolder, run: RunId) -> PathBuf {
-    data.delegation().join(socket_name(run))
+    folder(data, run).join(SOCKET)
 }
 
-pub(crate) fn socket_name(run: RunId) -> String {
-    format!("{run}.sock")
+/// The folder of the socket of a run. It stays until the run is over: an engine in a box sees this folder, and with it the
+/// socket of the next owner.
+pub(crate) fn folder(data: &DataFolder, run: RunId) -> PathBuf {
+    data.delegation().join(run.to_string())
 }
 
-/// The folder of the sockets.
-pub(crate) fn folder(data: &DataFolder) -> PathBuf {
-    data.delegation()
+/// The run is over.
+pub(crate) fn remove_folder(data: &DataFolder, run: RunId) -> io::Result<()> {
+    fs::remove_dir(folder(data, run))
 }
 
 #[cfg(test)]

@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use skillrun_base::sync::wait_timeout;
 use skillrun_base::wait;
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::delegation::ParentLink;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
+use skillrun_model::{IgnoredError, delegation::ParentLink};
 use skillrun_runs::record::RunRecord;
 
 use super::table::{Passes, RunProblem, RunTable, Wanted};
 use super::{Inner, TakenUp};
 use crate::clock::until_moment;
+use crate::delegation::token;
 use crate::error::RuntimeError;
 use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Slot, SlotKind};
@@ -155,7 +156,11 @@ impl Inner {
             let board = socket.as_ref().map(|socket| socket.board.clone());
             let machine = Machine::new(&self, mailbox.clone(), run.folder.clone(), board);
             let worked = Worker::new(&machine, run).work();
+            let has_socket = socket.is_some();
             drop(socket);
+            if has_socket && matches!(worked, Ok(WorkerExit::Over)) {
+                token::remove_folder(&self.config.tools.data, id).ignored();
+            }
             worked
         }));
         let outcome = worked.unwrap_or_else(|_| {

@@ -41,7 +41,9 @@ def direct(address):
 def tunnel(port):
     connection = socket.create_connection(PROXY, timeout=20)
     connection.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n".encode())
-    answer = connection.recv(4096)
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n") and (piece := connection.recv(1)):
+        answer += piece
     return b" 200 " in answer and greeted(connection)
 
 

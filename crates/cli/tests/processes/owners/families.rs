@@ -205,3 +205,38 @@ fn a_family_survives_kills_of_server_and_hosts() {
     // A host lives for a part of the time alone; in a few rounds that is chance.
     assert!(rounds < 40 || tally.hit_rounds >= rounds / 2, "too few rounds were disturbed: {tally:?}");
 }
+
+/// It asks once before its server is killed, and once after.
+const PATIENT: &str = "
+- - delegate: {do: spawn, request: {key: a, skill: works}}
+  - sleep_ms: 1500
+  - delegate: {do: spawn, request: {key: b, skill: works}}
+  - delegate: {do: wait, timeout_sec: 45}
+  - output: {answer: '{{delegated}}'}
+    done: true
+";
+
+/// In a box, too, an engine reaches the socket of the owner that continues its run.
+#[test]
+fn a_parent_in_a_box_asks_its_next_owner() {
+    let lab = Lab::new();
+    lab.settings("box = \"on\"\n");
+    lab.installed_skill("parent", PATIENT);
+    lab.installed_skill("works", WORKS);
+    let server = lab.serve();
+    let parent = server.run("parent", json!({ "options": { "delegation": {} } }));
+    lab::wait_until("the first child", || !requested(&lab.events(&parent)).is_empty());
+    server.kill();
+    let server = lab.serve();
+    lab::wait_until("the end", || lab.events(&parent).last().is_some_and(is_end));
+    let events = lab.events(&parent);
+    assert_eq!(kind(events.last().expect("an event")), "run.completed", "{events:#?}");
+    assert_eq!(requested(&events).len(), 2, "{events:#?}");
+    let wait = lab.run_json(&parent, "result.json")["output"]["answer"].as_str().map(str::to_owned);
+    let wait: Value = serde_json::from_str(&wait.expect("an answer")).expect("JSON");
+    assert_eq!(wait["outcome"], "completed", "{wait}");
+    server.stop();
+    lab.wait_quiet();
+    let left = fs::read_dir(lab.data().join("delegation")).expect("a folder").count();
+    assert_eq!(left, 0, "the folders of sockets are gone with their runs");
+}

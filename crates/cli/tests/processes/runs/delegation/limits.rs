@@ -69,7 +69,7 @@ const KEEPS_TOKENS: &str = r#"[ -z "$SKILLRUN_DELEGATION_TOKEN" ] || echo "$SKIL
 fn address(lab: &RuntimeLab, run: RunId, process: usize) -> DelegationAddress {
     let tokens = std::fs::read_to_string(lab.data().run(run).workspace().join("tokens")).expect("tokens");
     let token = tokens.lines().nth(process).expect("a token").to_owned();
-    DelegationAddress { socket: lab.data().delegation().join(format!("{run}.sock")), token }
+    DelegationAddress { socket: lab.data().delegation().join(run.to_string()).join("sock"), token }
 }
 
 fn spawn_request(prompt: String) -> DelegationRequest {
