@@ -89,6 +89,9 @@ pub(crate) struct CommonArgs {
     /// which it cannot enforce a part [default: the setting `box`]
     #[arg(long = "box", id = "box", value_name = "WHEN", value_parser = words(BoxChoice::ALL, BoxChoice::as_str))]
     pub(crate) confinement: Option<BoxChoice>,
+    /// The same as `--box required`
+    #[arg(long, conflicts_with = "box")]
+    pub(crate) require_enforced: bool,
     /// What the processes of a run in a box reach over the network: everything, the model of the engine, the model and
     /// the hosts of `--allow-host`, or nothing [default: open]
     #[arg(long, value_parser = words(NetworkAccess::ALL, NetworkAccess::as_str))]

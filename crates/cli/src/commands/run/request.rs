@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use skillrun_model::checks::CheckRequest;
+use skillrun_model::confinement::BoxChoice;
 use skillrun_model::delegation::ChildRequest;
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
@@ -132,7 +133,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
     let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
     Options {
         permission: args.common.permission,
-        confinement: args.common.confinement,
+        confinement: if args.common.require_enforced { Some(BoxChoice::Required) } else { args.common.confinement },
         network: args.common.network,
         allow_hosts: args.common.allow_hosts.clone(),
         home: None,

@@ -2,6 +2,7 @@
 
 use lab::{Lab, Server};
 use serde_json::{Value, json};
+use skillrun_confine::{ProbeScope, probe};
 
 use super::{FORM, SCRIPT, form, plain, refused};
 
@@ -99,4 +100,64 @@ fn a_retry_does_not_lend_what_an_administrator_had() {
     let again = server.with_token(&token).post(&format!("/v1/runs/{own}/retry"), &json!({})).expect("an answer");
     assert_eq!(again.status, 202, "{}", again.text());
     server.is_well();
+}
+
+/// Collects everything that it can read: files of the server, environments of processes.
+const COLLECTS: &str = r#"#!/bin/sh
+find LAB -type f ! -name found -exec cat {} + > "$HOME/found" 2> /dev/null
+cat /proc/[0-9]*/environ >> "$HOME/found" 2> /dev/null
+echo done
+"#;
+
+const COLLECTOR: &str = r#"
+name = "collector"
+title = "An engine that collects what it can read"
+profile = "plain_text"
+continuation = "none"
+
+[executable]
+path = PROGRAM
+
+[start]
+argv = ["{{prompt_flags}}"]
+
+[prompt]
+argument = ["{{prompt}}"]
+
+[permission]
+workspace = { posture = "not_enforced" }
+read_only = { posture = "not_enforced" }
+full = { posture = "not_enforced" }
+
+[environment]
+set = { HOME = "{{home}}" }
+"#;
+
+/// The engine of a run that was started with a small token does not find the token of the administrator.
+#[test]
+fn an_engine_in_a_box_finds_no_token_of_an_administrator() {
+    let abilities = probe(ProbeScope::WithoutNetwork);
+    if abilities.namespaces.is_err() && abilities.landlock.is_none_or(|version| version < 3) {
+        eprintln!("skipped: this machine has no boxes ({abilities:?})");
+        return;
+    }
+    let lab = Lab::new();
+    lab.write_program("programs/collector", &COLLECTS.replace("LAB", &lab.path("").display().to_string()));
+    let program = format!("{:?}", lab.path("programs/collector"));
+    lab.write("engines/collector.toml", &COLLECTOR.replace("PROGRAM", &program));
+    lab.settings(&format!("engines = {:?}\nconsent = [\"collector\"]\n", lab.path("engines")));
+    let server = lab.serve();
+    let token = lab.make_token("worker", "run");
+    let collected = |choice: &str| {
+        let body = json!({ "prompt": "Collect.", "engine": "collector", "options": { "box": choice } });
+        let answer = server.with_token(&token).post("/v1/runs", &body).expect("an answer");
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        let run = answer.json()["run_id"].as_str().expect("an id").to_owned();
+        server.wait(&run);
+        let bytes = std::fs::read(lab.run_folder(&run).join("home/found")).expect("collected");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    assert!(collected("off").contains(server.token()), "or the test shows nothing");
+    let found = collected("on");
+    assert!(!found.is_empty() && !found.contains(server.token()) && !found.contains(&token));
 }
