@@ -185,6 +185,8 @@ def make(
     place.data.mkdir(parents=True, exist_ok=True)
     place.effects.touch()
     _engines(place)
+    if any(kind.options.box for kind in kinds):
+        _boxed(place, root / "engines")
     names = [path.stem for path in (root / "engines").iterdir()]
     place.settings.write_text(SETTINGS.format(consent=sorted(names), more=settings))
     for kind in kinds:
@@ -200,7 +202,6 @@ def _engines(place: Place) -> None:
     for name, life in (("witnessed", "once"), ("witnessed-sticky", "talks"), ("witnessed-leaves", "leaves")):
         text = WITNESSED.format(life=life, **fixed).replace('"witnessed"', f'"{name}"')
         (folder / f"{name}.toml").write_text(text + POSTURES)
-    _boxed(place, folder)
     for scenario in SCENARIOS:
         text = AGENT.format(scenario=scenario, **fixed)
         (folder / f"agent-{scenario}.toml").write_text(text + POSTURES)
