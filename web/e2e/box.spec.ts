@@ -62,6 +62,18 @@ test("a box is chosen in the form", async ({ page, server }) => {
   expect([options.box, options.network]).toEqual(["on", "none"]);
 });
 
+test("a run that continues one in a box has the same box", async ({ page, server }) => {
+  const run = await server.played([[{ say: "I look around." }, { fail: "The model is overloaded." }]], { mode: "conversation", options: { box: "on", network: "none" } });
+  await go(page, `#/runs/${run}/conversation`);
+  await page.getByTestId("continue").click();
+  await page.getByTestId("continue-form").locator("select").selectOption("scripted");
+  await page.getByTestId("continue-form").getByRole("button", { name: "Continue" }).click();
+  await expect(page).not.toHaveURL(new RegExp(run));
+  await expect(page.getByTestId("continues")).toBeVisible();
+  const { options } = await server.client.request(new URL(page.url()).hash.split("/")[2] ?? "");
+  expect([options.box, options.network]).toEqual(["on", "none"]);
+});
+
 test("a network without a box is refused at its field", async ({ page, server }) => {
   await server.script("answer", [[answer()]]);
   await go(page, "#/start/answer");

@@ -1,7 +1,7 @@
 // The box of a run in words: what is held by what, what is not held and why.
 import type { BoxPart } from "@skillrun/client";
 import { expect, test } from "vitest";
-import { type Boxed, boxLine, isMissing, partsOf } from "./box.ts";
+import { type Boxed, boxLine, isMissing, partsOf, sameBox } from "./box.ts";
 
 const by = (part: string, mechanism: string): BoxPart => ({ part, state: "enforced", mechanism }) as BoxPart;
 const open = (part: string, reason: string): BoxPart => ({ part, state: "not_enforced", reason }) as BoxPart;
@@ -39,6 +39,11 @@ test("each part names its mechanism or its reason", () => {
 
 test("names of a newer service are shown as they are, and no name of an object is a word", () => {
   expect(partsOf("zh", boxed([by("open_files", "watched"), by("constructor", "toString")])).map(({ name, because }) => [name, because])).toEqual([["open files", "watched"], ["constructor", "toString"]]);
+});
+
+test("a run that continues another one asks for the same box", () => {
+  expect(sameBox(boxed([], "none", "required"))).toEqual({ options: { box: "required", network: "none" } });
+  expect(sameBox(boxed(null, "open", "off"))).toEqual({});
 });
 
 test("a part that is not held is missing", () => {

@@ -1,5 +1,5 @@
 // What the box of a run holds: a line for the verdict, and a list for its details.
-import type { BoxPart, RunRequest } from "@skillrun/client";
+import type { BoxPart, RunOptions, RunRequest } from "@skillrun/client";
 import { visible } from "../../parts/visible.ts";
 import { type Language, type Word, say } from "../../words/words.ts";
 import { boxLineWords, mechanismWords, partWords } from "./box-words.ts";
@@ -28,6 +28,11 @@ export function partsOf(language: Language, { box }: Boxed): ShownPart[] {
 /** Whether a part that was asked for is not enforced. */
 export function isMissing({ box }: Boxed): boolean {
   return box?.parts.some((part) => !isEnforced(part)) ?? false;
+}
+
+/** What asks for the same box in another run; nothing for a run without one. */
+export function sameBox({ options: { box, network } }: Boxed): { options?: RunOptions } {
+  return box === "off" ? {} : { options: { box, network } };
 }
 
 /** The box in one line; nothing for a run without one. */
