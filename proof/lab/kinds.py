@@ -54,6 +54,8 @@ class Options:
     # It may ask for other runs, within the usual limits.
     delegates: bool = False
     checks: tuple[str, ...] = ()
+    box: str | None = None
+    network: str | None = None
 
     def body(self, profile: Profile | None) -> dict[str, object]:
         """The member `options` of a request."""
@@ -67,6 +69,8 @@ class Options:
             "interactive_require_user_reply": None if self.reply_needed else False,
             "retry": None if self.quota_retries is None else {"quota": "wait", "quota_max": self.quota_retries},
             "profile": profile,
+            "box": self.box,
+            "network": self.network,
             "delegation": {} if self.delegates else None,
             "checks": [{"command": check} for check in self.checks] or None,
         }
@@ -83,6 +87,8 @@ class Options:
             "--idle": self.idle,
             "--retry-quota-max": self.quota_retries,
             "--profile": profile,
+            "--box": self.box,
+            "--network": self.network,
         }
         words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
         words += [] if self.reply_needed else ["--no-reply-needed"]
@@ -126,6 +132,8 @@ class Kind:
     def engine(self) -> str:
         if self.scenario:
             return f"agent-{self.scenario}"
+        if self.options.box:
+            return "boxed-leaves" if self.leaves else "boxed"
         if self.leaves:
             return "witnessed-leaves"
         is_sticky = self.options.continuation is Continuation.STICKY
@@ -355,10 +363,14 @@ NO_QUOTA = """
   - fail: 'Rate limit reached for the model. Please try again in 1s.'
 """
 
+# A check of a box. Processes of a namespace are counted from 1.
+SEES_PROCESSES = '[ $$ -lt 50 ] && seen=held || seen=reached; echo "box-witness: processes $seen" >&2; sleep 0.3'
+
 SUCCEEDED = ("succeeded",)
 STICKY = Continuation.STICKY
 DELEGATES = Options(delegates=True)
 RESUMABLE = Continuation.RESUMABLE
+BOX = {"box": "on", "network": "none"}
 
 KINDS: tuple[Kind, ...] = (
     Kind("auto", Mode.AUTO, SUCCEEDED, AUTO, profiles=tuple(Profile), weight=20),
@@ -373,6 +385,26 @@ KINDS: tuple[Kind, ...] = (
     Kind("misfits", Mode.AUTO, ("failed:OUTPUT_SCHEMA_INVALID",), MISFITS, weight=6),
     Kind("checked", Mode.AUTO, SUCCEEDED, AUTO, options=Options(checks=("sleep 0.3; echo fine", "sleep 0.3")), weight=12),
     Kind("check-fails", Mode.AUTO, ("failed:CHECK_FAILED",), AUTO, options=Options(checks=("sleep 0.3; exit 3", "true")), weight=8),
+    Kind(
+        "boxed", Mode.AUTO, SUCCEEDED, SLOW, leaves=True, options=Options(**BOX, checks=(SEES_PROCESSES,)),
+        profiles=STICKY_PROFILES, weight=20,
+    ),
+    Kind(
+        "boxed-asks", Mode.INTERACTIVE, SUCCEEDED, ASKS, options=Options(**BOX),
+        profiles=RESUMABLE_PROFILES, answers=("blue",), weight=10,
+    ),
+    Kind(
+        "boxed-sticky", Mode.INTERACTIVE, SUCCEEDED, ASKS_TWICE, options=Options(**BOX, continuation=STICKY),
+        profiles=STICKY_PROFILES, answers=("blue", "dark"), weight=12,
+    ),
+    Kind(
+        "boxed-family", Mode.AUTO, SUCCEEDED, FAMILY, options=Options(**BOX, delegates=True),
+        profiles=STICKY_PROFILES, weight=12,
+    ),
+    Kind(
+        "boxed-no-quota", Mode.AUTO, ("failed:ENGINE_FAILED",), NO_QUOTA,
+        options=Options(**BOX, quota_retries=1), weight=6,
+    ),
     Kind("too-long", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(timeout=1.5)),
     Kind("silent", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(stall=1.5), weight=5),
     Kind("endless", Mode.AUTO, ("canceled",), ENDLESS, weight=8),

@@ -56,6 +56,49 @@ form = "claude"
 flags = []
 """
 
+# The engine `scripted` in a box, where the relay cannot write: what it reached outside is the first line of its stderr.
+BOXED = """\
+name = "{name}"
+title = "The scripted engine, which says what it reaches"
+profile = "codex_ndjson"
+continuation = "resumable"
+[executable]
+path = "{program}"
+[start]
+argv = [
+    "{canary}", "{pid}", "{net}", "{life}", "{skillrun}",
+    "simulate-scripted", ["--script", "{{{{skill_dir}}}}/assets/scripted.yaml"], "--profile", "{{{{profile}}}}",
+    "--state", "{{{{home}}}}/.scripted", ["--{{{{sticky}}}}"], "{{{{prompt_flags}}}}",
+]
+[resume]
+argv = [
+    "{canary}", "{pid}", "{net}", "{life}", "{skillrun}",
+    "simulate-scripted", ["--script", "{{{{skill_dir}}}}/assets/scripted.yaml"], "--profile", "{{{{profile}}}}",
+    "--state", "{{{{home}}}}/.scripted", "--resume", "{{{{session_id}}}}", "{{{{prompt_flags}}}}",
+]
+[prompt]
+argument = ["--prompt={{{{prompt}}}}"]
+stdin = ["--prompt=-"]
+[mcp]
+form = "claude"
+flags = []
+"""
+
+# Only the folder that it is in is let in.
+BOXED_PROGRAM = """\
+#!/bin/sh
+# boxed FILE PID_NAMESPACE NET_NAMESPACE once|leaves PROGRAM WORD...
+# Says whether it reaches the file and is in these namespaces, and then becomes the program.
+files=held processes=held network=held
+if (: < "$1") 2>/dev/null; then files=reached; fi
+if [ "$(readlink /proc/self/ns/pid)" = "$2" ]; then processes=reached; fi
+if [ "$(readlink /proc/self/ns/net)" = "$3" ]; then network=reached; fi
+echo "box-witness: files $files, processes $processes, network $network" >&2
+if [ "$4" = leaves ]; then setsid sleep 3600 </dev/null >/dev/null 2>&1 & fi
+shift 4
+exec "$@"
+"""
+
 AGENT = """\
 name = "agent-{scenario}"
 title = "A stand-in for an agent, and a witness"
@@ -142,6 +185,8 @@ def make(
     place.data.mkdir(parents=True, exist_ok=True)
     place.effects.touch()
     _engines(place)
+    if any(kind.options.box for kind in kinds):
+        _boxed(place, root / "engines")
     names = [path.stem for path in (root / "engines").iterdir()]
     place.settings.write_text(SETTINGS.format(consent=sorted(names), more=settings))
     for kind in kinds:
@@ -160,6 +205,32 @@ def _engines(place: Place) -> None:
     for scenario in SCENARIOS:
         text = AGENT.format(scenario=scenario, **fixed)
         (folder / f"agent-{scenario}.toml").write_text(text + POSTURES)
+
+
+def _boxed(place: Place, engines: Path) -> None:
+    """Two engines for boxes, in a folder with all that they need."""
+    folder = place.root / "boxed"
+    folder.mkdir(exist_ok=True)
+    program, skillrun, canary = folder / "boxed", folder / "skillrun", place.root / "outside.txt"
+    program.write_text(BOXED_PROGRAM)
+    program.chmod(0o755)
+    canary.write_text("A process in a box does not read this.\n")
+    _link(place.skillrun, skillrun)
+    pid, net = (os.readlink(f"/proc/self/ns/{name}") for name in ("pid", "net"))
+    for name, life in (("boxed", "once"), ("boxed-leaves", "leaves")):
+        text = BOXED.format(name=name, program=program, canary=canary, pid=pid, net=net, life=life, skillrun=skillrun)
+        (engines / f"{name}.toml").write_text(text + POSTURES)
+
+
+def _link(program: Path, link: Path) -> None:
+    """The same file under another name; a copy where that is on another file system."""
+    link.unlink(missing_ok=True)
+    if not program.is_file():
+        return
+    try:
+        os.link(program, link)
+    except OSError:
+        _copy(program, link)
 
 
 def _skill(folder: Path, kind: Kind, pace: float) -> None:

@@ -52,7 +52,8 @@ class Process:
         if not words or Path(words[0]).name != "skillrun":
             return Role.OTHER
         if "attempt-host" in words[1:2]:
-            return Role.HOST
+            # The first process of a box is a copy of its host, in a namespace of its own.
+            return Role.ENGINE if self._is_apart() else Role.HOST
         return Role.SERVER if "serve" in words[1:] else Role.COMMAND
 
     def run(self) -> str | None:
@@ -63,7 +64,13 @@ class Process:
             parts = link.split("/")
             if "runs" in parts and ".audit" in parts:
                 return parts[parts.index("runs") + 1]
-        return None
+        host = look(self.parent) if self._is_apart() else None
+        return host.run() if host else None
+
+    def _is_apart(self) -> bool:
+        """Whether it counts processes from 1, as no process of ours does outside of a box."""
+        own, theirs = _link("/proc/self/ns/pid"), _link(f"/proc/{self.pid}/ns/pid")
+        return theirs is not None and theirs != own
 
 
 def become_reaper() -> bool:
@@ -130,6 +137,13 @@ def _read(pid: int, name: str) -> bytes:
         return b""
 
 
+def _link(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
+
+
 def _links(pid: int) -> list[str]:
     found = []
     try:
@@ -137,8 +151,6 @@ def _links(pid: int) -> list[str]:
     except OSError:
         return found
     for name in names:
-        try:
-            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
-        except OSError:
-            pass
+        if (link := _link(f"/proc/{pid}/fd/{name}")) is not None:
+            found.append(link)
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 from . import catalog, lines, promises
 from .fold import Fold
 from .laws import RunLaw, effects, processes, seq
+from .laws.box import Box
 from .laws.bytes import Bytes
 from .laws.chain import Chain
 from .laws.checks import Checks
@@ -102,7 +103,7 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
     laws: list[RunLaw] = [
         Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Messages(looking), Bytes(looking),
         Conversation(looking), Replays(looking), Continues(looking), Children(looking), Checks(looking),
-        Workflow(looking),
+        Box(looking), Workflow(looking),
         State(looking, row), Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")

@@ -59,6 +59,9 @@ class Fold:
     replies: list[Reply] = field(default_factory=list)
     auto_decisions: int = 0
     is_canceling: bool = False
+    # The cancel came after the turn record of a run that waits for the ends of its children.
+    is_canceled_late: bool = False
+    open_children: set[str] = field(default_factory=set)
     is_closing: bool = False
     # The attempts that were interrupted while they were open.
     interrupts: set[int] = field(default_factory=set)
@@ -136,6 +139,7 @@ class Fold:
         match event.data.get("phase"):
             case Phase.CANCELING:
                 self.is_canceling = True
+                self.is_canceled_late = self.is_unfinished and bool(self.open_children)
             case Phase.CLOSING | Phase.TIME_UP if self.is_workflow:
                 # Only the question about a step is closed; the workflow has other steps.
                 self.question = None
@@ -188,6 +192,12 @@ class Fold:
     def _auto_decision(self, _: Event) -> None:
         self.auto_decisions += 1
 
+    def _child_requested(self, event: Event) -> None:
+        self.open_children.add(event.data.get("child_run_id", ""))
+
+    def _child_ended(self, event: Event) -> None:
+        self.open_children.discard(event.data.get("child_run_id", ""))
+
     def _workflow_started(self, event: Event) -> None:
         self.started_at = self.started_at or event.value.get("ts")
 
@@ -210,6 +220,8 @@ _STEPS = {
     Rasp.REPLIED: Fold._replied,
     Rasp.TIMEOUT: Fold._timeout,
     Rasp.AUTO_DECISION: Fold._auto_decision,
+    Rasp.SUBAGENT_REQUESTED: Fold._child_requested,
+    Rasp.SUBAGENT_ENDED: Fold._child_ended,
     Rasp.WORKFLOW_STARTED: Fold._workflow_started,
     Rasp.ARTIFACT_CREATED: Fold._artifact_created,
     Rasp.ARTIFACT_INDEXED: Fold._artifact_indexed,

@@ -25,6 +25,7 @@ class Law(StrEnum):
     REPLAY = "replay"
     CHILDREN = "children"
     CHECKS = "checks"
+    BOX = "box"
     WORKFLOW = "workflow"
     CONTINUES = "continues"
     STATUS = "status"

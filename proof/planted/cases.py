@@ -41,6 +41,8 @@ CASES: tuple[Case, ...] = (
     Case("early-end", ("children",), "a run ends before the ends of its children are in its Log"),
     Case("ignored-check", ("checks",), "a check that exits with another code than 0 counts as passed"),
     Case("unchecked-success", ("checks",), "a run succeeds before its last check is run"),
+    Case("hollow-box", ("box",), "an engine starts without the box that its run reports as enforced"),
+    Case("boxless-retry", ("box",), "a retry has not the box of the run that it retries"),
     Case("failed-partial", ("workflow",), "a workflow all of whose steps failed is called partial"),
     Case("partial-unlocks", ("workflow",), "a step begins after a partial one that it needs"),
     Case("prose-ready", ("workflow",), "an answer in prose makes a step ready that wants an object"),

@@ -34,6 +34,9 @@ export type Continues = Schemas["Continues"];
 export type RetryRun = Schemas["RetryRun"];
 export type RunRequest = Schemas["RunRequest"];
 export type RunOptions = Schemas["RunOptions"];
+/** What the box of a run holds, by what, and what it does not hold. */
+export type BoxReport = Schemas["BoxReport"];
+export type BoxPart = Schemas["BoxPart"];
 export type Interaction = Schemas["Interaction"];
 export type AskOption = Schemas["AskOption"];
 export type InteractionList = Schemas["InteractionList"];

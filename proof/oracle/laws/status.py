@@ -201,7 +201,8 @@ def _ending(event: Event, before: Fold) -> str | None:
             return f"succeeded with warnings {told}, and the turn record has {warned}"
     # Checks follow a turn record that says succeeded, and may end otherwise; law `checks` says which end is theirs.
     overruled = Status.SUCCEEDED if before.is_checked else None
-    if event.kind is Rasp.RUN_CANCELED and (not before.is_canceling or said not in (None, Status.CANCELED, overruled)):
+    in_time = said in (None, Status.CANCELED, overruled) or before.is_canceled_late
+    if event.kind is Rasp.RUN_CANCELED and not (before.is_canceling and in_time):
         return f"canceled, without a cancel before the turn record, which says {said}"
     if event.kind is Rasp.RUN_FAILED:
         code = (event.data.get("error") or {}).get("code")

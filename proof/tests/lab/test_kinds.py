@@ -37,6 +37,11 @@ class TestKinds(unittest.TestCase):
             "--no-reply-needed --retry-quota wait",
         )
 
+    def test_a_box_is_asked_for_with_its_network(self) -> None:
+        options = Options(box="on", network="none")
+        self.assertEqual(options.body(None), {"box": "on", "network": "none"})
+        self.assertEqual(options.words(None), ["--box", "on", "--network", "none"])
+
     def test_a_prompt_takes_the_place_of_the_skill(self) -> None:
         body = kind("prompt").body(Profile.CODEX)
         self.assertEqual((body["prompt"], "skill" in body), ("Why is the sky blue?", False))
@@ -49,6 +54,8 @@ class TestKinds(unittest.TestCase):
         self.assertEqual(kind("sticky").engine, "witnessed-sticky")
         self.assertEqual(kind("asks").engine, "witnessed")
         self.assertEqual(kind("leaves").engine, "witnessed-leaves")
+        self.assertEqual(kind("boxed").engine, "boxed-leaves")
+        self.assertEqual(kind("boxed-asks").engine, "boxed")
         self.assertEqual(kind("acp-asks").engine, "agent-question")
 
     def test_the_relay_finds_every_mark(self) -> None:

@@ -189,6 +189,30 @@ class Moves(LawCase):
         run.write(self.data)
         self.assert_breaks(Law.STATUS, "canceled, and ended as succeeded", self.look())
 
+    def canceled_after_its_turn(self, ended_before: bool) -> list[str]:
+        """A run whose turn failed, and which was canceled before it ended. Its child ended before the cancel, or after it."""
+        run = Recorded("failed")
+        asked = run.before(run.of("attempt.ended"))
+        asked["event"]["type"], asked["data"] = "subagent.requested", {"child_run_id": "00000000-0000-7000-8000-00000000000f", "key": "a"}
+        end = run.of("run.failed")
+        cancel, ended = run.before(end), run.before(end)
+        cancel["event"]["type"], cancel["data"] = "run.status", {"phase": "canceling", "detail": "parent"}
+        ended["event"]["type"], ended["data"] = "subagent.ended", asked["data"] | {"status": "failed", "reason": "X"}
+        end["event"]["type"], end["data"] = "run.canceled", {"reason_code": "CANCELED"}
+        if ended_before:
+            one, other = run.place(cancel), run.place(ended)
+            run.rasp[one], run.rasp[other] = ended, cancel
+        run.fcmp = []
+        run.write(self.data)
+        return [breach.what for breach in self.look().breaches if breach.law is Law.STATUS and "without a cancel" in breach.what]
+
+    def test_a_cancel_while_a_run_waits_for_its_children_is_the_end(self) -> None:
+        self.assertEqual([], self.canceled_after_its_turn(ended_before=False))
+
+    def test_a_cancel_after_the_turn_record_is_too_late(self) -> None:
+        told = "canceled, without a cancel before the turn record, which says failed"
+        self.assertEqual([told], self.canceled_after_its_turn(ended_before=True))
+
     def test_a_turn_record_that_the_table_does_not_have(self) -> None:
         run = Recorded("failed")
         run.of("attempt.ended")["data"]["verdict"]["rule"] = "4"

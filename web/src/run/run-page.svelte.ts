@@ -148,6 +148,8 @@ export class RunPage {
       this.told = diagnosis;
       this.attempts = attempts.attempts;
       this.hasAttempts = true;
+      // The verdict shows the box of the run; where the request does not arrive, it is asked for with the next look.
+      await this.loadRequest().catch(() => undefined);
     });
   }
 

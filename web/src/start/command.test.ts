@@ -22,6 +22,12 @@ test("a prompt in auto mode is one command", () => {
   expect(command({ prompt: "Why?" }, none)).toBe("skillrun ask 'Why?'");
 });
 
+test("a box is said for a skill and for a prompt", () => {
+  const options = { box: "required", network: "none" } as const;
+  expect(command({ prompt: "Why?", options }, none)).toBe("skillrun ask 'Why?' --box required --network none");
+  expect(command({ skill: "s", options }, none)).toBe("skillrun run s --box required --network none");
+});
+
 test.each([
   [{ mode: "interactive" }],
   [{ mode: "conversation" }],

@@ -6,7 +6,7 @@ import { isHidden } from "../parts/visible.ts";
 const LONGEST = 2_000;
 
 /** Options that `skillrun ask` has a flag for. */
-const ASKABLE: readonly string[] = ["effort", "permission", "hard_timeout_sec", "stall_timeout_sec"];
+const ASKABLE: readonly string[] = ["effort", "permission", "box", "network", "hard_timeout_sec", "stall_timeout_sec"];
 
 /** `files`: names of files by slot; their paths are unknown here. */
 export function command(request: CreateRun, files: ReadonlyMap<string, string>): string | undefined {
@@ -23,6 +23,8 @@ function asked({ engine, mode, model, options = {} }: CreateRun, prompt: string,
     ...files.flatMap((name) => ["--file", sayable(name)]),
     ...flag("--effort", options.effort),
     ...flag("--permission", options.permission),
+    ...flag("--box", options.box),
+    ...flag("--network", options.network),
     ...flag("--timeout", options.hard_timeout_sec),
     ...flag("--stall", options.stall_timeout_sec),
   ];
@@ -42,6 +44,8 @@ function run(request: CreateRun, files: ReadonlyMap<string, string>): string | u
     ...[...files].flatMap(([slot, name]) => ["--file", sayable(`${slot}=${name}`)]),
     ...flag("--effort", options.effort),
     ...flag("--permission", options.permission),
+    ...flag("--box", options.box),
+    ...flag("--network", options.network),
     ...flag("--timeout", options.hard_timeout_sec),
     ...flag("--stall", options.stall_timeout_sec),
     ...flag("--session-timeout", options.session_timeout_sec),

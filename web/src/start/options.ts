@@ -3,7 +3,7 @@ import type { RunOptions } from "@skillrun/client";
 import type { Control, Field } from "./schema.ts";
 
 export const OPTION_NAMES = [
-  "permission", "effort", "hard_timeout_sec", "stall_timeout_sec", "interactive_require_user_reply", "session_timeout_sec",
+  "permission", "box", "network", "effort", "hard_timeout_sec", "stall_timeout_sec", "interactive_require_user_reply", "session_timeout_sec",
   "idle_sec", "default_decision_policy", "auto_decision_limit", "max_attempt", "require_marker", "snapshot", "priority",
 ] as const satisfies readonly (keyof RunOptions)[];
 export type OptionName = (typeof OPTION_NAMES)[number];
@@ -16,6 +16,8 @@ const seconds: Control = { is: "number", isWhole: false, minimum: 0.001, maximum
 
 const CONTROLS: Readonly<Record<OptionName, Control>> = {
   permission: { is: "choice", choices: ["read_only", "workspace", "full"] },
+  box: { is: "choice", choices: ["off", "on", "required"] },
+  network: { is: "choice", choices: ["open", "none"] },
   effort: line,
   hard_timeout_sec: seconds,
   stall_timeout_sec: seconds,

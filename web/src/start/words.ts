@@ -108,6 +108,8 @@ export const words = defineWords({
 
 export const optionWords = defineWords({
   permission: { en: "What it may do without asking", zh: "无需询问即可执行的操作" },
+  box: { en: "Box around its processes", zh: "隔离其进程" },
+  network: { en: "Network in the box", zh: "隔离中的网络" },
   effort: { en: "Reasoning effort of the model", zh: "模型思考强度" },
   hard_timeout_sec: { en: "Attempt timeout (seconds)", zh: "单次尝试最长时间（秒）" },
   stall_timeout_sec: { en: "Timeout without output (seconds)", zh: "无输出多久后终止（秒）" },
@@ -127,6 +129,11 @@ export const choiceWords: Readonly<Record<string, Word>> = {
   "permission.read_only": { en: "read only", zh: "只读" },
   "permission.workspace": { en: "write in the workspace and run commands there", zh: "在工作区写入并执行命令" },
   "permission.full": { en: "everything that you may do", zh: "与您相同的全部权限" },
+  "box.off": { en: "off: no box", zh: "关闭：不隔离" },
+  "box.on": { en: "on: enforce what this machine can enforce", zh: "开启：执行本机能强制执行的部分" },
+  "box.required": { en: "required: refuse the run if a part is missing", zh: "必需：缺少任一部分则拒绝运行" },
+  "network.open": { en: "open", zh: "开放" },
+  "network.none": { en: "none (needs a box)", zh: "无（需要隔离）" },
   "interactive_require_user_reply.true": { en: "wait for an answer", zh: "一直等人回答" },
   "interactive_require_user_reply.false": { en: "decide automatically after the timeout", zh: "到时自动决定" },
   "default_decision_policy.engine_judgement": { en: "the agent decides on its own", zh: "由智能体自行决定" },
