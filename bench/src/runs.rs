@@ -89,7 +89,7 @@ impl Place {
         fs::create_dir_all(root.join("engines"))?;
         fs::create_dir_all(root.join("home"))?;
         fs::write(root.join("engines/quick.toml"), ENGINE)?;
-        fs::write(root.join("config.toml"), "engines = \"engines\"\nconsent = [\"quick\"]\n")?;
+        fs::write(root.join("config.toml"), "box = \"off\"\nengines = \"engines\"\nconsent = [\"quick\"]\n")?;
         let skill = root.join("skill");
         fs::create_dir_all(skill.join("assets"))?;
         fs::write(skill.join("SKILL.md"), "---\nname: skill\ndescription: For measuring.\n---\n\nSay it.\n")?;

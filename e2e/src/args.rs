@@ -135,6 +135,14 @@ impl Args {
                 Extent::Quick => Scenario::QUICK.to_vec(),
             };
         }
+        if args.confinement == Confinement::On {
+            let (left_out, kept): (Vec<_>, Vec<_>) =
+                args.scenarios.into_iter().partition(|scenario| scenario.is_outside_of_boxes());
+            args.scenarios = kept;
+            for scenario in left_out {
+                println!("left out: {}, which reads or writes what a box holds back", scenario.as_str());
+            }
+        }
         Ok(Task::Try(args))
     }
 }

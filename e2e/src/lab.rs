@@ -84,7 +84,7 @@ impl Lab {
         talk::write_skill(&talk)?;
         let config = scratch.join("config.toml");
         let settings = match confinement {
-            Confinement::Off => format!("consent = {engines:?}\n"),
+            Confinement::Off => format!("box = \"off\"\nconsent = {engines:?}\n"),
             // No consent: what the box holds needs none.
             Confinement::On => "box = \"required\"\nnetwork = \"model\"\n".to_owned(),
         };

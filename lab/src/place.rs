@@ -65,7 +65,9 @@ impl Lab {
         for folder in ["home", "tmp"] {
             fs::create_dir(root.path().join(folder)).expect("a folder");
         }
-        Self { root }
+        let lab = Self { root };
+        lab.settings("");
+        lab
     }
 
     pub fn root(&self) -> &Path {
@@ -89,9 +91,12 @@ impl Lab {
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("executable");
     }
 
-    /// Settings as TOML, for every command from now on.
+    /// Settings as TOML, for every command from now on. Runs have no box unless the settings say so: engines of tests wait
+    /// for files of the test, and are stopped by them.
     pub fn settings(&self, text: &str) {
-        self.write("settings.toml", text);
+        let is_set = text.lines().any(|line| line.starts_with("box = "));
+        let confinement = if is_set { "" } else { "box = \"off\"\n" };
+        self.write("settings.toml", &format!("{confinement}{text}"));
     }
 
     pub fn data(&self) -> PathBuf {

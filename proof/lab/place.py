@@ -16,6 +16,7 @@ STAND_IN = "stand-in"
 
 # Room for more than the population, so that runs wait for each other only at times.
 SETTINGS = """\
+box = "off"
 engines = "engines"
 skills = ["skills"]
 consent = {consent}

@@ -82,7 +82,10 @@ impl Place {
             fs::write(place.path("engines").join(format!("{}.toml", engine.name)), engine.descriptor())?;
         }
         let names: Vec<_> = engines.iter().map(|engine| engine.name).collect();
-        fs::write(place.path("config.toml"), format!("engines = \"engines\"\nconsent = {}\n", json!(names)))?;
+        fs::write(
+            place.path("config.toml"),
+            format!("box = \"off\"\nengines = \"engines\"\nconsent = {}\n", json!(names)),
+        )?;
         let skill = "---\nname: skill\ndescription: For measuring.\n---\n\nSay it.\n";
         fs::write(place.path("data/skills/skill/SKILL.md"), skill)?;
         fs::write(place.path("token"), TOKEN)?;

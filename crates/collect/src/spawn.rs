@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
-use skillrun_confine::network::GateSockets;
+use skillrun_confine::network::BoxSockets;
 use skillrun_confine::{BoxInit, BoxPlan, Prepared, StartError, start};
 use skillrun_evidence::OsText;
 
@@ -31,7 +31,7 @@ pub(crate) struct Spawned {
     /// Of a box with namespaces.
     pub(crate) init: Option<BoxInit>,
     /// Of a box with a network of its own.
-    pub(crate) gate: Option<GateSockets>,
+    pub(crate) network: Option<BoxSockets>,
 }
 
 /// Starts the engine, in a box if there is one; `temporary` is its folder for temporary files. The engine's ends of the
@@ -47,7 +47,7 @@ pub(crate) fn spawn(
     let Some(plan) = confinement else {
         let child = command.spawn().map_err(|error| refused(&error, Place::Open))?;
         drop(terminal);
-        return Ok(Spawned { main: Pid::from_child(&child), init: None, gate: None });
+        return Ok(Spawned { main: Pid::from_child(&child), init: None, network: None });
     };
     let boxed = Prepared::of(plan, &[temporary]).and_then(|prepared| start::start(prepared, || command.exec()));
     drop(terminal);
@@ -56,7 +56,7 @@ pub(crate) fn spawn(
         StartError::Exec(error) => refused(&error, Place::Boxed),
     })?;
     let main = Pid::from_raw(started.main).ok_or_else(|| NotStarted::before("no process started".to_owned()))?;
-    Ok(Spawned { main, init: started.init, gate: started.gate })
+    Ok(Spawned { main, init: started.init, network: started.network })
 }
 
 /// The command, and the terminal that must stay open until it has started.

@@ -32,7 +32,7 @@ pub mod start;
 mod sys;
 
 pub use abilities::{Abilities, ProbeScope, probe};
-pub use network::Gate;
+pub use network::BoxNetwork;
 pub use plan::{BoxPlan, NetworkPlan};
 pub use report::{BoxRequest, report};
 pub use start::{BoxInit, Prepared, StartError, Started};

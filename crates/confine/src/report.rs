@@ -10,6 +10,8 @@ use crate::abilities::Abilities;
 pub struct BoxRequest {
     pub permission: Permission,
     pub network: NetworkAccess,
+    /// The run has the HOME of the user, with everything in it.
+    pub has_home_of_user: bool,
 }
 
 /// The first version of Landlock that covers truncation: before it, a file outside could be emptied.
@@ -18,6 +20,9 @@ const LANDLOCK_FILES: u32 = 3;
 /// Why nothing is held with permission `full`.
 const FULL: &str = "permission full allows everything that the user may do";
 
+/// Why nothing is held with the HOME of the user.
+const HOME: &str = "the run has the HOME of the user, and every file in it";
+
 /// The report of a box. The files decide the mechanism; the network is reported if the request restricts it.
 pub fn report(request: BoxRequest, abilities: &Abilities) -> BoxReport {
     let wants_network = request.network != NetworkAccess::Open;
@@ -25,6 +30,7 @@ pub fn report(request: BoxRequest, abilities: &Abilities) -> BoxReport {
     let names = names.into_iter().filter(|name| *name != BoxPartName::Network || wants_network);
     let part = |name: BoxPartName| match request.permission {
         Permission::Full => BoxPart::not_enforced(name, FULL),
+        Permission::Workspace | Permission::ReadOnly if request.has_home_of_user => BoxPart::not_enforced(name, HOME),
         Permission::Workspace | Permission::ReadOnly => held(name, abilities),
     };
     BoxReport { parts: names.map(part).collect(), reachable: Vec::new() }
@@ -64,7 +70,7 @@ mod tests {
 
     /// The report in one letter per part: namespaces, Landlock, or a dash.
     fn letters(permission: Permission, network: NetworkAccess, abilities: &Abilities) -> String {
-        let report = report(BoxRequest { permission, network }, abilities);
+        let report = report(BoxRequest { permission, network, has_home_of_user: false }, abilities);
         let letter = |part: &BoxPart| match part.mechanism {
             Some(BoxMechanism::Namespaces) => 'N',
             Some(BoxMechanism::Landlock) => 'L',
@@ -94,8 +100,17 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_held_with_the_home_of_the_user() {
+        let request =
+            BoxRequest { permission: Permission::Workspace, network: NetworkAccess::Open, has_home_of_user: true };
+        let report = report(request, &machine(true, true, Some(7)));
+        assert!(report.parts.iter().all(|part| part.reason.as_deref() == Some(HOME)), "{report}");
+    }
+
+    #[test]
     fn every_part_that_does_not_hold_has_a_reason() {
-        let request = BoxRequest { permission: Permission::Workspace, network: NetworkAccess::None };
+        let request =
+            BoxRequest { permission: Permission::Workspace, network: NetworkAccess::None, has_home_of_user: false };
         for landlock in [None, Some(1), Some(7)] {
             let report = report(request, &machine(false, false, landlock));
             for part in report.parts.iter().filter(|part| part.mechanism.is_none()) {

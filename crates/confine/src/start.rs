@@ -11,7 +11,7 @@ use skillrun_model::confinement::BoxMechanism;
 use crate::abilities::{Maps, NAMESPACES};
 use crate::harden::harden;
 use crate::layout::{self, Folders, Step};
-use crate::network::{GateSockets, inside};
+use crate::network::{BoxSockets, inside};
 use crate::plan::{BoxPlan, NetworkPlan};
 use crate::{mounts, rules, sys};
 
@@ -81,7 +81,7 @@ pub struct Started {
     /// None without namespaces.
     pub init: Option<BoxInit>,
     /// Of a box with a network of its own.
-    pub gate: Option<GateSockets>,
+    pub network: Option<BoxSockets>,
 }
 
 /// The first process of a PID namespace. When it exits, the kernel kills every process of the box; it exits when this
@@ -122,7 +122,7 @@ pub fn start(prepared: Prepared, exec: impl FnOnce() -> io::Error) -> Result<Sta
                 drop(writer);
                 let told = Told::read(&mut news);
                 match told.failure {
-                    None => Ok(Started { main, init: None, gate: None }),
+                    None => Ok(Started { main, init: None, network: None }),
                     Some(failure) => {
                         sys::wait_for(main).ok();
                         Err(failure)
@@ -145,10 +145,10 @@ pub fn start(prepared: Prepared, exec: impl FnOnce() -> io::Error) -> Result<Sta
             let mut told = Told::read(&mut news);
             // It has exited, or is about to.
             sys::wait_for(starter).ok();
-            let gate = match &network {
+            let network = match &network {
                 NetworkPlan::Only(reachable) if told.failure.is_none() => {
-                    match GateSockets::receive(reachable, &sockets) {
-                        Ok(gate) => Some(gate),
+                    match BoxSockets::receive(reachable, &sockets) {
+                        Ok(network) => Some(network),
                         Err(error) => {
                             told.failure = Some(StartError::unmade("receive the sockets of its network")(error));
                             None
@@ -159,7 +159,7 @@ pub fn start(prepared: Prepared, exec: impl FnOnce() -> io::Error) -> Result<Sta
             };
             match told {
                 Told { init: Some(init), main: Some(main), failure: None } => {
-                    Ok(Started { main, init: Some(BoxInit { pid: init, control }), gate })
+                    Ok(Started { main, init: Some(BoxInit { pid: init, control }), network })
                 }
                 Told { init, main, failure } => {
                     drop(control);

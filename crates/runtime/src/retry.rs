@@ -126,15 +126,12 @@ fn with_task(task: RunTask, record: &RunRecord, folder: &RunFolder, now: Overrid
 }
 
 fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers: McpServers) -> Options {
+    let now = now.in_box_of(before);
     Options {
         permission: now.permission.or(Some(before.permission)),
-        confinement: now.confinement.or(Some(before.confinement)),
-        // Another network has its own hosts.
-        allow_hosts: match (now.network, now.allow_hosts.is_empty()) {
-            (None, true) => before.allow_hosts.clone(),
-            (Some(_), _) | (None, false) => now.allow_hosts.clone(),
-        },
-        network: now.network.or_else(|| now.allow_hosts.is_empty().then_some(before.network)),
+        confinement: now.confinement,
+        network: now.network,
+        allow_hosts: now.allow_hosts,
         home: now.home.or(Some(before.home)),
         // A model name is specific to its engine.
         model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),

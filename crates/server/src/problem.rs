@@ -404,7 +404,7 @@ impl From<AcceptError> for Problem {
             }
             AcceptError::NetworkWithoutBox { .. } | AcceptError::ModelAddressUnknown { .. } => about("options.network"),
             AcceptError::HostsWithoutList { .. } | AcceptError::TooManyHosts { .. } => about("options.allow_hosts"),
-            AcceptError::BoxWithHomeOfUser | AcceptError::BoxNotEnforced { .. } => about("options.box"),
+            AcceptError::BoxNotEnforced { .. } => about("options.box"),
             AcceptError::Copy(CopyError::Write { error: cause, .. }) => {
                 of_io(cause).unwrap_or_else(|| Self::of_class(&error, words.clone()))
             }
@@ -614,7 +614,6 @@ mod tests {
             ("CANNOT_RUN", AcceptError::HostsWithoutList { network: NetworkAccess::Model }),
             ("CANNOT_RUN", AcceptError::TooManyHosts { count: 33, limit: 32 }),
             ("CANNOT_RUN", AcceptError::ModelAddressUnknown { engine: engine(), variable: String::new() }),
-            ("CANNOT_RUN", AcceptError::BoxWithHomeOfUser),
             ("CANNOT_RUN", AcceptError::WorkspaceInBox { path: path(), reason: "" }),
             ("CANNOT_RUN", AcceptError::FileTooLarge { path: path(), limit: 1 }),
             ("CANNOT_RUN", AcceptError::NoScript { skill: name(), engine: engine() }),

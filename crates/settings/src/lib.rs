@@ -164,7 +164,7 @@ impl Settings {
             engine: None,
             skills: Vec::new(),
             permission: Permission::Workspace,
-            confinement: BoxChoice::Off,
+            confinement: BoxChoice::On,
             network: NetworkAccess::Open,
             home: HomeChoice::Run,
             hard_timeout: Duration::from_secs(3600),

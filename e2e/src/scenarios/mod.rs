@@ -83,6 +83,12 @@ impl Scenario {
         group == Group::Agents || !is_for_agents
     }
 
+    /// Whether a box holds what it does: it reads a file outside, or the agent asks before it writes what a box of
+    /// `read_only` cannot write.
+    pub(crate) fn is_outside_of_boxes(self) -> bool {
+        matches!(self, Self::Workflow | Self::Asked | Self::Denied)
+    }
+
     /// What a reader of the table should know.
     pub(crate) fn meaning(self) -> &'static str {
         match self {

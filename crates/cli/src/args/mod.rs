@@ -5,6 +5,7 @@
 mod access;
 mod capture;
 mod config;
+mod confinement;
 mod consent;
 mod engines;
 mod looking;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use clap::Arg;
 use skillrun_engine::Permission;
-use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
+use super::confinement::BoxArgs;
 use super::parsers::{continuation, count, delegation, named, seconds, whole_number, words};
 use super::prompts::{PromptArgs, prompt_help};
 
@@ -85,21 +85,8 @@ pub(crate) struct CommonArgs {
     /// What the engine may do without asking [default: the setting `permission`]
     #[arg(long, value_parser = named(Permission::ALL, Permission::as_str))]
     pub(crate) permission: Option<Permission>,
-    /// Start the processes of the run in a box: `on` enforces what this machine can enforce, `required` refuses a run for
-    /// which it cannot enforce a part [default: the setting `box`]
-    #[arg(long = "box", id = "box", value_name = "WHEN", value_parser = words(BoxChoice::ALL, BoxChoice::as_str))]
-    pub(crate) confinement: Option<BoxChoice>,
-    /// The same as `--box required`
-    #[arg(long, conflicts_with = "box")]
-    pub(crate) require_enforced: bool,
-    /// What the processes of a run in a box reach over the network: everything, the model of the engine, the model and
-    /// the hosts of `--allow-host`, or nothing [default: open]
-    #[arg(long, value_parser = words(NetworkAccess::ALL, NetworkAccess::as_str))]
-    pub(crate) network: Option<NetworkAccess>,
-    /// Another host that they reach, with `--network list`: a name, an address or *.NAME, and a port after a colon
-    /// [default port: 443 and 80]; can be repeated
-    #[arg(long = "allow-host", value_name = "HOST")]
-    pub(crate) allow_hosts: Vec<HostPattern>,
+    #[command(flatten)]
+    pub(crate) confinement: BoxArgs,
     /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use skillrun_engine::Permission;
 
+use super::confinement::BoxArgs;
 use super::parsers::{named, seconds};
 use super::{Json, OneRun, Wait, WorkspaceWait};
 
@@ -66,6 +67,8 @@ pub(crate) struct WorkflowRun {
     /// What engines of steps that name no permission may do without asking [default: the setting `permission`]
     #[arg(long, value_parser = named(Permission::ALL, Permission::as_str))]
     pub(crate) permission: Option<Permission>,
+    #[command(flatten)]
+    pub(crate) confinement: BoxArgs,
     /// Terminate a turn of a step after this many seconds [default: `timeout` of the step, else the setting
     /// `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]

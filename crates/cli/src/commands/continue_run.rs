@@ -36,6 +36,7 @@ pub(crate) fn run(global: &Global, args: &ContinueArgs) -> Result<ExitCode, Fail
         Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
         Workspace::Own | Workspace::Copy(_) => None,
     });
-    let new = NewRun { mode: Some(ExecutionMode::Conversation), continues: Some(continues), workspace, ..new };
+    let options = new.options.in_box_of(&record.request);
+    let new = NewRun { mode: Some(ExecutionMode::Conversation), continues: Some(continues), workspace, options, ..new };
     submit(global, &place.settings, new, args.wait, Style::of(args.wait), WorkspaceWait::default(), false)
 }

@@ -128,7 +128,7 @@ impl Host {
         // Pending data counts only if it can be written; if not, sealing reports the error.
         part.recorder.write_lines().ignored();
         record::set_capture(&mut record, &part, drain);
-        record.network = self.gate.as_ref().map(|gate| gate.refusals().take());
+        record.network = self.network.as_ref().map(|network| network.refusals().take());
         match part.recorder.seal() {
             Ok(sealed) => record::set_hashes(&mut record, sealed, &self.audit),
             Err(error) => {

@@ -1,7 +1,7 @@
 //! Starts the process of an attempt.
 
 use rustix::process::Pid;
-use skillrun_confine::{BoxInit, Gate, NetworkPlan};
+use skillrun_confine::{BoxInit, BoxNetwork, NetworkPlan};
 use skillrun_evidence::Recorder;
 use skillrun_evidence::host_record::HostError;
 use skillrun_model::Code;
@@ -120,15 +120,16 @@ impl Host {
         }
         let engine = EngineCommand { argv: &self.plan.argv, cwd: &workspace, variables: &self.plan.variables };
         let spawned = spawn(engine, wires.engine, self.plan.confinement.as_ref(), &self.temporary)?;
-        self.gate = match (spawned.gate, self.plan.confinement.as_ref().map(|plan| &plan.network)) {
+        self.network = match (spawned.network, self.plan.confinement.as_ref().map(|plan| &plan.network)) {
             (Some(sockets), Some(NetworkPlan::Only(reachable))) => {
-                let gate = Gate::serve(sockets, reachable.clone());
+                let network = BoxNetwork::serve(sockets, reachable.clone());
                 // Without its threads nothing is reached, and the engine reports that.
-                gate.map_err(|error| {
-                    let message = format!("the network of the box is not served ({error})");
-                    record::warn(&mut self.record, Code::HostError, message);
-                })
-                .ok()
+                network
+                    .map_err(|error| {
+                        let message = format!("the network of the box is not served ({error})");
+                        record::warn(&mut self.record, Code::HostError, message);
+                    })
+                    .ok()
             }
             (Some(_) | None, _) => None,
         };

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::Pid;
-use skillrun_confine::{BoxInit, Gate};
+use skillrun_confine::{BoxInit, BoxNetwork};
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::HostError;
 use skillrun_model::{AttemptNumber, Code, EndedBy, IgnoredError, Stream, Wiring};
@@ -58,7 +58,7 @@ pub(super) struct Host {
     /// The attempt that the user has interrupted.
     pub(super) interrupted: Option<AttemptNumber>,
     /// Of a box with a network of its own.
-    pub(super) gate: Option<Gate>,
+    pub(super) network: Option<BoxNetwork>,
 }
 
 /// A process that was started, and everything about it.
@@ -136,7 +136,7 @@ impl Host {
             signals,
             marked,
             interrupted,
-            gate: None,
+            network: None,
         }
     }
 

@@ -20,7 +20,7 @@ const SOCKETS_MAX: usize = 253;
 
 /// The listeners of a box, in the process that serves them.
 #[derive(Debug)]
-pub struct GateSockets {
+pub struct BoxSockets {
     pub(super) observer: OwnedFd,
     pub(super) names: UdpSocket,
     pub(super) proxy: TcpListener,
@@ -59,7 +59,7 @@ fn send(to: &UnixStream, sockets: &[OwnedFd]) -> io::Result<()> {
     Ok(())
 }
 
-impl GateSockets {
+impl BoxSockets {
     /// Receives what [`make`] has sent. The sender has sent everything, or is gone.
     pub(crate) fn receive(reachable: &[HostPattern], from: &UnixStream) -> io::Result<Self> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(SOCKETS_MAX))];

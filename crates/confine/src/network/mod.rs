@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! in the box                                          │ outside
-//! api.example.com ─▶ 127.77.0.1:443 ──── door ────────┼──▶ gate (threads of the host process) ──▶ api.example.com:443
-//! any client with proxy variables ─▶ proxy ───────────┼──▶ gate ─▶ what the patterns allow
-//! names ─▶ 127.0.0.1:53 ─── name server ──────────────┼──▶ gate ─▶ the address of a door, or "there is no such name"
-//! any other address ─▶ refused at once ─── observer ──┼──▶ gate: what was asked for
+//! api.example.com ─▶ 127.77.0.1:443 ──── door ────────┼──▶ threads of the host process ──▶ api.example.com:443
+//! any client with proxy variables ─▶ proxy ───────────┼──▶ threads ─▶ what the patterns allow
+//! names ─▶ 127.0.0.1:53 ─── name server ──────────────┼──▶ threads ─▶ the address of a door, or "there is no such name"
+//! any other address ─▶ refused at once ─── observer ──┼──▶ threads: what was asked for
 //! ```
 //!
 //! - A socket belongs to the network namespace it was made in. So the starter makes all sockets inside (`inside`) and
 //!   hands them to the host process, which accepts outside: no process in the box takes part.
-//! - `doors`: which listeners there are, and which name leads to which; pure. `gate`: serves them. `relay`: copies
+//! - `doors`: which listeners there are, and which name leads to which; pure. `serve`: serves them. `relay`: copies
 //!   bytes between two connections. `proxy`, `dns`, `packets`: what is read from clients and the kernel; pure.
 //! - [`Refusals`]: what was asked for and refused, without repetitions, up to a limit.
 //!
@@ -19,14 +19,14 @@
 
 mod dns;
 pub(crate) mod doors;
-mod gate;
 pub(crate) mod inside;
 mod packets;
 mod proxy;
 mod refusals;
 mod relay;
+mod serve;
 
 pub use doors::{PATTERNS_MAX, PROXY};
-pub use gate::Gate;
-pub use inside::GateSockets;
+pub use inside::BoxSockets;
 pub use refusals::{Refusal, RefusalKind, RefusalList, Refusals};
+pub use serve::BoxNetwork;

@@ -9,7 +9,7 @@ pub use skillrun_evidence::host_record::{Refusal, RefusalKind, RefusalList};
 /// How many different ones are kept for an attempt; the others are counted.
 const REFUSALS_MAX: usize = 100;
 
-/// The list, shared by the threads of a gate.
+/// The list, shared by the threads that serve a network.
 #[derive(Clone, Default)]
 pub struct Refusals(Arc<Mutex<Collected>>);
 

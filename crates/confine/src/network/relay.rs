@@ -11,7 +11,7 @@ pub(super) const STACK: usize = 128 * 1024;
 pub(super) fn relay(inside: &TcpStream, outside: &TcpStream) {
     let up = || copy(inside, outside);
     thread::scope(|scope| {
-        match thread::Builder::new().name("gate-up".to_owned()).stack_size(STACK).spawn_scoped(scope, up) {
+        match thread::Builder::new().name("box-network-up".to_owned()).stack_size(STACK).spawn_scoped(scope, up) {
             Ok(_) => copy(outside, inside),
             Err(_) => {
                 inside.shutdown(Shutdown::Both).ok();

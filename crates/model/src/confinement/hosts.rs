@@ -281,7 +281,7 @@ mod tests {
             ("http://127.0.0.1:4000", Some("127.0.0.1:4000")),
             ("http://[::1]:4000/v1", Some("[::1]:4000")),
             ("https://user:pass@example.com:8443?x", Some("example.com:8443")),
-            ("https://good.com\\@evil.com/", Some("good.com:443")),
+            ("https://good.test\\@evil.test/", Some("good.test:443")),
             ("ftp://example.com", None),
             ("example.com", None),
         ];

@@ -20,18 +20,14 @@ const OWN: &[&str] = &["/proc", "/sys", "/dev"];
 pub(super) fn check_options(options: &Filled) -> Result<(), AcceptError> {
     let network = options.network;
     let count = options.allow_hosts.len();
-    match (options.confinement, options.home) {
-        (BoxChoice::Off, _) if network != NetworkAccess::Open => Err(AcceptError::NetworkWithoutBox { network }),
-        (BoxChoice::On | BoxChoice::Required, HomeChoice::User) => Err(AcceptError::BoxWithHomeOfUser),
-        (BoxChoice::Off, _) | (BoxChoice::On | BoxChoice::Required, HomeChoice::Run) => {
-            if count > 0 && network != NetworkAccess::List {
-                Err(AcceptError::HostsWithoutList { network })
-            } else if count > PATTERNS_MAX {
-                Err(AcceptError::TooManyHosts { count, limit: PATTERNS_MAX })
-            } else {
-                Ok(())
-            }
-        }
+    if options.confinement == BoxChoice::Off && network != NetworkAccess::Open {
+        Err(AcceptError::NetworkWithoutBox { network })
+    } else if count > 0 && network != NetworkAccess::List {
+        Err(AcceptError::HostsWithoutList { network })
+    } else if count > PATTERNS_MAX {
+        Err(AcceptError::TooManyHosts { count, limit: PATTERNS_MAX })
+    } else {
+        Ok(())
     }
 }
 
@@ -93,7 +89,11 @@ pub(super) fn report(
 ) -> Result<Option<BoxReport>, AcceptError> {
     check_options(options)?;
     let reachable = reachable(config, options, descriptor)?;
-    let request = BoxRequest { permission: options.permission, network: options.network };
+    let request = BoxRequest {
+        permission: options.permission,
+        network: options.network,
+        has_home_of_user: options.home == HomeChoice::User,
+    };
     let scope = match options.network {
         NetworkAccess::Open => ProbeScope::WithoutNetwork,
         NetworkAccess::Model | NetworkAccess::List | NetworkAccess::None => ProbeScope::All,

@@ -101,8 +101,6 @@ pub enum AcceptError {
          the host allowed"
     )]
     ModelAddressUnknown { engine: String, variable: String },
-    #[error("a box has no access to the HOME of the user; use home run, or box off")]
-    BoxWithHomeOfUser,
     #[error("this machine cannot enforce the part {part} of the box: {reason}; use box on to run without it")]
     BoxNotEnforced { part: BoxPartName, reason: String },
     #[error("{}: cannot be the workspace of a run in a box: {reason}; use another folder, or --copy", path.display())]
@@ -173,7 +171,6 @@ impl Classified for AcceptError {
             | Self::HostsWithoutList { .. }
             | Self::TooManyHosts { .. }
             | Self::ModelAddressUnknown { .. }
-            | Self::BoxWithHomeOfUser
             | Self::BoxNotEnforced { .. }
             | Self::WorkspaceInBox { .. }
             | Self::NotInteractive { .. }

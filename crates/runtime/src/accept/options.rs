@@ -8,7 +8,7 @@ use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
-use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, Snapshot};
+use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, RunRequest, Snapshot};
 
 use super::error::AcceptError;
 
@@ -47,6 +47,22 @@ pub struct Options {
     pub delegation: Option<Delegation>,
     /// Commands that must pass before the run succeeds, after those of the skill.
     pub checks: Vec<CheckRequest>,
+}
+
+impl Options {
+    /// The same in the box of an earlier run, where nothing is said of it.
+    pub fn in_box_of(self, before: &RunRequest) -> Self {
+        Self {
+            confinement: self.confinement.or(Some(before.confinement)),
+            // Another network has its own hosts.
+            allow_hosts: match (self.network, self.allow_hosts.is_empty()) {
+                (None, true) => before.allow_hosts.clone(),
+                (Some(_), _) | (None, false) => self.allow_hosts.clone(),
+            },
+            network: self.network.or_else(|| self.allow_hosts.is_empty().then_some(before.network)),
+            ..self
+        }
+    }
 }
 
 /// All of them.

@@ -99,7 +99,8 @@ pub(super) fn add_proxy(variables: &mut Vec<Variable>, plan: Option<&BoxPlan>) {
         return;
     }
     let proxy = format!("http://{PROXY}");
-    let own = "localhost,127.0.0.0/8,::1";
+    // Each address by itself: not every client knows ranges. A model on loopback is reached through its door.
+    let own = "localhost,127.0.0.1,::1";
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     let mut added: Vec<Variable> = names.iter().map(|name| Variable::plain(name, &proxy)).collect();
     added.extend(["NO_PROXY", "no_proxy"].iter().map(|name| Variable::plain(name, own)));

@@ -107,7 +107,6 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::HostsWithoutList { .. }
         | AcceptError::TooManyHosts { .. }
         | AcceptError::ModelAddressUnknown { .. }
-        | AcceptError::BoxWithHomeOfUser
         | AcceptError::BoxNotEnforced { .. }
         | AcceptError::WorkspaceInBox { .. }
         | AcceptError::Copy(

@@ -68,7 +68,7 @@ async fn continue_run(
             workspace,
             profile: body.options.profile,
             continuation: body.options.continuation,
-            options: body.options.options(body.model.clone())?,
+            options: body.options.options(body.model.clone())?.in_box_of(&old.request),
             continues: Some(continues),
             ..NewRun::ask(message, engine)
         })

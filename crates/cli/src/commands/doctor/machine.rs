@@ -34,7 +34,7 @@ pub(super) fn proc() -> Check {
 
 /// What this machine can enforce for a run in a box. Runs without a box need none of it.
 pub(super) fn confinement() -> Check {
-    let all = BoxRequest { permission: Permission::Workspace, network: NetworkAccess::None };
+    let all = BoxRequest { permission: Permission::Workspace, network: NetworkAccess::None, has_home_of_user: false };
     let report = report(all, &probe(ProbeScope::All));
     match report.missing() {
         None => Check::good("box", report.to_string()),

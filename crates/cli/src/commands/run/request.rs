@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use skillrun_model::checks::CheckRequest;
-use skillrun_model::confinement::BoxChoice;
 use skillrun_model::delegation::ChildRequest;
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
@@ -131,11 +130,12 @@ pub(crate) fn script(args: &CommonArgs, settings: &Settings) -> Option<PathBuf> 
 /// All options but the MCP servers, which may be in files.
 pub(crate) fn options(args: &RequestArgs) -> Options {
     let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
+    let confinement = &args.common.confinement;
     Options {
         permission: args.common.permission,
-        confinement: if args.common.require_enforced { Some(BoxChoice::Required) } else { args.common.confinement },
-        network: args.common.network,
-        allow_hosts: args.common.allow_hosts.clone(),
+        confinement: confinement.choice(),
+        network: confinement.network,
+        allow_hosts: confinement.allow_hosts.clone(),
         home: None,
         model: args.common.model.clone(),
         effort: args.common.effort.clone(),

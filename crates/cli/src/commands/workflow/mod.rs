@@ -66,6 +66,9 @@ fn start(global: &Global, args: &WorkflowRun) -> Result<ExitCode, Failure> {
     let inputs = values::values(&args.input, "--input", &settings)?;
     let options = Options {
         permission: args.permission,
+        confinement: args.confinement.choice(),
+        network: args.confinement.network,
+        allow_hosts: args.confinement.allow_hosts.clone(),
         model: args.model.clone(),
         hard_timeout_sec: args.timeout.map(|time| time.as_secs_f64()),
         require_user_reply: args.question_timeout.map(|_| false),

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, recv};
 use skillrun_model::confinement::{HostName, HostPattern, HostPort};
 
-use super::inside::GateSockets;
+use super::inside::BoxSockets;
 use super::refusals::{RefusalKind, Refusals};
 use super::{dns, doors, packets, proxy, relay};
 
@@ -27,13 +27,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// As much of a packet as its headers need, and those of the packet that it is an answer to.
 const PACKET_MAX: usize = 256;
 
-/// The gate of one box. Its threads end with the process.
+/// The network of one box, served from outside. Its threads end with the process.
 #[derive(Debug)]
-pub struct Gate {
+pub struct BoxNetwork {
     refusals: Refusals,
 }
 
-/// What all threads of a gate know.
+/// What all of its threads know.
 #[derive(Debug)]
 struct Rules {
     reachable: Vec<HostPattern>,
@@ -41,9 +41,9 @@ struct Rules {
     connections: AtomicUsize,
 }
 
-impl Gate {
+impl BoxNetwork {
     /// Begins to serve.
-    pub fn serve(sockets: GateSockets, reachable: Vec<HostPattern>) -> io::Result<Self> {
+    pub fn serve(sockets: BoxSockets, reachable: Vec<HostPattern>) -> io::Result<Self> {
         let refusals = Refusals::default();
         let rules = Arc::new(Rules { reachable, refusals: refusals.clone(), connections: AtomicUsize::new(0) });
         for listener in sockets.doors.iter().map(|(_, listener)| listener).chain([&sockets.proxy]) {
@@ -51,7 +51,7 @@ impl Gate {
         }
         sockets.names.set_nonblocking(true)?;
         let work = move || Server { sockets, rules }.serve();
-        thread::Builder::new().name("gate".to_owned()).stack_size(2 * relay::STACK).spawn(work)?;
+        thread::Builder::new().name("box-network".to_owned()).stack_size(2 * relay::STACK).spawn(work)?;
         Ok(Self { refusals })
     }
 
@@ -62,7 +62,7 @@ impl Gate {
 }
 
 struct Server {
-    sockets: GateSockets,
+    sockets: BoxSockets,
     rules: Arc<Rules>,
 }
 
@@ -97,7 +97,7 @@ impl Server {
     }
 }
 
-fn observe(sockets: &GateSockets, rules: &Rules) {
+fn observe(sockets: &BoxSockets, rules: &Rules) {
     let mut packet = [0; PACKET_MAX];
     while let Ok((length, _)) = recv(&sockets.observer, &mut packet[..], RecvFlags::DONTWAIT) {
         if let Some(refused) = packets::refused(&packet[..length]) {
@@ -106,7 +106,7 @@ fn observe(sockets: &GateSockets, rules: &Rules) {
     }
 }
 
-fn answer_names(sockets: &GateSockets, rules: &Rules) {
+fn answer_names(sockets: &BoxSockets, rules: &Rules) {
     let mut message = [0; dns::MESSAGE_MAX];
     while let Ok((length, from)) = sockets.names.recv_from(&mut message) {
         let Some(query) = dns::query(&message[..length]) else { continue };
@@ -145,7 +145,7 @@ fn accept(listener: &TcpListener, to: Option<&HostPort>, rules: &Arc<Rules>) {
         };
         of_thread.connections.fetch_sub(1, Ordering::Relaxed);
     };
-    if thread::Builder::new().name("gate-conn".to_owned()).stack_size(relay::STACK).spawn(work).is_err() {
+    if thread::Builder::new().name("box-network-conn".to_owned()).stack_size(relay::STACK).spawn(work).is_err() {
         rules.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
