@@ -352,6 +352,11 @@ fn retry_help(arg: Arg) -> Arg {
                     "Pass an environment variable to the engine and mask its value in all output, instead of those \
                      named for the old run (repeatable)"
                 }
+                "require_enforced" => "The same as `--box required`, whatever box the old run has",
+                "allow_hosts" => {
+                    "Host that the run reaches in addition to the model of its engine, instead of those of the old run \
+                     (repeatable)"
+                }
                 "check" => {
                     "Command that must exit with code 0 in the workspace after the turn, instead of those of the old run; if \
                      it fails, the run fails (repeatable)"

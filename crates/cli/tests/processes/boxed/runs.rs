@@ -260,8 +260,8 @@ fn requests_that_no_box_can_hold_are_refused() {
         assert!(error.contains(sentence), "{flags:?}: {error}");
     }
     lab.settings(&format!("engines = {:?}\nhome = \"user\"\n", lab.path("engines")));
-    let error = refused(&lab, &["--box", "on"]);
-    assert!(error.contains("a box has no access to the HOME of the user"), "{error}");
+    let error = refused(&lab, &["--box", "required"]);
+    assert!(error.contains("the part files of the box: the run has the HOME of the user"), "{error}");
     assert_eq!(lab.runs(), Vec::<String>::new());
 }
 
