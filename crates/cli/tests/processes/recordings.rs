@@ -104,6 +104,7 @@ const OF_HOSTS: &[Code] = &[
     Code::PipeSmall,
     Code::SecretShort,
     Code::SecretInFileName,
+    Code::ConnectionRefused,
     Code::SnapshotFailed,
     Code::SnapshotLimited,
     Code::SurvivorsEnded,
