@@ -16,7 +16,7 @@ use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::{RefusalKind, RefusalList};
 use skillrun_model::confinement::{BoxMechanism, HostPattern};
 
-use super::escapes::has_python;
+use super::escapes::{PYTHON, has_python};
 use crate::SKILLRUN;
 
 const ATTEMPTS: &str = include_str!("networks.py");
@@ -83,7 +83,7 @@ fn attempt(is_listed: bool, is_other_user: bool) -> Option<(BTreeMap<String, Str
     let hosts = [format!("127.0.0.1:{listed}"), "api.listed.test:443".to_owned()];
     let hosts: Vec<HostPattern> = hosts.iter().map(|host| host.parse().expect("a host")).collect();
     let plan = HostPlan {
-        argv: ["python3", "networks.py"].map(OsText::from).to_vec(),
+        argv: [PYTHON, "networks.py"].map(OsText::from).to_vec(),
         variables,
         confinement: Some(BoxPlan {
             mechanism: BoxMechanism::Namespaces,

@@ -159,7 +159,7 @@ fn refused_connections_are_in_the_log() {
     let (listed, other) = (server(), server());
     let dial = |port: u16| {
         format!(
-            "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), timeout=20)' 2> /dev/null"
+            "/usr/bin/python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), timeout=20)' 2> /dev/null"
         )
     };
     let program = format!("#!/bin/sh\n{} && echo listed\n{} && echo other\necho done\n", dial(listed), dial(other));
