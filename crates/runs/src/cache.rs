@@ -114,6 +114,8 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         permission,
         confinement,
         network,
+        // They decide whether there is a result, not which.
+        limits: _,
         model,
         effort,
         script,

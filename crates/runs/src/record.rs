@@ -18,6 +18,7 @@ use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::workflow::WorkflowPlan;
@@ -41,6 +42,10 @@ pub const CHECKED_FORMAT: u32 = 5;
 
 /// Version of `run.json` for a run in a box: an earlier version would start its processes without one.
 pub const BOX_FORMAT: u32 = 6;
+
+/// Version of `run.json` for a run with limits of memory, processes, processor time or disk: an earlier version would
+/// start its processes without them.
+pub const LIMITS_FORMAT: u32 = 7;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -187,6 +192,9 @@ pub struct RunRequest {
     /// What they reach over the network.
     #[serde(default = "open_network", skip_serializing_if = "is_open_network")]
     pub network: NetworkAccess,
+    /// What the processes of an attempt may use.
+    #[serde(default, skip_serializing_if = "ResourceLimits::is_empty")]
+    pub limits: ResourceLimits,
     pub model: Option<String>,
     pub effort: Option<String>,
     /// Name in `inputs/` of the script that the scripted engine plays. None: the script of the skill, or another engine.

@@ -10,6 +10,7 @@ use skillrun_model::checks::CheckRequest;
 use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::workflow::StepView;
@@ -191,6 +192,9 @@ pub(crate) struct RunOptions {
     pub(crate) confinement: Option<BoxChoice>,
     /// What the processes of a run in a box reach over the network; default `open`.
     pub(crate) network: Option<NetworkAccess>,
+    /// What the processes of an attempt may use. What is missing: the settings, and in a box 2 GiB of memory, 512
+    /// processes and 1 GiB of disk; more than the settings allow needs the scope `admin`.
+    pub(crate) limits: ResourceLimits,
     /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
     /// An attempt that takes longer is terminated.
@@ -268,6 +272,7 @@ impl RunOptions {
             permission: self.permission,
             confinement: self.confinement,
             network: self.network,
+            limits: self.limits,
             home: self.home,
             model,
             effort: self.effort.clone(),

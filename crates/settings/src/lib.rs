@@ -30,6 +30,7 @@ use std::time::Duration;
 use skillrun_engine::{Descriptor, Engines, Permission};
 use skillrun_lifecycle::run::RunOptions;
 use skillrun_model::confinement::BoxChoice;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_runs::DataFolder;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice};
 use skillrun_runs::retention::Retention;
@@ -72,6 +73,8 @@ pub struct Settings {
     pub permission: Permission,
     /// Whether processes of runs start in a box.
     pub confinement: BoxChoice,
+    /// What the processes of an attempt may use.
+    pub limits: ResourceLimits,
     pub home: HomeChoice,
     pub hard_timeout: Duration,
     pub stall_timeout: Duration,
@@ -163,6 +166,7 @@ impl Settings {
             skills: Vec::new(),
             permission: Permission::Workspace,
             confinement: BoxChoice::Off,
+            limits: ResourceLimits::default(),
             home: HomeChoice::Run,
             hard_timeout: Duration::from_secs(3600),
             stall_timeout: Duration::from_secs(600),

@@ -7,6 +7,7 @@ mod capture;
 mod config;
 mod consent;
 mod engines;
+mod limits;
 mod looking;
 mod normalize;
 mod parsers;

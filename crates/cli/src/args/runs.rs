@@ -13,6 +13,7 @@ use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
+use super::limits::LimitArgs;
 use super::parsers::{continuation, count, delegation, named, seconds, whole_number, words};
 use super::prompts::{PromptArgs, prompt_help};
 
@@ -92,6 +93,8 @@ pub(crate) struct CommonArgs {
     /// What the processes of a run in a box reach over the network [default: open]
     #[arg(long, value_parser = words(NetworkAccess::ALL, NetworkAccess::as_str))]
     pub(crate) network: Option<NetworkAccess>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,

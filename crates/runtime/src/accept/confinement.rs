@@ -7,6 +7,7 @@ use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
 use skillrun_runs::record::{HomeChoice, Workspace};
 
 use super::error::AcceptError;
+use super::limits;
 use super::options::Filled;
 use crate::runtime::RuntimeConfig;
 
@@ -23,15 +24,22 @@ pub(super) fn check_options(options: &Filled) -> Result<(), AcceptError> {
     }
 }
 
-/// What the box of a run holds on this machine. None: the run has none.
+/// What the box of a run holds on this machine. None: the run has neither a box nor limits.
 pub(super) fn report(options: &Filled) -> Result<Option<BoxReport>, AcceptError> {
     check_options(options)?;
     let request = BoxRequest { permission: options.permission, network: options.network };
+    let limits = limits::parts(options.limits);
+    let report = || {
+        let mut report = report_of(request, probe());
+        report.parts.extend(limits.iter().cloned());
+        report
+    };
     match options.confinement {
-        BoxChoice::Off => Ok(None),
-        BoxChoice::On => Ok(Some(report_of(request, probe()))),
+        // Limits hold without a box, too.
+        BoxChoice::Off => Ok((!limits.is_empty()).then(|| BoxReport { parts: limits.clone() })),
+        BoxChoice::On => Ok(Some(report())),
         BoxChoice::Required => {
-            let report = report_of(request, probe());
+            let report = report();
             match report.missing() {
                 None => Ok(Some(report)),
                 Some(missing) => Err(AcceptError::BoxNotEnforced {

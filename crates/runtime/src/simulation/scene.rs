@@ -10,6 +10,7 @@ use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
@@ -148,6 +149,7 @@ impl Scene {
                 permission: Permission::Workspace,
                 confinement: BoxChoice::Off,
                 network: NetworkAccess::Open,
+                limits: ResourceLimits::default(),
                 model: None,
                 effort: None,
                 script: None,

@@ -16,6 +16,7 @@ use skillrun_model::codes::NextActionKind;
 use skillrun_model::confinement::{BoxChoice, BoxReport, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
@@ -148,6 +149,8 @@ pub(crate) struct AcceptedOptions {
     confinement: BoxChoice,
     /// What they reach over the network.
     network: NetworkAccess,
+    /// What the processes of an attempt may use; what is missing is not limited.
+    limits: ResourceLimits,
     /// The engine's home folder.
     home: HomeChoice,
     /// The reasoning effort, in the terms of the engine; null: the engine's choice.
@@ -267,6 +270,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             permission: request.permission,
             confinement: request.confinement,
             network: request.network,
+            limits: request.limits,
             home: request.home,
             effort: words(&request.effort),
             hard_timeout_sec: request.timeouts.hard_sec,

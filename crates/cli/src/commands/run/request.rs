@@ -134,6 +134,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         permission: args.common.permission,
         confinement: args.common.confinement,
         network: args.common.network,
+        limits: args.common.limits.limits(),
         home: None,
         model: args.common.model.clone(),
         effort: args.common.effort.clone(),
