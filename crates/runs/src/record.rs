@@ -342,7 +342,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {BOX_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {LIMITS_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -396,7 +396,7 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(BOX_FORMAT) {
+        if version.format > u64::from(LIMITS_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;

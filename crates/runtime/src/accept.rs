@@ -4,7 +4,7 @@
 mod checks;
 mod confinement;
 mod error;
-mod limits;
+pub(crate) mod limits;
 mod mcp_servers;
 mod options;
 mod version;

@@ -1037,6 +1037,8 @@ export interface components {
             idle_sec: number;
             /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply: boolean;
+            /** @description What the processes of an attempt may use; what is missing is not limited. */
+            limits: components["schemas"]["ResourceLimits"];
             /**
              * Format: double
              * @description How long the engine process may keep running after the end of its turn; null: the engine's default.
@@ -1393,19 +1395,17 @@ export interface components {
         };
         /** @description Whether the processes of a run start in a box. */
         BoxChoice: "off" | "on" | "required";
-        /** @description What enforces a part of a box. */
-        BoxMechanism: "namespaces" | "landlock";
         /** @description A part of a box, and what enforces it, or why nothing does. */
         BoxPart: {
             /** @description What enforces it; only with `enforced`. */
-            mechanism?: components["schemas"]["BoxMechanism"] | null;
+            mechanism?: components["schemas"]["PartMechanism"] | null;
             part: components["schemas"]["BoxPartName"];
             /** @description Why nothing does; only with `not_enforced`. */
             reason?: string | null;
             state: components["schemas"]["BoxPartState"];
         };
-        /** @description A part of a box. */
-        BoxPartName: "files" | "processes" | "network";
+        /** @description A part of a box, or a limit. */
+        BoxPartName: "files" | "processes" | "network" | "memory" | "process_count" | "cpu" | "disk";
         /**
          * @description Whether a part of a box holds.
          * @enum {string}
@@ -1516,7 +1516,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "MEMORY_LIMIT" | "PROCESS_LIMIT" | "CPU_LIMIT" | "DISK_LIMIT" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1921,7 +1921,7 @@ export interface components {
             url: string;
         };
         /** @description Why the process of an attempt ended, as its host recorded it. */
-        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "interrupted" | "budget";
+        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "interrupted" | "budget" | "memory_limit" | "process_limit" | "cpu_limit" | "disk_limit";
         /** @description An engine and what is found of it on this machine, as data. */
         Engine: {
             consent: components["schemas"]["EngineConsent"];
@@ -2577,6 +2577,8 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** @description What enforces a part of the report. */
+        PartMechanism: "namespaces" | "landlock" | "cgroup" | "watched";
         /** @description Bytes that a decision was based on. */
         Passage: {
             /** @description Its beginning; none where the file cannot be read. */
@@ -3268,6 +3270,29 @@ export interface components {
          * @enum {string}
          */
         ResolutionMode: "user_reply" | "auto_decide_timeout" | "permission_policy";
+        /** @description What the processes of one attempt may use. What is missing is not limited. */
+        ResourceLimits: {
+            /**
+             * Format: uint64
+             * @description Seconds of processor time of all processes together, the exited ones too.
+             */
+            cpu_sec?: number | null;
+            /**
+             * Format: uint64
+             * @description Growth in bytes of the folders that the processes write: workspace, HOME of the run, temporary files.
+             */
+            disk_bytes?: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes of memory of all processes together; what they share counts once.
+             */
+            memory_bytes?: number | null;
+            /**
+             * Format: uint32
+             * @description Number of processes.
+             */
+            processes?: number | null;
+        };
         /** @description When a failed run is retried automatically, as a new run with the same request. */
         RetryOptions: {
             /** @description `wait`: when the quota of the engine is exhausted, wait until it is available again and retry. */
@@ -3583,6 +3608,11 @@ export interface components {
             idle_sec?: number | null;
             /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply?: boolean | null;
+            /**
+             * @description What the processes of an attempt may use. What is missing: the settings, and in a box 2 GiB of memory, 512
+             *     processes and 1 GiB of disk; more than the settings allow needs the scope `admin`.
+             */
+            limits?: components["schemas"]["ResourceLimits"];
             /**
              * Format: double
              * @description How long the engine process may keep running after the end of its turn.
@@ -4366,7 +4396,7 @@ export interface components {
             state: components["schemas"]["TurnState"];
         };
         /** @description A limit of a turn, by the option that sets it. */
-        TurnLimit: "hard_sec" | "stall_sec" | "max_bytes" | "session_timeout_sec";
+        TurnLimit: "hard_sec" | "stall_sec" | "max_bytes" | "session_timeout_sec" | "memory_bytes" | "processes" | "cpu_sec" | "disk_bytes";
         /** @description A turn of the agent begins. Messages that follow are not answers before the end of the turn says so. */
         TurnStarted: Record<string, never>;
         /**

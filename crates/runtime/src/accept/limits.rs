@@ -5,14 +5,14 @@ use skillrun_model::confinement::BoxPart;
 use skillrun_model::limits::{LimitMechanism, LimitName, ResourceLimits};
 
 /// A part of the report for each limit.
-pub(super) fn parts(limits: ResourceLimits) -> Vec<BoxPart> {
+pub fn parts(limits: ResourceLimits) -> Vec<BoxPart> {
     if limits.is_empty() {
         return Vec::new();
     }
     limits.names().map(|name| part(name, limits::ability())).collect()
 }
 
-pub(crate) fn part(name: LimitName, ability: &LimitAbility) -> BoxPart {
+fn part(name: LimitName, ability: &LimitAbility) -> BoxPart {
     match (name, &ability.watched) {
         (LimitName::Memory | LimitName::Processes, _) if ability.has_groups => {
             BoxPart::enforced(name.into(), LimitMechanism::Cgroup)

@@ -77,6 +77,7 @@ export function isBad(end: End): boolean {
     case "lost":
     case "notRun":
     case "budget":
+    case "limit":
       return true;
     case "running":
     case "ended":
