@@ -576,8 +576,8 @@ mod tests {
         assert_eq!(both, Err("is not a record of a run: it has both a skill and a prompt".to_owned()));
         let neither = read(|record| record["skill"] = Value::Null);
         assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
-        let newer = read(|record| record["format"] = json!(7));
-        let sentence = "written by a later version of skillrun (format 7, this one reads up to 6); use that version";
+        let newer = read(|record| record["format"] = json!(8));
+        let sentence = "written by a later version of skillrun (format 8, this one reads up to 7); use that version";
         assert_eq!(newer, Err(sentence.to_owned()));
     }
 }

@@ -46,7 +46,7 @@ impl Running {
         let has_finished = self.has_finished();
         let watch = self.watch.as_mut()?;
         match self.exit {
-            // What is left then is ended soon, and is no failure of the engine.
+            // What is left then is ended soon, and the engine has not failed.
             Some((Exit::Code(0), _)) => None,
             // It may have been killed by the kernel, or have failed because one of its tools was.
             Some((Exit::Code(_) | Exit::Signal(_), _)) if has_finished => watch.ended_by_kernel(),

@@ -57,7 +57,11 @@ mod tests {
     fn processes_that_were_waited_for_count_once() {
         let mut meter = CpuMeter::default();
         assert_eq!(meter.look([process(1, 10, 0), process(2, 50, 0)].into_iter(), 0), 60);
-        assert_eq!(meter.look([process(1, 10, 0)].into_iter(), 0), 60, "it has exited and nobody has waited yet");
+        assert_eq!(
+            meter.look([process(1, 10, 0)].into_iter(), 0),
+            60,
+            "it has exited, and no process has waited for it yet"
+        );
         assert_eq!(meter.look([process(1, 10, 55)].into_iter(), 0), 65, "its last ticks were not seen");
         assert_eq!(meter.look(std::iter::empty(), 70), 70, "the host has waited for all");
     }

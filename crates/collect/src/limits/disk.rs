@@ -182,7 +182,7 @@ mod tests {
         meter.begin_again();
         fs::remove_file(workspace.join("old")).expect("removed");
         let now = meter.next_at;
-        assert_eq!(meter.look(now, 1 << 30), 0, "less than before is no growth");
+        assert_eq!(meter.look(now, 1 << 30), 0, "a folder that became smaller has not grown");
     }
 
     #[test]
