@@ -8,7 +8,6 @@ use skillrun_model::limits::{LimitName, LimitReached};
 use super::deadlines::Moment;
 use super::run::{Host, Running};
 use crate::plan::Rung;
-use crate::process::tree::Exit;
 use crate::signals::SignalName;
 
 impl Host {
@@ -46,11 +45,9 @@ impl Running {
         let has_finished = self.has_finished();
         let watch = self.watch.as_mut()?;
         match self.exit {
-            // What is left then is ended soon, and the engine has not failed.
-            Some((Exit::Code(0), _)) => None,
-            // It may have been killed by the kernel, or have failed because one of its tools was.
-            Some((Exit::Code(_) | Exit::Signal(_), _)) if has_finished => watch.ended_by_kernel(),
-            Some((Exit::Code(_) | Exit::Signal(_), _)) => watch.ended_by_kernel().or_else(|| watch.look(now)),
+            // The kernel may have killed it, or one of its tools. What is left then is ended soon, and is not looked at.
+            Some(_) if has_finished => watch.last_look(),
+            Some(_) => watch.ended_by_kernel().or_else(|| watch.look(now)),
             None => watch.look(now),
         }
     }

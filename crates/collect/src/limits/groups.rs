@@ -20,6 +20,9 @@ use crate::process::cgroup::{Cgroup, is_delegated, own_folder};
 /// Tasks that the kernel allows for each process that is allowed.
 const TASKS_PER_PROCESS: u64 = 8;
 
+/// The largest number of tasks that the kernel takes as a limit.
+const TASKS_MAX: u64 = 4 << 20;
+
 /// How long an empty group may be busy.
 const REMOVAL_TIMEOUT: Duration = Duration::from_millis(20);
 
@@ -75,7 +78,8 @@ impl Groups {
     /// Writes the limits. False: the kernel does not take one.
     fn limit(&self, limits: ResourceLimits) -> bool {
         let put = |folder: &Path, file: &str, value: u64| fs::write(folder.join(file), value.to_string()).is_ok();
-        let tasks = limits.processes.map(|processes| u64::from(processes).saturating_mul(TASKS_PER_PROCESS));
+        let tasks =
+            limits.processes.map(|processes| u64::from(processes).saturating_mul(TASKS_PER_PROCESS).min(TASKS_MAX));
         let (memory, pids) = self.both();
         let memory_file = match &self.folders {
             Folders::One { .. } => "memory.limit_in_bytes",
@@ -241,6 +245,9 @@ mod tests {
         let read = |name: &str| fs::read_to_string(path.join(name)).expect(name);
         assert_eq!((read("memory.max").as_str(), read("pids.max").as_str()), ("1000", "24"));
         assert_eq!((read("memory.swap.max").as_str(), read("memory.oom.group").as_str()), ("0", "1"));
+        let many = ResourceLimits { processes: Some(u32::MAX), ..ResourceLimits::default() };
+        assert!(groups.limit(many));
+        assert_eq!(read("pids.max"), "4194304", "the kernel refuses more");
         assert!(!groups.has_killed() && !groups.has_refused());
         fs::write(path.join("memory.events"), "oom 1\noom_kill 1\n").expect("written");
         fs::write(path.join("pids.events"), "max 1\n").expect("written");

@@ -42,6 +42,8 @@ pub(crate) struct Watch {
     /// The first process of a box: part of the host.
     init: Option<u32>,
     next_at: Moment,
+    /// The engine has exited.
+    is_over: bool,
 }
 
 impl Watch {
@@ -63,6 +65,7 @@ impl Watch {
             disk: limits.disk_bytes.map(|_| DiskMeter::new(folders())),
             init: None,
             next_at: 0,
+            is_over: false,
         }
     }
 
@@ -107,6 +110,12 @@ impl Watch {
         let reached = self.ended_by_kernel().or_else(|| self.exceeded(now));
         self.next_at = after(now, TICK.max(begin.elapsed() + PAUSE));
         reached
+    }
+
+    /// What the kernel has refused or killed when the engine has exited. Later calls find nothing.
+    pub(crate) fn last_look(&mut self) -> Option<LimitReached> {
+        let is_first = !std::mem::replace(&mut self.is_over, true);
+        is_first.then(|| self.ended_by_kernel()).flatten()
     }
 
     /// What the kernel has refused or killed.

@@ -12,6 +12,7 @@ use skillrun_collect::plan::{HostPlan, ResourcePlan};
 use skillrun_collect::start;
 use skillrun_confine::{BoxPlan, probe};
 use skillrun_evidence::{HostRecord, OsText};
+use skillrun_model::EndedBy;
 use skillrun_model::confinement::{BoxMechanism, NetworkAccess};
 use skillrun_model::limits::{LimitMechanism, LimitName, ResourceLimits};
 
@@ -250,9 +251,13 @@ fn a_control_group_stops_a_fork_bomb_at_once() {
         eprintln!("skipped: {:?}", ability());
         return;
     }
-    let lab = is_ended(FORKS, LimitName::Processes, Place::Unboxed, LimitMechanism::Cgroup, false);
-    let forked = fs::read(lab.workspace().join("forked")).expect("written").len();
-    assert!(forked < 8 * PROCESS_LIMIT as usize, "{forked}");
+    let lab = HostLab::new();
+    let limits = ResourceLimits { processes: Some(2), ..ResourceLimits::default() };
+    let resources = ResourcePlan { limits, mechanism: LimitMechanism::Cgroup, folders: Vec::new() };
+    let record = ran(&lab, FORKS, Place::Unboxed, Some(resources), None);
+    assert_eq!(record.ended_by, Some(EndedBy::ProcessLimit), "{record:#?}");
+    let forked = fs::read(lab.workspace().join("forked")).map_or(0, |written| written.len());
+    assert!(forked < 16, "{forked}");
 }
 
 /// The kernel counts memory that no process has: files in memory.
