@@ -181,6 +181,18 @@ MUTATIONS = [
     Mutation("5: EVIDENCE_BUDGET", "the byte budget is passed over", SETTLE,
              "Some(EndedBy::Budget) => return Some(self.host_ended(Code::EvidenceBudget)),",
              "Some(EndedBy::Budget) => {}", GATE),
+    Mutation("5: MEMORY_LIMIT", "the memory limit is passed over", SETTLE,
+             "Some(EndedBy::MemoryLimit) => return Some(self.host_ended(Code::MemoryLimit)),",
+             "Some(EndedBy::MemoryLimit) => {}", GATE),
+    Mutation("5: PROCESS_LIMIT", "the limit of processes is passed over", SETTLE,
+             "Some(EndedBy::ProcessLimit) => return Some(self.host_ended(Code::ProcessLimit)),",
+             "Some(EndedBy::ProcessLimit) => {}", GATE),
+    Mutation("5: CPU_LIMIT", "the limit of processor time is passed over", SETTLE,
+             "Some(EndedBy::CpuLimit) => return Some(self.host_ended(Code::CpuLimit)),",
+             "Some(EndedBy::CpuLimit) => {}", GATE),
+    Mutation("5: DISK_LIMIT", "the disk limit is passed over", SETTLE,
+             "Some(EndedBy::DiskLimit) => return Some(self.host_ended(Code::DiskLimit)),",
+             "Some(EndedBy::DiskLimit) => {}", GATE),
     Mutation("5: HOST_ERROR", "a host error is passed over", SETTLE,
              "Some(EndedBy::HostError) => return Some(self.host_ended(Code::HostError)),",
              "Some(EndedBy::HostError) => {}", GATE),
@@ -292,8 +304,10 @@ MUTATIONS = [
              "let recorded = facts.acts.iter().rev().find(|act| act.act == ended_by);", GATE),
     Mutation("linger: hard, stall, budget", "only linger itself is not a failure", SETTLE,
              "        EndedBy::Linger\n        | EndedBy::HardTimeout\n        | EndedBy::Stall\n        | EndedBy::WaitTimeout\n"
-             "        | EndedBy::Budget\n        | EndedBy::Interrupted => {\n            let recorded",
+             "        | EndedBy::MemoryLimit\n        | EndedBy::ProcessLimit\n        | EndedBy::CpuLimit\n"
+             "        | EndedBy::DiskLimit\n        | EndedBy::Budget\n        | EndedBy::Interrupted => {\n            let recorded",
              "        EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => false,\n"
+             "        EndedBy::MemoryLimit | EndedBy::ProcessLimit | EndedBy::CpuLimit | EndedBy::DiskLimit => false,\n"
              "        EndedBy::Linger | EndedBy::Interrupted => {\n            let recorded", GATE),
     Mutation("linger: a clean end", "linger without a success end", SETTLE,
              "clean_end && recorded", "recorded", GATE),

@@ -99,6 +99,7 @@ impl HostLab {
         };
         HostPlan {
             confinement: None,
+            resources: None,
             run_id: RunId::new(1, [7; 10]),
             attempt: FIRST,
             nonce: start::random_nonce().expect("randomness"),

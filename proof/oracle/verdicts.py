@@ -23,6 +23,9 @@ def row(turns: str, completion: str, reasons: str, runs: str) -> Row:
 BROKEN = "partial_failed failed"
 ASKING = ("completed failed", "awaiting_user_input", "TURN_ENDED_WITHOUT_MARKER")
 
+# What the processes of an attempt used too much of.
+LIMITS = "MEMORY_LIMIT PROCESS_LIMIT CPU_LIMIT DISK_LIMIT"
+
 RULES: dict[str, Row] = {
     "1": row("interrupted", "interrupted", "CANCELED", "canceled"),
     "1b": row("interrupted", "interrupted", "INTERRUPTED", "waiting_user"),
@@ -32,7 +35,7 @@ RULES: dict[str, Row] = {
     "3b": row("completed", "completed", "DONE_MARKER_FOUND", "succeeded"),
     "3c": row("completed", "completed", "DONE_MARKER_FOUND", "succeeded failed"),
     "4": row("timed_out", "interrupted", "TIMEOUT", "failed"),
-    "5": row("interrupted", "interrupted", "ATTEMPT_LOST EVIDENCE_BUDGET HOST_ERROR", "failed"),
+    "5": row("interrupted", "interrupted", "ATTEMPT_LOST EVIDENCE_BUDGET HOST_ERROR " + LIMITS, "failed"),
     "5b": row("failed", "interrupted", "ENGINE_NOT_FOUND ENGINE_NOT_STARTED", "failed"),
     "6": row(BROKEN, "interrupted", "ENGINE_FAILED", "failed"),
     "7": row(BROKEN, "interrupted", "ENGINE_END_MISSING", "failed"),

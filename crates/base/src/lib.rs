@@ -9,6 +9,7 @@
 //! - [`unix_socket`]: sockets at long paths, one line each way.
 //! - [`suggest`]: "did you mean". [`text`]: the beginning of a text.
 
+pub mod amounts;
 pub mod fields;
 pub mod file_lock;
 pub mod files;

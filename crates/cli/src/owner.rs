@@ -84,6 +84,7 @@ impl OwnerProcess {
                 permission: Some(settings.permission),
                 confinement: Some(settings.confinement),
                 network: Some(settings.network),
+                limits: settings.limits,
                 home: Some(settings.home),
                 hard_timeout_sec: Some(settings.hard_timeout.as_secs_f64()),
                 stall_timeout_sec: Some(settings.stall_timeout.as_secs_f64()),

@@ -15,6 +15,7 @@
 //!   two attempts. [`end_host()`]: kills an unresponsive host. [`input_given()`]: whether a process that is gone
 //!   received an answer.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
+//! - [`limits`]: what the processes use, and whether that is more than allowed.
 //! - [`memory`]: how a long-lived process returns memory to the system.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: removes
 //!   temporary files.
@@ -27,6 +28,7 @@ mod claim;
 pub mod error;
 mod given;
 pub mod host;
+pub mod limits;
 mod lines;
 pub mod memory;
 pub mod owner;

@@ -3,8 +3,9 @@
 //! Its own session, default handlers for all signals, only the three standard descriptors, nothing inherited by
 //! accident.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -34,16 +35,17 @@ pub(crate) struct Spawned {
     pub(crate) network: Option<BoxSockets>,
 }
 
-/// Starts the engine, in a box if there is one; `temporary` is its folder for temporary files. The engine's ends of the
+/// Starts the engine, in a box if there is one; `temporary` is its folder for temporary files,
+/// `groups` the files by which it enters its control groups. The engine's ends of the
 /// streams are closed here.
 pub(crate) fn spawn(
     engine: EngineCommand<'_>,
     ends: EngineEnds,
     confinement: Option<&BoxPlan>,
-    temporary: &Path,
+    (temporary, groups): (&Path, &[File]),
 ) -> Result<Spawned, NotStarted> {
     let refused = |error: &io::Error, place| NotStarted::of(engine, error, place);
-    let (mut command, terminal) = command(engine, ends).map_err(|error| refused(&error, Place::Open))?;
+    let (mut command, terminal) = command(engine, ends, groups).map_err(|error| refused(&error, Place::Open))?;
     let Some(plan) = confinement else {
         let child = command.spawn().map_err(|error| refused(&error, Place::Open))?;
         drop(terminal);
@@ -60,7 +62,7 @@ pub(crate) fn spawn(
 }
 
 /// The command, and the terminal that must stay open until it has started.
-fn command(engine: EngineCommand<'_>, ends: EngineEnds) -> io::Result<(Command, Option<OwnedFd>)> {
+fn command(engine: EngineCommand<'_>, ends: EngineEnds, groups: &[File]) -> io::Result<(Command, Option<OwnedFd>)> {
     let EngineCommand { argv, cwd, variables } = engine;
     let (program, args) = argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut command = Command::new(program.as_os_str());
@@ -74,11 +76,22 @@ fn command(engine: EngineCommand<'_>, ends: EngineEnds) -> io::Result<(Command, 
         .stderr(Stdio::from(ends.stderr));
     let terminal = ends.terminal;
     let terminal_number = terminal.as_ref().map(AsRawFd::as_raw_fd);
+    let groups: Vec<RawFd> = groups.iter().map(AsRawFd::as_raw_fd).collect();
     #[expect(unsafe_code, reason = "the only way to run code between fork and exec; all of it is async-signal-safe")]
     unsafe {
+        // Before all other descriptors are closed.
+        command.pre_exec(move || groups.iter().try_for_each(|group| enter(*group)));
         command.pre_exec(move || prepare(terminal_number));
     }
     Ok((command, terminal))
+}
+
+/// Moves the calling process into a control group. Called between fork and exec.
+fn enter(group: RawFd) -> io::Result<()> {
+    #[expect(unsafe_code, reason = "the file stays open in the host until the process has started")]
+    let group = unsafe { BorrowedFd::borrow_raw(group) };
+    rustix::io::write(group, b"0")?;
+    Ok(())
 }
 
 /// Closes every descriptor but the three standard ones, and lets all signals in. For the start of a host, before it has

@@ -22,11 +22,11 @@ const WAITING: usize = 1_024;
 /// Maximum number of names of folders still to be measured, on all levels together.
 const WAITING_MEASURED: usize = 1_000_000;
 
-const FOLDER: OFlags =
+pub(crate) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// A folder on the path.
-struct Level {
+pub(crate) struct Level {
     /// Its name in the folder above it.
     name: OsString,
     /// None while it is far up the path.
@@ -38,17 +38,17 @@ struct Level {
 }
 
 /// The path from the root to the current folder.
-struct Way {
+pub(crate) struct Way {
     levels: Vec<Level>,
     waiting: usize,
 }
 
 impl Way {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { levels: Vec::new(), waiting: 0 }
     }
 
-    fn enter(&mut self, name: OsString, folder: OwnedFd) -> io::Result<()> {
+    pub(crate) fn enter(&mut self, name: OsString, folder: OwnedFd) -> io::Result<()> {
         let identity = identity(&folder)?;
         self.levels.push(Level { name, folder: Some(folder), identity, waiting: Vec::new() });
         if let Some(far) = self.levels.len().checked_sub(OPEN + 1) {
@@ -58,7 +58,7 @@ impl Way {
     }
 
     /// Goes back to the parent folder. Returns the folder that was left; none at the root.
-    fn leave(&mut self) -> io::Result<Option<Level>> {
+    pub(crate) fn leave(&mut self) -> io::Result<Option<Level>> {
         let Some(left) = self.levels.pop() else { return Ok(None) };
         if let (Some(above), Some(below)) = (self.levels.last_mut(), &left.folder)
             && above.folder.is_none()
@@ -73,21 +73,26 @@ impl Way {
     }
 
     /// The next folder to enter.
-    fn next_waiting(&mut self) -> Option<OsString> {
+    pub(crate) fn next_waiting(&mut self) -> Option<OsString> {
         let next = self.levels.last_mut()?.waiting.pop()?;
         self.waiting -= 1;
         Some(next)
     }
 
-    fn wait(&mut self, name: &OsStr) {
+    pub(crate) fn wait(&mut self, name: &OsStr) {
         if let Some(level) = self.levels.last_mut() {
             level.waiting.push(name.to_owned());
             self.waiting += 1;
         }
     }
 
+    /// How many folders are still to be entered.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
     /// The current folder.
-    fn here(&self) -> io::Result<&OwnedFd> {
+    pub(crate) fn here(&self) -> io::Result<&OwnedFd> {
         let here = self.levels.last().and_then(|level| level.folder.as_ref());
         here.ok_or_else(|| io::Error::other("the folder is not open"))
     }

@@ -22,6 +22,8 @@ const FULL: &str = "permission full allows everything that the user may do";
 
 /// Why nothing is held with the HOME of the user.
 const HOME: &str = "the run has the HOME of the user, and every file in it";
+/// Limits are held by the host, with and without a box; it reports them.
+const NO_LIMITS: &str = "a box has no limits of its own";
 
 /// The report of a box. The files decide the mechanism; the network is reported if the request restricts it.
 pub fn report(request: BoxRequest, abilities: &Abilities) -> BoxReport {
@@ -41,6 +43,9 @@ fn held(name: BoxPartName, abilities: &Abilities) -> BoxPart {
         (Ok(()), BoxPartName::Files | BoxPartName::Processes) => {
             return BoxPart::enforced(name, BoxMechanism::Namespaces);
         }
+        (_, BoxPartName::Memory | BoxPartName::ProcessCount | BoxPartName::Cpu | BoxPartName::Disk) => {
+            return BoxPart::not_enforced(name, NO_LIMITS);
+        }
         (Ok(()), BoxPartName::Network) => match &abilities.network_namespace {
             Ok(()) => return BoxPart::enforced(name, BoxMechanism::Namespaces),
             Err(reason) => return BoxPart::not_enforced(name, format!("no network namespace can be made ({reason})")),
@@ -55,12 +60,17 @@ fn held(name: BoxPartName, abilities: &Abilities) -> BoxPart {
         (BoxPartName::Files, Some(version)) => format!("version {version} of Landlock does not cover truncation"),
         (BoxPartName::Processes, Some(_)) => "Landlock leaves command lines of other processes readable".to_owned(),
         (BoxPartName::Network, Some(_)) => "Landlock restricts no UDP, and knows ports but no hosts".to_owned(),
+        (BoxPartName::Memory | BoxPartName::ProcessCount | BoxPartName::Cpu | BoxPartName::Disk, Some(_)) => {
+            NO_LIMITS.to_owned()
+        }
     };
     BoxPart::not_enforced(name, format!("{no_namespaces}, and {reason}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use skillrun_model::confinement::PartMechanism;
+
     use super::*;
 
     fn machine(namespaces: bool, network: bool, landlock: Option<u32>) -> Abilities {
@@ -72,9 +82,9 @@ mod tests {
     fn letters(permission: Permission, network: NetworkAccess, abilities: &Abilities) -> String {
         let report = report(BoxRequest { permission, network, has_home_of_user: false }, abilities);
         let letter = |part: &BoxPart| match part.mechanism {
-            Some(BoxMechanism::Namespaces) => 'N',
-            Some(BoxMechanism::Landlock) => 'L',
-            None => '-',
+            Some(PartMechanism::Namespaces) => 'N',
+            Some(PartMechanism::Landlock) => 'L',
+            Some(PartMechanism::Cgroup | PartMechanism::Watched) | None => '-',
         };
         report.parts.iter().map(letter).collect()
     }

@@ -12,6 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillrun_base::whole_file::{self, SyncLevel};
+use skillrun_model::limits::LimitReached;
 use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, ProfileId, RunId, StdinKind, Timestamp, Wiring};
 
 use crate::names;
@@ -45,6 +46,9 @@ pub struct HostRecord {
     /// The deadline at which the host ended the process, if it did so at one. Records of earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_at: Option<Timestamp>,
+    /// The limit of memory, processes, processor time or disk that the processes have reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitReached>,
     /// Why it did not start, or what went wrong in the host.
     pub error: Option<HostError>,
     /// Processes that outlived the main one and were ended, the first thousand.

@@ -75,6 +75,10 @@ pub fn limit_of(ended_by: EndedBy) -> Option<TurnLimit> {
         EndedBy::Stall => Some(TurnLimit::StallSec),
         EndedBy::WaitTimeout => Some(TurnLimit::SessionTimeoutSec),
         EndedBy::Budget => Some(TurnLimit::MaxBytes),
+        EndedBy::MemoryLimit => Some(TurnLimit::MemoryBytes),
+        EndedBy::ProcessLimit => Some(TurnLimit::Processes),
+        EndedBy::CpuLimit => Some(TurnLimit::CpuSec),
+        EndedBy::DiskLimit => Some(TurnLimit::DiskBytes),
         EndedBy::Exited
         | EndedBy::Linger
         | EndedBy::Canceled

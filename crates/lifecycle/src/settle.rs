@@ -91,6 +91,10 @@ fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) ->
         | EndedBy::HardTimeout
         | EndedBy::Stall
         | EndedBy::WaitTimeout
+        | EndedBy::MemoryLimit
+        | EndedBy::ProcessLimit
+        | EndedBy::CpuLimit
+        | EndedBy::DiskLimit
         | EndedBy::Budget
         | EndedBy::Interrupted => {
             let recorded = facts.acts.iter().find(|act| act.act == ended_by);
@@ -106,7 +110,14 @@ fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) ->
 fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
     let Some(ended_by) = control.ended_by else { return false };
     match ended_by {
-        EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
+        EndedBy::HardTimeout
+        | EndedBy::Stall
+        | EndedBy::WaitTimeout
+        | EndedBy::MemoryLimit
+        | EndedBy::ProcessLimit
+        | EndedBy::CpuLimit
+        | EndedBy::DiskLimit
+        | EndedBy::Budget => {
             // An engine that continues after a limit had not ended its turn when the host ended it.
             let went_on = facts.end.as_ref().is_some_and(|end| end.kind == EndKind::ProvisionalLimit);
             went_on || facts.acts.iter().find(|act| act.act == ended_by).is_some_and(|act| act.after.is_none())
@@ -305,6 +316,10 @@ impl Gate<'_> {
                 | EndedBy::HardTimeout
                 | EndedBy::Stall
                 | EndedBy::WaitTimeout
+                | EndedBy::MemoryLimit
+                | EndedBy::ProcessLimit
+                | EndedBy::CpuLimit
+                | EndedBy::DiskLimit
                 | EndedBy::Budget
                 | EndedBy::Interrupted,
             ) if self.lingered => {
@@ -316,6 +331,10 @@ impl Gate<'_> {
             }
             Some(EndedBy::HostLost) => return Some(self.host_ended(Code::AttemptLost)),
             Some(EndedBy::Budget) => return Some(self.host_ended(Code::EvidenceBudget)),
+            Some(EndedBy::MemoryLimit) => return Some(self.host_ended(Code::MemoryLimit)),
+            Some(EndedBy::ProcessLimit) => return Some(self.host_ended(Code::ProcessLimit)),
+            Some(EndedBy::CpuLimit) => return Some(self.host_ended(Code::CpuLimit)),
+            Some(EndedBy::DiskLimit) => return Some(self.host_ended(Code::DiskLimit)),
             Some(EndedBy::HostError) => return Some(self.host_ended(Code::HostError)),
             Some(EndedBy::NotStarted) => {
                 let not_found = self.control.exit == ProcessExit::Code(127);

@@ -9,6 +9,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{LimitMechanism, LimitName};
 use crate::status::wire_enum;
 
 wire_enum! {
@@ -48,7 +49,39 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// A part of a box.
+    /// What enforces a part of the report.
+    PartMechanism {
+        /// User, mount and PID namespaces: the processes see only what is let in.
+        Namespaces = "namespaces",
+        /// Rules of the kernel for paths; the processes see the rest, and cannot open it.
+        Landlock = "landlock",
+        /// A control group of the kernel has the limit.
+        Cgroup = "cgroup",
+        /// The host looks at the processes several times a second, and ends them at the limit.
+        Watched = "watched",
+    }
+}
+
+impl From<BoxMechanism> for PartMechanism {
+    fn from(mechanism: BoxMechanism) -> Self {
+        match mechanism {
+            BoxMechanism::Namespaces => Self::Namespaces,
+            BoxMechanism::Landlock => Self::Landlock,
+        }
+    }
+}
+
+impl From<LimitMechanism> for PartMechanism {
+    fn from(mechanism: LimitMechanism) -> Self {
+        match mechanism {
+            LimitMechanism::Cgroup => Self::Cgroup,
+            LimitMechanism::Watched => Self::Watched,
+        }
+    }
+}
+
+wire_enum! {
+    /// A part of a box, or a limit.
     BoxPartName {
         /// Only the listed folders can be read, and only some of them written.
         Files = "files",
@@ -56,6 +89,25 @@ wire_enum! {
         Processes = "processes",
         /// Nothing outside can be connected to.
         Network = "network",
+        /// The processes together use no more memory than allowed.
+        Memory = "memory",
+        /// There are no more processes than allowed.
+        ProcessCount = "process_count",
+        /// The processes together use no more processor time than allowed.
+        Cpu = "cpu",
+        /// The processes write no more to the disk than allowed.
+        Disk = "disk",
+    }
+}
+
+impl From<LimitName> for BoxPartName {
+    fn from(limit: LimitName) -> Self {
+        match limit {
+            LimitName::Memory => Self::Memory,
+            LimitName::Processes => Self::ProcessCount,
+            LimitName::Cpu => Self::Cpu,
+            LimitName::Disk => Self::Disk,
+        }
     }
 }
 
@@ -74,15 +126,15 @@ pub struct BoxPart {
     pub state: BoxPartState,
     /// What enforces it; only with `enforced`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mechanism: Option<BoxMechanism>,
+    pub mechanism: Option<PartMechanism>,
     /// Why nothing does; only with `not_enforced`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl BoxPart {
-    pub fn enforced(part: BoxPartName, mechanism: BoxMechanism) -> Self {
-        Self { part, state: BoxPartState::Enforced, mechanism: Some(mechanism), reason: None }
+    pub fn enforced(part: BoxPartName, mechanism: impl Into<PartMechanism>) -> Self {
+        Self { part, state: BoxPartState::Enforced, mechanism: Some(mechanism.into()), reason: None }
     }
 
     pub fn not_enforced(part: BoxPartName, reason: impl Into<String>) -> Self {
@@ -93,6 +145,7 @@ impl BoxPart {
 impl fmt::Display for BoxPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.mechanism, &self.reason) {
+            (Some(PartMechanism::Watched), _) => write!(f, "{} enforced, watched by the host", self.part),
             (Some(mechanism), _) => write!(f, "{} enforced by {mechanism}", self.part),
             (None, Some(reason)) => write!(f, "{} not enforced: {reason}", self.part),
             (None, None) => write!(f, "{} {}", self.part, self.state),
@@ -122,7 +175,11 @@ impl BoxReport {
 
     /// The mechanism by which the files are held, which is that of the whole box.
     pub fn mechanism(&self) -> Option<BoxMechanism> {
-        self.parts.iter().find(|part| part.part == BoxPartName::Files)?.mechanism
+        match self.parts.iter().find(|part| part.part == BoxPartName::Files)?.mechanism? {
+            PartMechanism::Namespaces => Some(BoxMechanism::Namespaces),
+            PartMechanism::Landlock => Some(BoxMechanism::Landlock),
+            PartMechanism::Cgroup | PartMechanism::Watched => None,
+        }
     }
 }
 

@@ -35,6 +35,7 @@ pub mod ids;
 pub mod ignored;
 pub mod integers;
 pub mod interaction;
+pub mod limits;
 pub mod mcp;
 pub mod presenters;
 pub mod profile;

@@ -139,6 +139,14 @@ wire_enum! {
         Interrupted = "interrupted",
         /// The byte budget of the evidence was used up.
         Budget = "budget",
+        /// The processes used more memory than the run allows.
+        MemoryLimit = "memory_limit",
+        /// There were more processes than the run allows.
+        ProcessLimit = "process_limit",
+        /// The processes used more processor time than the run allows.
+        CpuLimit = "cpu_limit",
+        /// The processes wrote more to the disk than the run allows.
+        DiskLimit = "disk_limit",
         HostError = "host_error",
         HostLost = "host_lost",
         NotStarted = "not_started",

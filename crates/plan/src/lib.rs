@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_confine::BoxPlan;
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
+use skillrun_model::limits::{LimitMechanism, ResourceLimits};
 use skillrun_model::{AttemptNumber, RunId, StdinKind, Wiring};
 
 use crate::signals::SignalName;
@@ -53,8 +54,22 @@ pub struct HostPlan {
     /// The box in which the process starts. None: it starts without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<BoxPlan>,
+    /// What its processes may use. None: the host does not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcePlan>,
     #[serde(default)]
     pub start: StartWhen,
+}
+
+/// What the processes of an attempt may use, and how that is held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourcePlan {
+    pub limits: ResourceLimits,
+    /// With `cgroup`, a host that cannot make a control group watches the processes.
+    pub mechanism: LimitMechanism,
+    /// Folders whose growth counts as disk usage. The host adds the folder for temporary files, and the file systems in
+    /// memory of a box.
+    pub folders: Vec<OsText>,
 }
 
 /// When the process is started.

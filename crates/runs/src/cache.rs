@@ -115,6 +115,8 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         confinement,
         network,
         allow_hosts,
+        // They decide whether there is a result, not which.
+        limits: _,
         model,
         effort,
         script,

@@ -94,6 +94,9 @@ fn judged(record: &HostRecord) -> (CheckStatus, Option<String>) {
         Some(EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout) => (CheckStatus::TimedOut, words),
         Some(EndedBy::Canceled | EndedBy::Interrupted) => (CheckStatus::Canceled, words),
         Some(EndedBy::Budget) => (CheckStatus::Failed, Some("it wrote more than a check may".to_owned())),
+        Some(EndedBy::MemoryLimit | EndedBy::ProcessLimit | EndedBy::CpuLimit | EndedBy::DiskLimit) => {
+            (CheckStatus::Failed, words)
+        }
         Some(EndedBy::HostError | EndedBy::HostLost) | None => (CheckStatus::Failed, words),
         Some(EndedBy::Exited | EndedBy::Linger) => match (record.exit_code, &words) {
             (Some(0), None) => (CheckStatus::Passed, None),

@@ -127,7 +127,14 @@ pub fn ending(
         Some(TurnLimit::SessionTimeoutSec) => {
             (Some(record.request.session_timeout_sec), answer_by().or(meta.deadline_at))
         }
-        Some(TurnLimit::MaxBytes) | None => (None, None),
+        Some(
+            TurnLimit::MaxBytes
+            | TurnLimit::MemoryBytes
+            | TurnLimit::Processes
+            | TurnLimit::CpuSec
+            | TurnLimit::DiskBytes,
+        )
+        | None => (None, None),
     };
     let timeout_ms = length.and_then(|length| u64::try_from(seconds(length).as_millis()).ok());
     let exit = ProcessExit::of(meta);

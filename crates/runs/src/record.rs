@@ -18,6 +18,7 @@ use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, NetworkAcce
 use skillrun_model::continues::Continues;
 use skillrun_model::delegation::{Delegation, ParentLink};
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::workflow::WorkflowPlan;
@@ -41,6 +42,10 @@ pub const CHECKED_FORMAT: u32 = 5;
 
 /// Version of `run.json` for a run in a box: an earlier version would start its processes without one.
 pub const BOX_FORMAT: u32 = 6;
+
+/// Version of `run.json` for a run with limits of memory, processes, processor time or disk: an earlier version would
+/// start its processes without them.
+pub const LIMITS_FORMAT: u32 = 7;
 
 /// The version of the translation from RASP to FCMP. 3: turns, and the messages that begin them.
 pub const TRANSLATOR: u32 = 3;
@@ -190,6 +195,9 @@ pub struct RunRequest {
     /// Hosts that they reach in addition to the model, with `list`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<HostPattern>,
+    /// What the processes of an attempt may use.
+    #[serde(default, skip_serializing_if = "ResourceLimits::is_empty")]
+    pub limits: ResourceLimits,
     pub model: Option<String>,
     pub effort: Option<String>,
     /// Name in `inputs/` of the script that the scripted engine plays. None: the script of the skill, or another engine.
@@ -337,7 +345,7 @@ pub enum Snapshot {
 pub enum RecordError {
     #[error("{}: there is no such file", path.display())]
     Missing { path: PathBuf },
-    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {BOX_FORMAT}); use that version", path.display())]
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {LIMITS_FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
     #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable {
@@ -391,7 +399,7 @@ impl RunRecord {
             format: u64,
         }
         let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
-        if version.format > u64::from(BOX_FORMAT) {
+        if version.format > u64::from(LIMITS_FORMAT) {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         let record: Self = serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))?;
@@ -571,8 +579,8 @@ mod tests {
         assert_eq!(both, Err("is not a record of a run: it has both a skill and a prompt".to_owned()));
         let neither = read(|record| record["skill"] = Value::Null);
         assert_eq!(neither, Err("is not a record of a run: it has neither a skill nor a prompt".to_owned()));
-        let newer = read(|record| record["format"] = json!(7));
-        let sentence = "written by a later version of skillrun (format 7, this one reads up to 6); use that version";
+        let newer = read(|record| record["format"] = json!(8));
+        let sentence = "written by a later version of skillrun (format 8, this one reads up to 7); use that version";
         assert_eq!(newer, Err(sentence.to_owned()));
     }
 }

@@ -4,6 +4,7 @@
 mod checks;
 mod confinement;
 mod error;
+pub(crate) mod limits;
 mod mcp_servers;
 mod options;
 mod version;
@@ -35,8 +36,8 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::events::read_all;
 use skillrun_runs::prompt;
 use skillrun_runs::record::{
-    BOX_FORMAT, CHECKED_FORMAT, COPY_FORMAT, EngineRecord, FORMAT, GATE, PROMPT_FORMAT, RunRecord, RunRequest, Sharing,
-    SkillRecord, Snapshot, TRANSLATOR, Timeouts, Workspace,
+    BOX_FORMAT, CHECKED_FORMAT, COPY_FORMAT, EngineRecord, FORMAT, GATE, LIMITS_FORMAT, PROMPT_FORMAT, RunRecord,
+    RunRequest, Sharing, SkillRecord, Snapshot, TRANSLATOR, Timeouts, Workspace,
 };
 use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
@@ -242,6 +243,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     confinement::check_workspace(config, &options, &workspace)?;
     let record = RunRecord {
         format: match (&workspace, skill) {
+            _ if !options.limits.is_empty() => LIMITS_FORMAT,
             _ if report.is_some() => BOX_FORMAT,
             _ if !checks.is_empty() => CHECKED_FORMAT,
             (Workspace::Copy(_), _) => COPY_FORMAT,
@@ -281,6 +283,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             confinement: options.confinement,
             network: options.network,
             allow_hosts: options.allow_hosts,
+            limits: options.limits,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: script.as_ref().map(|(_, name)| name.clone()),

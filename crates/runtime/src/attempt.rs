@@ -18,3 +18,4 @@ pub(crate) mod launch;
 pub(crate) mod message;
 pub(crate) mod opening;
 pub(crate) mod reading;
+mod resources;

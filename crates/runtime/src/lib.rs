@@ -63,6 +63,7 @@ mod worker;
 pub mod workflows;
 mod workspace;
 
+pub use accept::limits::parts as limit_parts;
 pub use accept::{AcceptError, NewRun, Options, RunTask, SkillPart, reply_files};
 pub use clock::{Clock, SystemClock};
 pub use error::RuntimeError;

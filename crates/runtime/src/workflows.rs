@@ -98,6 +98,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Resul
         confinement: Some(before.confinement),
         network: Some(before.network),
         allow_hosts: before.allow_hosts.clone(),
+        limits: before.limits,
         home: Some(before.home),
         model: before.model.clone(),
         effort: before.effort.clone(),

@@ -10,6 +10,7 @@ use skillrun_model::checks::CheckRequest;
 use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::workflow::StepView;
@@ -194,6 +195,9 @@ pub(crate) struct RunOptions {
     /// Hosts that they reach in addition to the model of the engine; with these, `network` is `list` unless it is set.
     #[schemars(length(max = 32))]
     pub(crate) allow_hosts: Vec<HostPattern>,
+    /// What the processes of an attempt may use. What is missing: the settings, and in a box 8 GiB of memory, 1,024
+    /// processes and 20 GiB of disk; more than the settings allow needs the scope `admin`.
+    pub(crate) limits: ResourceLimits,
     /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
     /// An attempt that takes longer is terminated.
@@ -272,6 +276,7 @@ impl RunOptions {
             confinement: self.confinement,
             network: self.network,
             allow_hosts: self.allow_hosts.clone(),
+            limits: self.limits,
             home: self.home,
             model,
             effort: self.effort.clone(),

@@ -112,6 +112,18 @@ impl Given<'_> {
         bytes.ok_or_else(|| self.wrong("a number of gigabytes above 0"))
     }
 
+    /// Bytes as a text with a unit, or as a number.
+    pub(super) fn size(&self) -> SettingResult<u64> {
+        let wrong = || self.wrong("a size above 0 such as \"512M\" or \"2G\"");
+        match self.field.as_str() {
+            Some(text) => skillrun_base::amounts::size(text).map_err(|_| wrong()),
+            None => {
+                let bytes = self.field.as_integer().and_then(|bytes| u64::try_from(bytes).ok());
+                bytes.filter(|bytes| *bytes > 0).ok_or_else(wrong)
+            }
+        }
+    }
+
     pub(super) fn per_engine(&self) -> SettingResult<BTreeMap<String, usize>> {
         let entries = self.field.entries().map_err(|_| self.wrong("a table with one number per engine"))?;
         let count = |field| Given { field, base: self.base }.count(1);

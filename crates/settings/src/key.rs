@@ -52,6 +52,10 @@ settings! {
     Home = "home": HOME => home;
     Box = "box": BOX => confinement;
     Network = "network": NETWORK => network;
+    LimitsMemory = "limits.memory": SIZE => limits.memory_bytes;
+    LimitsProcesses = "limits.processes": PROCESSES => limits.processes;
+    LimitsCpuSec = "limits.cpu_sec": CPU_SECONDS => limits.cpu_sec;
+    LimitsDisk = "limits.disk": SIZE => limits.disk_bytes;
     HardTimeoutSec = "hard_timeout_sec": SECONDS => hard_timeout;
     StallTimeoutSec = "stall_timeout_sec": SECONDS => stall_timeout;
     SessionTimeoutSec = "session_timeout_sec": SECONDS => session_timeout;

@@ -30,6 +30,7 @@ use std::time::Duration;
 use skillrun_engine::{Descriptor, Engines, Permission};
 use skillrun_lifecycle::run::RunOptions;
 use skillrun_model::confinement::{BoxChoice, NetworkAccess};
+use skillrun_model::limits::ResourceLimits;
 use skillrun_runs::DataFolder;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice};
 use skillrun_runs::retention::Retention;
@@ -74,6 +75,8 @@ pub struct Settings {
     pub confinement: BoxChoice,
     /// What the processes of runs in a box reach over the network.
     pub network: NetworkAccess,
+    /// What the processes of an attempt may use.
+    pub limits: ResourceLimits,
     pub home: HomeChoice,
     pub hard_timeout: Duration,
     pub stall_timeout: Duration,
@@ -166,6 +169,7 @@ impl Settings {
             permission: Permission::Workspace,
             confinement: BoxChoice::On,
             network: NetworkAccess::Open,
+            limits: ResourceLimits::default(),
             home: HomeChoice::Run,
             hard_timeout: Duration::from_secs(3600),
             stall_timeout: Duration::from_secs(600),

@@ -37,6 +37,12 @@ auto_decision_limit = 0
 redact = ["sk-[a-z]+"]
 consent = ["gemini"]
 
+[limits]
+memory = "2G"
+processes = 100
+cpu_sec = 600
+disk = 1000000
+
 [slots]
 total = 8
 per_engine = 2
@@ -394,6 +400,7 @@ fn every_key_can_be_set_by_words() {
             Shape::Text if *key == Key::Home => (key.as_str().to_owned(), "user"),
             Shape::Text if *key == Key::Box => (key.as_str().to_owned(), "required"),
             Shape::Text if *key == Key::Network => (key.as_str().to_owned(), "model"),
+            Shape::Text if matches!(key, Key::LimitsMemory | Key::LimitsDisk) => (key.as_str().to_owned(), "2G"),
             Shape::Text if *key == Key::ServerListen => (key.as_str().to_owned(), "[::1]:80"),
             Shape::Text if *key == Key::ServerWebhookSecret => (key.as_str().to_owned(), SECRET),
             Shape::Texts if matches!(key, Key::ServerOrigins | Key::ServerWebhooks) => {

@@ -58,6 +58,11 @@ pub(super) const SECONDS: Kind<Duration> =
 pub(super) const DAYS: Kind<Option<Duration>> = kind(Shape::Number, |given| given.days(), |age| days(*age));
 pub(super) const GIGABYTES: Kind<Option<u64>> =
     kind(Shape::Number, |given| given.gigabytes().map(Some), |bytes| bytes.map_or(Value::Null, gigabytes));
+pub(super) const SIZE: Kind<Option<u64>> = kind(Shape::Text, |given| given.size().map(Some), |bytes| json!(bytes));
+pub(super) const PROCESSES: Kind<Option<u32>> =
+    kind(Shape::Number, |given| given.count(1).map(Some), |count| json!(count));
+pub(super) const CPU_SECONDS: Kind<Option<u64>> =
+    kind(Shape::Number, |given| given.count(1).map(|seconds| Some(seconds.into())), |seconds| json!(seconds));
 pub(super) const PERMISSION: Kind<Permission> =
     kind(Shape::Text, |given| given.word(Permission::ALL, Permission::as_str), |one| json!(one.as_str()));
 pub(super) const BOX: Kind<BoxChoice> =

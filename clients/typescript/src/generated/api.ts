@@ -1039,6 +1039,8 @@ export interface components {
             idle_sec: number;
             /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply: boolean;
+            /** @description What the processes of an attempt may use; what is missing is not limited. */
+            limits: components["schemas"]["ResourceLimits"];
             /**
              * Format: double
              * @description How long the engine process may keep running after the end of its turn; null: the engine's default.
@@ -1395,19 +1397,17 @@ export interface components {
         };
         /** @description Whether the processes of a run start in a box. */
         BoxChoice: "off" | "on" | "required";
-        /** @description What enforces a part of a box. */
-        BoxMechanism: "namespaces" | "landlock";
         /** @description A part of a box, and what enforces it, or why nothing does. */
         BoxPart: {
             /** @description What enforces it; only with `enforced`. */
-            mechanism?: components["schemas"]["BoxMechanism"] | null;
+            mechanism?: components["schemas"]["PartMechanism"] | null;
             part: components["schemas"]["BoxPartName"];
             /** @description Why nothing does; only with `not_enforced`. */
             reason?: string | null;
             state: components["schemas"]["BoxPartState"];
         };
-        /** @description A part of a box. */
-        BoxPartName: "files" | "processes" | "network";
+        /** @description A part of a box, or a limit. */
+        BoxPartName: "files" | "processes" | "network" | "memory" | "process_count" | "cpu" | "disk";
         /**
          * @description Whether a part of a box holds.
          * @enum {string}
@@ -1925,7 +1925,7 @@ export interface components {
             url: string;
         };
         /** @description Why the process of an attempt ended, as its host recorded it. */
-        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "interrupted" | "budget";
+        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "interrupted" | "budget" | "memory_limit" | "process_limit" | "cpu_limit" | "disk_limit";
         /** @description An engine and what is found of it on this machine, as data. */
         Engine: {
             consent: components["schemas"]["EngineConsent"];
@@ -2583,6 +2583,8 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** @description What enforces a part of the report. */
+        PartMechanism: "namespaces" | "landlock" | "cgroup" | "watched";
         /** @description Bytes that a decision was based on. */
         Passage: {
             /** @description Its beginning; none where the file cannot be read. */
@@ -3274,6 +3276,29 @@ export interface components {
          * @enum {string}
          */
         ResolutionMode: "user_reply" | "auto_decide_timeout" | "permission_policy";
+        /** @description What the processes of one attempt may use. What is missing is not limited. */
+        ResourceLimits: {
+            /**
+             * Format: uint64
+             * @description Seconds of processor time of all processes together, the exited ones too.
+             */
+            cpu_sec?: number | null;
+            /**
+             * Format: uint64
+             * @description Growth in bytes of the folders that the processes write: workspace, HOME of the run, temporary files.
+             */
+            disk_bytes?: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes of memory of all processes together; what they share counts once.
+             */
+            memory_bytes?: number | null;
+            /**
+             * Format: uint32
+             * @description Number of processes.
+             */
+            processes?: number | null;
+        };
         /** @description When a failed run is retried automatically, as a new run with the same request. */
         RetryOptions: {
             /** @description `wait`: when the quota of the engine is exhausted, wait until it is available again and retry. */
@@ -3591,6 +3616,11 @@ export interface components {
             idle_sec?: number | null;
             /** @description False: when no user answers in time, the question is answered automatically. */
             interactive_require_user_reply?: boolean | null;
+            /**
+             * @description What the processes of an attempt may use. What is missing: the settings, and in a box 2 GiB of memory, 512
+             *     processes and 1 GiB of disk; more than the settings allow needs the scope `admin`.
+             */
+            limits?: components["schemas"]["ResourceLimits"];
             /**
              * Format: double
              * @description How long the engine process may keep running after the end of its turn.
@@ -4374,7 +4404,7 @@ export interface components {
             state: components["schemas"]["TurnState"];
         };
         /** @description A limit of a turn, by the option that sets it. */
-        TurnLimit: "hard_sec" | "stall_sec" | "max_bytes" | "session_timeout_sec";
+        TurnLimit: "hard_sec" | "stall_sec" | "max_bytes" | "session_timeout_sec" | "memory_bytes" | "processes" | "cpu_sec" | "disk_bytes";
         /** @description A turn of the agent begins. Messages that follow are not answers before the end of the turn says so. */
         TurnStarted: Record<string, never>;
         /**

@@ -8,6 +8,7 @@ mod config;
 mod confinement;
 mod consent;
 mod engines;
+mod limits;
 mod looking;
 mod normalize;
 mod parsers;

@@ -13,6 +13,7 @@ use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
 use super::confinement::BoxArgs;
+use super::limits::LimitArgs;
 use super::parsers::{continuation, count, delegation, named, seconds, whole_number, words};
 use super::prompts::{PromptArgs, prompt_help};
 
@@ -87,6 +88,8 @@ pub(crate) struct CommonArgs {
     pub(crate) permission: Option<Permission>,
     #[command(flatten)]
     pub(crate) confinement: BoxArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,

@@ -3,6 +3,7 @@
 //!
 //! - [`capture`]: the attempt host. [`owners`]: owners that are killed. [`runs`]: runs from request to end.
 //! - [`boxed`]: processes in a box.
+//! - [`limits`]: processes that use more than they may.
 //! - [`traps`]: what real engines do to programs that run them.
 //! - [`recordings`], [`outputs`], [`bounds`]: what `skillrun normalize` makes of recorded bytes.
 //! - [`access`], [`asking`], [`completion`], [`engine_installs`], [`engine_trials`], [`examples`], [`follow`], [`live`],
@@ -22,6 +23,7 @@ mod engine_installs;
 mod engine_trials;
 mod examples;
 mod follow;
+mod limits;
 mod live;
 mod newer_log;
 mod older_data;

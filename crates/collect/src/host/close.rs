@@ -35,6 +35,7 @@ impl Host {
             }
         });
         drop(running.group.take());
+        drop(running.watch.take());
         // The controlling terminal ends with its last user, which is the host.
         drop(running.held.take());
         if let Some(exit) = exit.filter(|_| living_main.is_some()) {

@@ -12,6 +12,7 @@ use super::part::AttemptEvidence;
 use super::record;
 use super::run::{Host, Running};
 use super::streams::Streams;
+use crate::limits::watch::Watch;
 use crate::plan::{StdinPlan, Variable, VariableKind};
 use crate::process::tree::Left;
 use crate::secrets::{SHORTEST, Secrets};
@@ -20,6 +21,7 @@ use crate::wiring::{HostEnds, Wires, open_input_file, recorded_streams};
 
 struct HostWires {
     ends: HostEnds,
+    watch: Option<Watch>,
     init: Option<BoxInit>,
     file: Option<std::fs::File>,
 }
@@ -57,6 +59,8 @@ impl Host {
                 self.record.pid = Some(main.as_raw_nonzero().get().unsigned_abs());
                 let file = wires.file;
                 let host = wires.ends;
+                let mut watch = wires.watch;
+                let group = watch.as_mut().and_then(Watch::group);
                 let mut running = Running {
                     main,
                     init: wires.init,
@@ -65,9 +69,11 @@ impl Host {
                     ladder: None,
                     exit: None,
                     drained: 0,
-                    group: None,
                     inputs: Inputs::new(host.stdin, file),
-                    wants_group: true,
+                    // One that has the limits must not be left for another.
+                    wants_group: group.is_none(),
+                    group,
+                    watch,
                     left: Left::Some,
                     is_at_top: false,
                     change_over_by: None,
@@ -119,7 +125,16 @@ impl Host {
             record::warn(&mut self.record, Code::PipeSmall, Code::PipeSmall.summary());
         }
         let engine = EngineCommand { argv: &self.plan.argv, cwd: &workspace, variables: &self.plan.variables };
-        let spawned = spawn(engine, wires.engine, self.plan.confinement.as_ref(), &self.temporary)?;
+        let (nonce, temporary) = (&self.plan.nonce, &self.temporary);
+        let mut watch = self.plan.resources.as_ref().map(|plan| Watch::prepare(plan, nonce, temporary));
+        let entries = watch.as_ref().map_or_else(|| Ok(Vec::new()), Watch::entries);
+        let entries = entries.map_err(|error| {
+            NotStarted::before(format!("failed to open the control group with the limits ({error})"))
+        })?;
+        let spawned = spawn(engine, wires.engine, self.plan.confinement.as_ref(), (&self.temporary, &entries))?;
+        if let Some(watch) = &mut watch {
+            watch.started(spawned.main, spawned.init.as_ref().map(BoxInit::pid), self.clock.now());
+        }
         self.network = match (spawned.network, self.plan.confinement.as_ref().map(|plan| &plan.network)) {
             (Some(sockets), Some(NetworkPlan::Only(reachable))) => {
                 let network = BoxNetwork::serve(sockets, reachable.clone());
@@ -133,7 +148,7 @@ impl Host {
             }
             (Some(_) | None, _) => None,
         };
-        Ok((spawned.main, HostWires { ends: wires.host, init: spawned.init, file }))
+        Ok((spawned.main, HostWires { ends: wires.host, watch, init: spawned.init, file }))
     }
 
     fn warn_of_short_secrets(&mut self) {

@@ -12,6 +12,7 @@
 //! - `owner_socket`: the socket. `requests`: requests of the owner. `next_attempt`: one of them that takes longer.
 //! - `input`: the input of the engine.
 //! - `streams`, `part`: the output of the engine, and the attempt it belongs to.
+//! - `limits`: ends processes that use more than the run allows.
 //! - `record`: the record under construction.
 
 mod begin;
@@ -21,6 +22,7 @@ mod hold;
 mod input;
 mod ladder;
 mod launch;
+mod limits;
 mod next_attempt;
 mod owner_socket;
 mod part;
@@ -31,3 +33,4 @@ mod streams;
 
 pub(crate) use begin::NAME;
 pub use begin::main;
+pub(crate) use deadlines::{Moment, after};

@@ -51,6 +51,9 @@ impl Host {
         running.streams.begin_next(AttemptEvidence::new(recorder, now));
         running.change_over_by = Some(after(now, LINE_END_TIMEOUT));
         running.deadlines.next_attempt(now);
+        if let Some(watch) = &mut running.watch {
+            watch.next_attempt();
+        }
         Ok(())
     }
 
@@ -90,6 +93,7 @@ impl Host {
         }
         let now = self.clock.now();
         running.breathe(now);
+        self.look_at_limits(running, now);
         self.receive();
         let is_cancel = |request: &HostRequest| matches!(request, HostRequest::Cancel { .. });
         let (cancels, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.early).into_iter().partition(is_cancel);

@@ -45,6 +45,7 @@ pub(crate) fn opening(plan: &HostPlan, secrets: &Secrets, attempt: AttemptNumber
         signal: None,
         ended_by: None,
         deadline_at: None,
+        limit: None,
         error: None,
         survivors: Vec::new(),
         survivors_total: 0,

@@ -24,6 +24,7 @@ use super::part::{AttemptEvidence, RecordingProblem};
 use super::record;
 use super::streams::Streams;
 use crate::claim::Claim;
+use crate::limits::watch::Watch;
 use crate::plan::{HostPlan, Rung, StartWhen};
 use crate::process::cgroup::Cgroup;
 use crate::process::tree::{self, Exit, Left};
@@ -72,6 +73,8 @@ pub(super) struct Running {
     pub(super) exit: Option<(Exit, Moment)>,
     pub(super) drained: u64,
     pub(super) group: Option<Cgroup>,
+    /// What the processes use, if that is limited.
+    pub(super) watch: Option<Watch>,
     pub(super) inputs: Inputs,
     pub(super) wants_group: bool,
     pub(super) left: Left,
@@ -189,6 +192,7 @@ impl Host {
             self.owner_socket.progress(progress(&running.streams.part));
         }
         self.handle_evidence_error(running, now);
+        self.look_at_limits(running, now);
         if running.streams.has_changed_over() || running.change_over_by.is_some_and(|by| now >= by) {
             self.change_over(running, now);
         }
@@ -272,8 +276,17 @@ impl Host {
         };
         let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(CGROUP_AFTER));
         let announce = running.streams.announce_at();
-        let moments =
-            [ladder, deadline, group, announce, running.change_over_by, running.meta_due, self.owner_socket.due()];
+        let watch = running.watch_at();
+        let moments = [
+            ladder,
+            deadline,
+            group,
+            announce,
+            watch,
+            running.change_over_by,
+            running.meta_due,
+            self.owner_socket.due(),
+        ];
         moments.into_iter().flatten().min()
     }
 
@@ -422,7 +435,7 @@ impl Running {
 
     /// The engine itself has exited. One that was killed by a signal may have been a wrapper while the real program is
     /// still running, unless the turn was over before or only tools are left.
-    fn has_finished(&self) -> bool {
+    pub(super) fn has_finished(&self) -> bool {
         match self.exit {
             None => false,
             Some((Exit::Code(_), _)) => true,

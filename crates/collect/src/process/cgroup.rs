@@ -45,6 +45,11 @@ impl Cgroup {
         path.is_dir().then_some(Self { path })
     }
 
+    /// A group that was created for another purpose; removed when this is dropped.
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     /// Process ids of all members.
     pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
         let inside = fs::read_to_string(self.path.join("cgroup.procs"))?;
@@ -84,7 +89,7 @@ fn name(nonce: &str) -> String {
     format!("skillrun-{nonce}")
 }
 
-fn own_folder() -> Option<PathBuf> {
+pub(crate) fn own_folder() -> Option<PathBuf> {
     own_group(&fs::read_to_string("/proc/self/cgroup").ok()?, &fs::read_to_string("/proc/self/mounts").ok()?)
 }
 
@@ -101,7 +106,7 @@ fn own_group(groups: &str, mounts: &str) -> Option<PathBuf> {
 
 /// Whether groups may be created here: the folder belongs to this user, or is marked as delegated, or no other program
 /// manages the hierarchy, as in a container.
-fn is_delegated(own: &Path) -> bool {
+pub(crate) fn is_delegated(own: &Path) -> bool {
     let mut value = [0; 8];
     let mark = rustix::fs::getxattr(own, c"user.delegate", &mut value).ok();
     if mark.is_some_and(|len| value[..len] == *b"1") {

@@ -12,6 +12,7 @@ use super::cgroup::Cgroup;
 use super::list::{self, Process};
 use super::tree::descendants_of;
 use crate::environment::TAG;
+use crate::limits::groups;
 
 /// Time limit for terminating leftovers.
 const LEFTOVERS_TIMEOUT: Duration = Duration::from_secs(4);
@@ -36,6 +37,8 @@ pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
+    drop(group);
+    groups::remove_left(nonce);
     let mut survivors: Vec<_> = ended.into_values().collect();
     survivors.sort_unstable_by_key(|survivor| survivor.pid);
     survivors

@@ -7,6 +7,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use skillrun_evidence::host_record::Survivor;
 use skillrun_model::IgnoredError;
 
+use crate::limits::Ticks;
+
 /// A process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
@@ -18,6 +20,8 @@ pub(crate) struct Process {
     /// It has exited and was not reaped yet, or is irrevocably exiting. Its streams are closed a moment before it has
     /// exited: without this check it would be mistaken for a process that stays.
     pub(crate) is_over: bool,
+    /// The processor time that it has used.
+    pub(crate) ticks: Ticks,
     pub(crate) name: String,
 }
 
@@ -30,6 +34,7 @@ struct Stat {
     name: String,
     threads: u32,
     is_ending: bool,
+    ticks: Ticks,
 }
 
 impl Stat {
@@ -49,8 +54,10 @@ impl Stat {
         let flags: u32 = fields.get(6)?.parse().ok()?;
         let threads = fields.get(17)?.parse().ok()?;
         let began = fields.get(19)?.parse().ok()?;
+        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+        let ticks = Ticks { own: number(11).saturating_add(number(12)), waited: number(13).saturating_add(number(14)) };
         let is_ending = matches!(state, "Z" | "X") || flags & EXITING != 0;
-        Some(Self { pid, parent, session, began, name, threads, is_ending })
+        Some(Self { pid, parent, session, began, name, threads, is_ending, ticks })
     }
 }
 
@@ -62,8 +69,8 @@ impl Process {
         let stat = Stat::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
         // The description of a process is that of its first thread. When that has exited, others may still run.
         let is_over = stat.is_ending && (stat.threads <= 1 || all_threads_are_ending(pid));
-        let Stat { pid, parent, session, began, name, .. } = stat;
-        Some(Self { pid, parent, session, began, is_over, name })
+        let Stat { pid, parent, session, began, name, ticks, .. } = stat;
+        Some(Self { pid, parent, session, began, is_over, ticks, name })
     }
 
     pub(crate) fn survivor(&self) -> Survivor {
@@ -125,10 +132,11 @@ mod tests {
 
     #[test]
     fn a_process_is_read_whatever_its_name_is() {
-        let stat = b"42 (a) b (c) S 7 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 3 0 9876 1 1";
+        let stat = b"42 (a) b (c) S 7 42 42 0 -1 4194304 1 0 0 0 11 5 30 4 20 0 3 0 9876 1 1";
         let stat = Stat::parse(stat).expect("a process");
         assert_eq!((stat.pid, stat.parent, stat.name.as_str()), (42, 7, "a) b (c"));
         assert_eq!((stat.began, stat.threads, stat.is_ending), (9876, 3, false));
+        assert_eq!(stat.ticks, Ticks { own: 16, waited: 34 });
         for bad in [&b""[..], b"42", b"42 (x", b"42 )x(", b"x (y) S 1 2 3"] {
             assert!(Stat::parse(bad).is_none());
         }

@@ -168,7 +168,15 @@ mod tests {
     use super::*;
 
     fn process(pid: u32, parent: u32) -> Process {
-        Process { pid, parent, session: 1, began: 0, is_over: false, name: String::new() }
+        Process {
+            pid,
+            parent,
+            session: 1,
+            began: 0,
+            is_over: false,
+            ticks: crate::limits::Ticks::default(),
+            name: String::new(),
+        }
     }
 
     #[test]

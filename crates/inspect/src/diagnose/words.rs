@@ -37,6 +37,10 @@ pub fn ended_by(ended_by: EndedBy) -> &'static str {
         EndedBy::Canceled => "ended by the host, the run was canceled",
         EndedBy::Interrupted => "ended by the host, the turn was interrupted",
         EndedBy::Budget => "ended by the host, it exceeded its output limit",
+        EndedBy::MemoryLimit => "ended by the host, it exceeded its memory limit",
+        EndedBy::ProcessLimit => "ended by the host, it exceeded its limit of processes",
+        EndedBy::CpuLimit => "ended by the host, it exceeded its limit of processor time",
+        EndedBy::DiskLimit => "ended by the host, it exceeded its disk limit",
         EndedBy::HostError => "ended by the host, which could not continue",
         EndedBy::HostLost => "its host was lost",
         EndedBy::NotStarted => "it never started",
@@ -139,6 +143,14 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
         Some("the host was lost")
     } else if *reason_code == Code::EvidenceBudget {
         Some("the engine exceeded its output limit, and its host ended it")
+    } else if *reason_code == Code::MemoryLimit {
+        Some("the processes exceeded their memory limit, and the host ended them")
+    } else if *reason_code == Code::ProcessLimit {
+        Some("there were more processes than allowed, and the host ended them")
+    } else if *reason_code == Code::CpuLimit {
+        Some("the processes exceeded their limit of processor time, and the host ended them")
+    } else if *reason_code == Code::DiskLimit {
+        Some("the processes exceeded their disk limit, and the host ended them")
     } else if *reason_code == Code::HostError {
         Some("the host could not continue")
     } else {

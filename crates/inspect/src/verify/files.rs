@@ -107,6 +107,10 @@ fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Verify
             | EndedBy::WaitTimeout
             | EndedBy::Canceled
             | EndedBy::Interrupted
+            | EndedBy::MemoryLimit
+            | EndedBy::ProcessLimit
+            | EndedBy::CpuLimit
+            | EndedBy::DiskLimit
             | EndedBy::Budget
             | EndedBy::HostError
             | EndedBy::NotStarted,

@@ -2,6 +2,7 @@
 
 use skillrun_model::TurnState::{Failed, PartialFailed};
 use skillrun_model::codes::ErrorCategory;
+use skillrun_model::limits::LimitName;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, EndedBy, ExecutionMode};
 use skillrun_parse::record::EndKind;
@@ -117,7 +118,7 @@ fn marker_and_process(rows: &mut Rows) {
     rows.row("auto done, host lost", origin, turn(), lost, ok().warns(&[Code::HostLostAfterDone]));
     rows.row("auto done, not at the limit", "max_attempt: interactive only", turn(), how().max_attempt(1), ok());
 
-    for ended_by in [EndedBy::Linger, EndedBy::HardTimeout, EndedBy::Stall, EndedBy::Budget] {
+    for ended_by in [EndedBy::Linger, EndedBy::HardTimeout, EndedBy::Stall, EndedBy::Budget].into_iter().chain(LIMITS) {
         let after = turn().act(ended_by, Order::AfterSuccess);
         let how = auto().schema().ended_by(ended_by).signal();
         let expect = |mode| done(mode).output(ANSWER).warns(&[Code::LingerEnded]);
@@ -128,6 +129,9 @@ fn marker_and_process(rows: &mut Rows) {
         rows.modes(&format!("{ended_by}, then done"), LINGER, before, how, outcomes);
     }
 }
+
+/// Ends at a limit of what the processes use.
+const LIMITS: [EndedBy; 4] = [EndedBy::MemoryLimit, EndedBy::ProcessLimit, EndedBy::CpuLimit, EndedBy::DiskLimit];
 
 fn host(rows: &mut Rows) {
     for ended_by in [EndedBy::HardTimeout, EndedBy::Stall] {
@@ -155,6 +159,10 @@ fn host(rows: &mut Rows) {
     for (ended_by, reason) in [
         (EndedBy::HostLost, Code::AttemptLost),
         (EndedBy::Budget, Code::EvidenceBudget),
+        (EndedBy::MemoryLimit, Code::MemoryLimit),
+        (EndedBy::ProcessLimit, Code::ProcessLimit),
+        (EndedBy::CpuLimit, Code::CpuLimit),
+        (EndedBy::DiskLimit, Code::DiskLimit),
         (EndedBy::HostError, Code::HostError),
     ] {
         let how = auto().exit_unknown().ended_by(ended_by);
@@ -170,6 +178,12 @@ fn host(rows: &mut Rows) {
     let turn = chat().act(EndedBy::Budget, Order::BeforeEnd);
     let how = auto().ended_by(EndedBy::Budget).signal();
     rows.both("budget before the success end", LINGER, turn, how, rule_5(Code::EvidenceBudget));
+    for name in LimitName::ALL.iter().copied() {
+        let ended_by = name.ended_by();
+        let turn = chat().act(ended_by, Order::BeforeEnd);
+        let how = auto().ended_by(ended_by).signal();
+        rows.both(&format!("{ended_by} before the success end"), LINGER, turn, how, rule_5(name.code()));
+    }
 
     let how = auto().ended_by(EndedBy::NotStarted);
     let nothing = || silent().endless().no_session();
@@ -181,7 +195,7 @@ fn host(rows: &mut Rows) {
 }
 
 fn linger(rows: &mut Rows) {
-    for ended_by in [EndedBy::Linger, EndedBy::HardTimeout, EndedBy::Stall, EndedBy::Budget] {
+    for ended_by in [EndedBy::Linger, EndedBy::HardTimeout, EndedBy::Stall, EndedBy::Budget].into_iter().chain(LIMITS) {
         let how = auto().schema().ended_by(ended_by).signal();
         let warned = |rule: Expect, code| rule.output(ANSWER).warns(&[Code::LingerEnded, code]);
         let outcomes = (

@@ -597,6 +597,14 @@ wire_enum! {
         MaxBytes = "max_bytes",
         /// The time that a question inside the turn waits for its answer.
         SessionTimeoutSec = "session_timeout_sec",
+        /// The memory of all processes together.
+        MemoryBytes = "memory_bytes",
+        /// The number of processes.
+        Processes = "processes",
+        /// The processor time of all processes together.
+        CpuSec = "cpu_sec",
+        /// What the processes may write to the disk.
+        DiskBytes = "disk_bytes",
     }
 }
 

@@ -10,6 +10,7 @@ use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, HostPort, N
 use skillrun_runs::record::{HomeChoice, Workspace};
 
 use super::error::AcceptError;
+use super::limits;
 use super::options::Filled;
 use crate::runtime::RuntimeConfig;
 
@@ -81,7 +82,7 @@ fn model_hosts(config: &RuntimeConfig, descriptor: &Descriptor) -> Result<Vec<Ho
     }
 }
 
-/// What the box of a run holds on this machine. None: the run has none.
+/// What the box of a run holds on this machine. None: the run has neither a box nor limits.
 pub(super) fn report(
     config: &RuntimeConfig,
     options: &Filled,
@@ -98,12 +99,19 @@ pub(super) fn report(
         NetworkAccess::Open => ProbeScope::WithoutNetwork,
         NetworkAccess::Model | NetworkAccess::List | NetworkAccess::None => ProbeScope::All,
     };
-    let held = || BoxReport { reachable, ..report_of(request, &probe(scope)) };
+    let limits = limits::parts(options.limits);
+    let held = |limits: Vec<BoxPart>| {
+        let mut report = BoxReport { reachable, ..report_of(request, &probe(scope)) };
+        report.parts.extend(limits);
+        report
+    };
     match options.confinement {
-        BoxChoice::Off => Ok(None),
-        BoxChoice::On => Ok(Some(held())),
+        // Limits hold without a box, too.
+        BoxChoice::Off if limits.is_empty() => Ok(None),
+        BoxChoice::Off => Ok(Some(BoxReport { parts: limits, reachable: Vec::new() })),
+        BoxChoice::On => Ok(Some(held(limits))),
         BoxChoice::Required => {
-            let report = held();
+            let report = held(limits);
             match report.missing() {
                 None => Ok(Some(report)),
                 Some(missing) => Err(AcceptError::BoxNotEnforced {

@@ -6,6 +6,7 @@ use skillrun_model::checks::CheckRequest;
 use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::{LimitName, ResourceLimits};
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, RunRequest, Snapshot};
@@ -21,6 +22,8 @@ pub struct Options {
     pub network: Option<NetworkAccess>,
     /// Hosts that the run reaches in addition to the model. With these, `network` is `list` where it is not set.
     pub allow_hosts: Vec<HostPattern>,
+    /// What the processes of an attempt may use.
+    pub limits: ResourceLimits,
     pub home: Option<HomeChoice>,
     pub model: Option<String>,
     pub effort: Option<String>,
@@ -72,6 +75,7 @@ pub(super) struct Filled {
     pub(super) confinement: BoxChoice,
     pub(super) network: NetworkAccess,
     pub(super) allow_hosts: Vec<HostPattern>,
+    pub(super) limits: ResourceLimits,
     pub(super) home: HomeChoice,
     pub(super) hard_timeout_sec: f64,
     pub(super) stall_timeout_sec: f64,
@@ -125,6 +129,7 @@ impl Filled {
                 (None, true) => of_settings.unwrap_or(NetworkAccess::Open),
             },
             allow_hosts: asked.allow_hosts.clone(),
+            limits: resource_limits(asked.limits.or(settings.limits), confinement)?,
             home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
             hard_timeout_sec: seconds(
                 "hard_timeout_sec",
@@ -153,6 +158,29 @@ impl Filled {
             retry: retry(asked, skill, settings)?,
         })
     }
+}
+
+/// Largest limit: the largest number that every reader of JSON has exactly.
+const LIMIT_MAX: u64 = 1 << 53;
+
+/// A run in a box has limits also where nothing sets them; one without a box has only those that were asked for.
+fn resource_limits(asked: ResourceLimits, confinement: BoxChoice) -> Result<ResourceLimits, AcceptError> {
+    let name = |limit| match limit {
+        LimitName::Memory => "limits.memory_bytes",
+        LimitName::Processes => "limits.processes",
+        LimitName::Cpu => "limits.cpu_sec",
+        LimitName::Disk => "limits.disk_bytes",
+    };
+    for limit in asked.names() {
+        let value = asked.get(limit).unwrap_or_default();
+        if !(1..=LIMIT_MAX).contains(&value) {
+            return Err(wrong(name(limit), &Value::from(value), "a whole number from 1 to 9007199254740992"));
+        }
+    }
+    Ok(match confinement {
+        BoxChoice::Off => asked,
+        BoxChoice::On | BoxChoice::Required => asked.or(ResourceLimits::OF_BOX),
+    })
 }
 
 /// Maximum number of consecutive retries as new runs.

@@ -10,7 +10,8 @@ use skillrun_model::status::{Continuation, OnQuota, Posture};
 use skillrun_model::workflow::{CONDUCTOR, WorkflowPlan};
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runs::record::{
-    BOX_FORMAT, EngineRecord, GATE, RetryPolicy, RunRecord, RunRequest, Snapshot, TRANSLATOR, Timeouts, WORKFLOW_FORMAT,
+    BOX_FORMAT, EngineRecord, GATE, LIMITS_FORMAT, RetryPolicy, RunRecord, RunRequest, Snapshot, TRANSLATOR, Timeouts,
+    WORKFLOW_FORMAT,
 };
 
 use super::options::{Filled, Options};
@@ -50,6 +51,7 @@ fn refuse_options_of_turns(options: &Options) -> Result<(), AcceptError> {
         confinement: _,
         network: _,
         allow_hosts: _,
+        limits: _,
     } = options;
     let given = [
         ("idle_sec", idle_sec.is_some()),
@@ -86,7 +88,11 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
     let now = config.tools.clock.now();
     let profile = ProfileId::PlainText;
     let record = RunRecord {
-        format: if options.confinement == BoxChoice::Off { WORKFLOW_FORMAT } else { BOX_FORMAT },
+        format: match options.confinement {
+            _ if !options.limits.is_empty() => LIMITS_FORMAT,
+            BoxChoice::On | BoxChoice::Required => BOX_FORMAT,
+            BoxChoice::Off => WORKFLOW_FORMAT,
+        },
         run_id: config.new_id(now)?,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,6 +124,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             confinement: options.confinement,
             network: options.network,
             allow_hosts: options.allow_hosts,
+            limits: options.limits,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: None,

@@ -12,7 +12,7 @@ use skillrun_model::{AttemptNumber, Wiring};
 use skillrun_runs::record::{HomeChoice, RunCheck, seconds};
 
 use super::launch::{error, named_variables};
-use super::{confinement, keys};
+use super::{confinement, keys, resources};
 use crate::run::Run;
 use crate::runtime::RuntimeConfig;
 
@@ -78,6 +78,7 @@ pub(crate) fn plan(
         snapshot: SnapshotPlan::Off,
         temporary: OsText::from(config.temporary.as_path()),
         confinement: confinement::of_command(run, (&workspace, &home)),
+        resources: resources::plan(&run.record, &workspace, &home),
         // The Log has announced it.
         start: StartWhen::AtOnce,
     })

@@ -20,7 +20,7 @@ use skillrun_runs::login;
 use skillrun_runs::record::{HomeChoice, RunRecord, RunRequest, Snapshot, seconds};
 use skillrun_skill::SkillErrorKind;
 
-use super::{confinement, inputs, keys, message, opening};
+use super::{confinement, inputs, keys, message, opening, resources};
 use crate::accept::OWN_SCRIPT;
 use crate::delegation::token;
 use crate::run::Run;
@@ -170,6 +170,7 @@ pub(crate) fn plan(
         },
         temporary: OsText::from(config.temporary.as_path()),
         confinement,
+        resources: resources::plan(record, &places.workspace, &places.home),
         start: StartWhen::Told { within: HELD },
     })
 }

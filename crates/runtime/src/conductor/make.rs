@@ -50,6 +50,7 @@ pub(crate) fn check(
         confinement: Some(workflow.confinement),
         network: Some(workflow.network),
         allow_hosts: workflow.allow_hosts.clone(),
+        limits: workflow.limits,
         home: Some(workflow.home),
         model: step.model.clone().or_else(|| workflow.model.clone()),
         effort: workflow.effort.clone(),

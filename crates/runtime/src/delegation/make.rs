@@ -143,6 +143,7 @@ pub(crate) fn check(
         confinement: Some(record.request.confinement),
         network: Some(record.request.network),
         allow_hosts: record.request.allow_hosts.clone(),
+        limits: record.request.limits,
         home: Some(record.request.home),
         model: request.model.clone().or_else(|| record.request.model.clone().filter(|_| is_same_engine)),
         hard_timeout_sec,

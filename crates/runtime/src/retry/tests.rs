@@ -5,6 +5,7 @@ use serde_json::json;
 use skillrun_engine::{Permission, Posture};
 use skillrun_model::checks::CheckCommand;
 use skillrun_model::confinement::{BoxChoice, NetworkAccess};
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
 use skillrun_model::{RunId, Timestamp};
@@ -71,6 +72,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             confinement: BoxChoice::Off,
             network: NetworkAccess::Open,
             allow_hosts: Vec::new(),
+            limits: ResourceLimits::default(),
             model: Some("m".to_owned()),
             effort: Some("high".to_owned()),
             script: Some("script.yaml".to_owned()),
@@ -139,6 +141,7 @@ fn without_a_word_it_is_what_it_was() {
         confinement: Some(BoxChoice::Off),
         network: Some(NetworkAccess::Open),
         allow_hosts: Vec::new(),
+        limits: ResourceLimits::default(),
         home: Some(HomeChoice::User),
         model: Some("m".to_owned()),
         effort: Some("high".to_owned()),

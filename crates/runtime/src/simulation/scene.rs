@@ -10,6 +10,7 @@ use skillrun_lifecycle::run::SessionLeft;
 use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
@@ -149,6 +150,7 @@ impl Scene {
                 confinement: BoxChoice::Off,
                 network: NetworkAccess::Open,
                 allow_hosts: Vec::new(),
+                limits: ResourceLimits::default(),
                 model: None,
                 effort: None,
                 script: None,

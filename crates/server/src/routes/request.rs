@@ -16,6 +16,7 @@ use skillrun_model::codes::NextActionKind;
 use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, NetworkAccess};
 use skillrun_model::continues::Continues;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
@@ -150,6 +151,8 @@ pub(crate) struct AcceptedOptions {
     network: NetworkAccess,
     /// Hosts that they reach in addition to the model of the engine.
     allow_hosts: Vec<HostPattern>,
+    /// What the processes of an attempt may use; what is missing is not limited.
+    limits: ResourceLimits,
     /// The engine's home folder.
     home: HomeChoice,
     /// The reasoning effort, in the terms of the engine; null: the engine's choice.
@@ -270,6 +273,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             confinement: request.confinement,
             network: request.network,
             allow_hosts: request.allow_hosts.clone(),
+            limits: request.limits,
             home: request.home,
             effort: words(&request.effort),
             hard_timeout_sec: request.timeouts.hard_sec,

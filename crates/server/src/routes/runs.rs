@@ -17,6 +17,7 @@ use skillrun_catalog::{ParentFilter, Query};
 use skillrun_log::EventLog;
 use skillrun_model::confinement::BoxChoice;
 use skillrun_model::delegation::{ChildRequest, DelegationRefusal, RefusalReason};
+use skillrun_model::limits::{LimitName, ResourceLimits};
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::record::HomeChoice;
@@ -369,6 +370,7 @@ pub(super) fn may(service: &Service, who: &Granted, options: &RunOptions) -> Htt
         ("options.permission", options.permission == Some(Permission::Full)),
         ("options.home", options.home == Some(HomeChoice::User)),
         ("options.box", leaves_box(options.confinement, service.runtime.defaults().confinement)),
+        ("options.limits", exceeds(options.limits, service.runtime.defaults().limits)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
@@ -380,6 +382,15 @@ pub(super) fn may(service: &Service, who: &Granted, options: &RunOptions) -> Htt
 /// Whether a request asks for no box where the settings have one.
 fn leaves_box(asked: Option<BoxChoice>, settings: Option<BoxChoice>) -> bool {
     asked == Some(BoxChoice::Off) && settings.is_some_and(|choice| choice != BoxChoice::Off)
+}
+
+/// Whether a request asks for more than the settings allow.
+fn exceeds(asked: ResourceLimits, settings: ResourceLimits) -> bool {
+    let is_more = |name: &LimitName| match (asked.get(*name), settings.get(*name)) {
+        (Some(asked), Some(allowed)) => asked > allowed,
+        (Some(_) | None, _) => false,
+    };
+    LimitName::ALL.iter().any(is_more)
 }
 
 /// The same check for a retry. Another user may have created the run, and a retry with changed input uses all options
@@ -400,6 +411,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
         ),
         ("options.home", options.home == Some(HomeChoice::User) && options.home != defaults.home),
         ("options.box", leaves_box(options.confinement, defaults.confinement)),
+        ("options.limits", exceeds(options.limits, defaults.limits)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),

@@ -34,6 +34,11 @@ export function endOf(ended: NonNullable<Attempt["ended"]>): End {
       return "notRun";
     case "budget":
       return "budget";
+    case "memory_limit":
+    case "process_limit":
+    case "cpu_limit":
+    case "disk_limit":
+      return "limit";
     case "exited":
     case "linger":
     case null:
@@ -72,6 +77,7 @@ export function isBad(end: End): boolean {
     case "lost":
     case "notRun":
     case "budget":
+    case "limit":
       return true;
     case "running":
     case "ended":

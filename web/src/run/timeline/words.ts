@@ -148,5 +148,6 @@ export const endWords = defineWords({
   canceled: { en: "canceled", zh: "已取消" },
   lost: { en: "lost", zh: "失联" },
   notRun: { en: "could not be run", zh: "无法运行" },
+  limit: { en: "limit reached", zh: "达到上限" },
   budget: { en: "budget used up", zh: "预算用尽" },
 });

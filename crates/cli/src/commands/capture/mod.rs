@@ -103,6 +103,10 @@ fn code_of(record: &HostRecord) -> u8 {
             print_line("error: the command wrote more than --max-bytes and was terminated");
             OWN_ERROR
         }
+        EndedBy::MemoryLimit | EndedBy::ProcessLimit | EndedBy::CpuLimit | EndedBy::DiskLimit => {
+            print_line(&format!("error: {why}"));
+            OWN_ERROR
+        }
         EndedBy::NotStarted => {
             print_line(&format!("error: {why}"));
             record.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(OWN_ERROR)

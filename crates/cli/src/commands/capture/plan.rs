@@ -44,6 +44,7 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, CaptureError> {
         start::random_nonce().map_err(|error| CaptureError::Input(format!("failed to read random bytes: {error}")))?;
     let plan = HostPlan {
         confinement: None,
+        resources: None,
         run_id: run_id(&audit, &nonce),
         attempt,
         nonce,

@@ -5,9 +5,11 @@ use std::path::Path;
 use skillrun_confine::{BoxRequest, ProbeScope, probe, report};
 use skillrun_engine::{Disk, find};
 use skillrun_model::Timestamp;
-use skillrun_model::confinement::NetworkAccess;
+use skillrun_model::confinement::{BoxReport, NetworkAccess};
+use skillrun_model::limits::ResourceLimits;
 use skillrun_model::status::Permission;
-use skillrun_runs::record::{BOX_FORMAT, FORMAT};
+use skillrun_runs::record::{FORMAT, LIMITS_FORMAT};
+use skillrun_runtime::limit_parts;
 
 use super::Check;
 use crate::settings::Settings;
@@ -20,7 +22,7 @@ pub(super) fn versions() -> Check {
     let (rasp, fcmp) = (skillrun_model::rasp::PROTOCOL_VERSION, skillrun_model::fcmp::PROTOCOL_VERSION);
     Check::good(
         "skillrun",
-        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {BOX_FORMAT}", env!("CARGO_PKG_VERSION")),
+        format!("{} · {rasp} · {fcmp} · runs of formats {FORMAT} to {LIMITS_FORMAT}", env!("CARGO_PKG_VERSION")),
     )
 }
 
@@ -43,6 +45,16 @@ pub(super) fn confinement() -> Check {
             report.to_string(),
             "allow user namespaces on this machine, or run with `--box on`; docs/security.md has the parts",
         ),
+    }
+}
+
+/// What this machine can limit.
+pub(super) fn limits() -> Check {
+    let all = ResourceLimits { cpu_sec: Some(1), ..ResourceLimits::OF_BOX };
+    let report = BoxReport { parts: limit_parts(all) };
+    match report.missing() {
+        None => Check::good("limits", report.to_string()),
+        Some(_) => Check::warning("limits", report.to_string(), "mount /proc; docs/security.md has the limits"),
     }
 }
 

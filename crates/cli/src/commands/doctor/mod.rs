@@ -51,7 +51,8 @@ impl Check {
 }
 
 pub(crate) fn run(global: &Global, form: OutputForm) -> Result<ExitCode, Failure> {
-    let mut checks = vec![machine::versions(), machine::proc(), machine::confinement(), machine::clock()];
+    let mut checks =
+        vec![machine::versions(), machine::proc(), machine::confinement(), machine::limits(), machine::clock()];
     let surroundings = ProcessContext::read()?;
     match Settings::load_in(global, surroundings.clone()) {
         Err(error) => checks.push(Check::wrong(

@@ -136,6 +136,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         confinement: confinement.choice(),
         network: confinement.network,
         allow_hosts: confinement.allow_hosts.clone(),
+        limits: args.common.limits.limits(),
         home: None,
         model: args.common.model.clone(),
         effort: args.common.effort.clone(),
