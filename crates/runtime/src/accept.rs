@@ -8,6 +8,7 @@ mod mcp_servers;
 mod options;
 mod version;
 mod workflow;
+mod workspace_settings;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -240,6 +241,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let profile = new.profile.unwrap_or(descriptor.profile);
     let workspace = workspace_of(config, &new)?;
     confinement::check_workspace(config, &options, &workspace)?;
+    let found_there = workspace_settings::look(descriptor, &options, &workspace)?;
     let record = RunRecord {
         format: match (&workspace, skill) {
             _ if report.is_some() => BOX_FORMAT,
@@ -266,6 +268,8 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             login: descriptor.login.command.clone(),
         },
         confinement: report,
+        workspace_starts: found_there.starts,
+        workspace_credentials: found_there.credentials,
         request: RunRequest {
             prompt: match task {
                 RunTask::Skill(_) | RunTask::Workflow(_) => None,
@@ -280,6 +284,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             permission: options.permission,
             confinement: options.confinement,
             network: options.network,
+            workspace_settings: options.workspace_settings,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: script.as_ref().map(|(_, name)| name.clone()),

@@ -130,6 +130,7 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers:
         permission: now.permission.or(Some(before.permission)),
         confinement: now.confinement.or(Some(before.confinement)),
         network: now.network.or(Some(before.network)),
+        workspace_settings: now.workspace_settings.or(Some(before.workspace_settings)),
         home: now.home.or(Some(before.home)),
         // A model name is specific to its engine.
         model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),

@@ -97,6 +97,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Resul
         permission: Some(before.permission),
         confinement: Some(before.confinement),
         network: Some(before.network),
+        workspace_settings: Some(before.workspace_settings),
         home: Some(before.home),
         model: before.model.clone(),
         effort: before.effort.clone(),

@@ -13,6 +13,7 @@ use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::workflow::StepView;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{ExecutionMode, ProfileId, RunId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;
@@ -191,6 +192,9 @@ pub(crate) struct RunOptions {
     pub(crate) confinement: Option<BoxChoice>,
     /// What the processes of a run in a box reach over the network; default `open`.
     pub(crate) network: Option<NetworkAccess>,
+    /// Whether files of the workspace may start programs and name addresses; default `ignore`. `allow` needs the scope
+    /// `admin`.
+    pub(crate) workspace_settings: Option<WorkspaceSettings>,
     /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
     /// An attempt that takes longer is terminated.
@@ -268,6 +272,7 @@ impl RunOptions {
             permission: self.permission,
             confinement: self.confinement,
             network: self.network,
+            workspace_settings: self.workspace_settings,
             home: self.home,
             model,
             effort: self.effort.clone(),

@@ -402,6 +402,7 @@ impl From<AcceptError> for Problem {
             AcceptError::NoFolder { .. } | AcceptError::FolderAndCopy | AcceptError::WorkspaceInBox { .. } => {
                 about("workspace")
             }
+            AcceptError::WorkspaceStarts { .. } => about("options.workspace_settings"),
             AcceptError::NetworkWithoutBox => about("options.network"),
             AcceptError::BoxWithHomeOfUser | AcceptError::BoxNotEnforced { .. } => about("options.box"),
             AcceptError::Copy(CopyError::Write { error: cause, .. }) => {

@@ -36,3 +36,4 @@ mod traps;
 mod trials;
 mod waiting;
 mod workflows;
+mod workspace_settings;

@@ -8,6 +8,7 @@ use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, Snapshot};
 
 use super::error::AcceptError;
@@ -19,6 +20,8 @@ pub struct Options {
     /// Whether the processes of the run start in a box.
     pub confinement: Option<BoxChoice>,
     pub network: Option<NetworkAccess>,
+    /// Whether files of the workspace may start programs and name addresses.
+    pub workspace_settings: Option<WorkspaceSettings>,
     pub home: Option<HomeChoice>,
     pub model: Option<String>,
     pub effort: Option<String>,
@@ -53,6 +56,7 @@ pub(super) struct Filled {
     pub(super) permission: Permission,
     pub(super) confinement: BoxChoice,
     pub(super) network: NetworkAccess,
+    pub(super) workspace_settings: WorkspaceSettings,
     pub(super) home: HomeChoice,
     pub(super) hard_timeout_sec: f64,
     pub(super) stall_timeout_sec: f64,
@@ -97,6 +101,7 @@ impl Filled {
         Ok(Self {
             permission: asked.permission.or(settings.permission).unwrap_or(Permission::Workspace),
             confinement: asked.confinement.or(settings.confinement).unwrap_or(BoxChoice::Off),
+            workspace_settings: asked.workspace_settings.or(settings.workspace_settings).unwrap_or_default(),
             network: asked.network.or(settings.network).unwrap_or(NetworkAccess::Open),
             home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
             hard_timeout_sec: seconds(

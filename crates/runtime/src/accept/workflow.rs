@@ -49,6 +49,7 @@ fn refuse_options_of_turns(options: &Options) -> Result<(), AcceptError> {
         priority: _,
         confinement: _,
         network: _,
+        workspace_settings: _,
     } = options;
     let given = [
         ("idle_sec", idle_sec.is_some()),
@@ -105,6 +106,8 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             login: None,
         },
         confinement: None,
+        workspace_starts: Vec::new(),
+        workspace_credentials: Vec::new(),
         request: RunRequest {
             prompt: None,
             workflow: Some(plan),
@@ -116,6 +119,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             permission: options.permission,
             confinement: options.confinement,
             network: options.network,
+            workspace_settings: options.workspace_settings,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: None,

@@ -101,6 +101,7 @@ pub(crate) fn plan(
         profile: Some(record.engine.profile),
         continuation: Some(record.engine.continuation),
         servers: &servers,
+        workspace_settings: record.request.workspace_settings,
         environment: &config.environment,
         variables: &variables,
     };

@@ -49,6 +49,7 @@ pub(crate) fn check(
         permission: Some(step.permission.unwrap_or(workflow.permission)),
         confinement: Some(workflow.confinement),
         network: Some(workflow.network),
+        workspace_settings: Some(workflow.workspace_settings),
         home: Some(workflow.home),
         model: step.model.clone().or_else(|| workflow.model.clone()),
         effort: workflow.effort.clone(),

@@ -142,6 +142,7 @@ pub(crate) fn check(
         // A child is never less confined than its parent.
         confinement: Some(record.request.confinement),
         network: Some(record.request.network),
+        workspace_settings: Some(record.request.workspace_settings),
         home: Some(record.request.home),
         model: request.model.clone().or_else(|| record.request.model.clone().filter(|_| is_same_engine)),
         hard_timeout_sec,

@@ -107,6 +107,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::BoxWithHomeOfUser
         | AcceptError::BoxNotEnforced { .. }
         | AcceptError::WorkspaceInBox { .. }
+        | AcceptError::WorkspaceStarts { .. }
         | AcceptError::Copy(
             CopyError::TooMany { .. }
             | CopyError::TooLarge { .. }

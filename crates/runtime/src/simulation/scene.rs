@@ -148,6 +148,7 @@ impl Scene {
                 permission: Permission::Workspace,
                 confinement: BoxChoice::Off,
                 network: NetworkAccess::Open,
+                workspace_settings: Default::default(),
                 model: None,
                 effort: None,
                 script: None,
