@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::mcp::McpServers;
@@ -133,6 +134,8 @@ pub enum LaunchError {
     TooLong { engine: String, what: String, bytes: usize },
     #[error("{engine} cannot be started: {what} has a zero byte in it")]
     HasNul { engine: String, what: String },
+    #[error("{engine} cannot be started: workspace_settings.session is not a JSON object: {wrong}")]
+    Session { engine: String, wrong: String },
     #[error(transparent)]
     Servers(#[from] McpRefusal),
     #[error("mcp_servers.{server}: the variable {name} is not set")]
@@ -305,6 +308,7 @@ struct Switches {
     set: Vec<(String, OsString)>,
     unless_set: Vec<(String, String)>,
     text: OsString,
+    session: Map<String, Value>,
 }
 
 impl Switches {
@@ -335,6 +339,13 @@ impl Switches {
             set,
             unless_set: rule.unless_set.clone(),
             text: rule.text.as_ref().map(filled).transpose()?.unwrap_or_default(),
+            session: match rule.session.as_ref().map(filled).transpose()? {
+                None => Map::new(),
+                Some(text) => serde_json::from_slice(text.as_bytes()).map_err(|wrong| LaunchError::Session {
+                    engine: descriptor.name.to_string(),
+                    wrong: wrong.to_string(),
+                })?,
+            },
         })
     }
 }
@@ -537,6 +548,7 @@ impl<'a> Rendering<'a> {
             session: text(Placeholder::SessionId)?.map_or(Session::New, Session::Load),
             mode: self.descriptor.permissions.rule(self.request.permission).mode.clone(),
             prompt: self.request.prompt.to_owned(),
+            meta: self.switches.session.clone(),
         };
         let bytes = acp::lines::prompt("", opening.attempt, &opening.prompt).len();
         let limit = INPUT_MAX - SESSION_ROOM;

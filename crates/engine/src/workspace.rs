@@ -25,6 +25,8 @@ pub struct WorkspaceRule {
     pub unless_set: Vec<(String, String)>,
     /// For `{{workspace_text}}`.
     pub text: Option<Template>,
+    /// A JSON object for agents of a protocol: `_meta` of the request for a session.
+    pub session: Option<Template>,
     pub starts: Vec<StartRule>,
 }
 

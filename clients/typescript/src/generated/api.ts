@@ -1082,6 +1082,8 @@ export interface components {
              * @description An attempt without output for longer is terminated.
              */
             stall_timeout_sec: number;
+            /** @description Whether files of the workspace may start programs and name addresses. */
+            workspace_settings: components["schemas"]["WorkspaceSettings"];
         };
         /** @description When a failed run is retried automatically, as a new run with the same request. */
         AcceptedRetry: {
@@ -1516,7 +1518,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was observed.
          * @enum {string}
          */
-        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "INTERRUPTED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "CLOSED" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "CHECK_FAILED" | "LOG_LOST" | "CHILD_NOT_MADE" | "PARENT_ENDED" | "WORKFLOW_COMPLETED" | "WORKFLOW_PARTIAL" | "WORKFLOW_FAILED" | "WORKFLOW_TIMED_OUT" | "WORKFLOW_HELD" | "STEP_NOT_READY" | "STEP_NOT_NEEDED" | "STEP_INPUT_INVALID" | "STEP_OUTPUT_INVALID" | "OUTPUT_PARTIAL" | "STEP_REJECTED" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "WORKSPACE_SETTINGS_IGNORED" | "WORKSPACE_SETTINGS_NOT_STOPPED" | "WORKSPACE_CREDENTIALS" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "MCP_SERVER_FAILED" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -3630,6 +3632,11 @@ export interface components {
              * @description An attempt without output for longer is terminated.
              */
             stall_timeout_sec?: number | null;
+            /**
+             * @description Whether files of the workspace may start programs and name addresses; default `ignore`. `allow` needs the scope
+             *     `admin`.
+             */
+            workspace_settings?: components["schemas"]["WorkspaceSettings"] | null;
         };
         /** @description A question in a list, truncated if it is long. */
         RunQuestion: {
@@ -3683,6 +3690,10 @@ export interface components {
             workflow?: string | null;
             /** @description The workspace; null: a folder inside the run. */
             workspace: components["schemas"]["RequestWorkspace"] | null;
+            /** @description Names of files in the workspace that look like credentials. */
+            workspace_credentials: string[];
+            /** @description What files of the workspace could start, as it was when the run was accepted, and what becomes of it. */
+            workspace_starts: components["schemas"]["WorkspaceStart"][];
         };
         /** @description The result of a run. Written once, at its end. */
         RunResult: {
@@ -4025,6 +4036,10 @@ export interface components {
             /** Format: uint64 */
             to: number;
         };
+        /** @description What a file of the workspace names. */
+        StartKind: "mcp_server" | "hook" | "plugin" | "command" | "address" | "variables" | "unknown";
+        /** @description What becomes of it. */
+        StartState: "not_started" | "not_stopped";
         /** @description A step has ended, or one item of a step that repeats. */
         StepEnded: {
             /** @description The child run that decided. */
@@ -4612,6 +4627,15 @@ export interface components {
              * @default false
              */
             share?: boolean;
+        };
+        /** @description Whether the engine may take settings from the workspace that start programs or name addresses. */
+        WorkspaceSettings: "ignore" | "allow";
+        /** @description Something in a file of the workspace that an engine could start or use. */
+        WorkspaceStart: {
+            /** @description Relative to the workspace; begins with `..` if the engine finds it in a folder above, within the same repository. */
+            file: string;
+            kind: components["schemas"]["StartKind"];
+            state: components["schemas"]["StartState"];
         };
     };
     responses: never;

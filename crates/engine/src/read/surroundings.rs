@@ -131,13 +131,15 @@ pub(super) fn skills(value: &Value<'_>) -> KeyResult<SkillFolders> {
 }
 
 pub(super) fn workspace(value: &Value<'_>) -> KeyResult<WorkspaceRule> {
-    let section = value.section(&["flags", "user_home_flags", "set", "unless_set", "text", "starts"])?;
+    let section = value.section(&["flags", "user_home_flags", "set", "unless_set", "text", "session", "starts"])?;
     let flags = |key: &str| section.get(key).map(|value| templates(&value, Place::Workspace)).transpose();
     let entries = |key: &str| section.get(key).map_or_else(|| Ok(Vec::new()), |set| set.entries());
+    let text = |key: &str| section.get(key).map(|text| template(&text.string()?, &text, Place::Workspace)).transpose();
     let mut rule = WorkspaceRule {
         flags: flags("flags")?.unwrap_or_default(),
         user_home_flags: flags("user_home_flags")?,
-        text: section.get("text").map(|text| template(&text.string()?, &text, Place::Workspace)).transpose()?,
+        text: text("text")?,
+        session: text("session")?,
         ..WorkspaceRule::default()
     };
     for (name, value) in entries("set")? {
