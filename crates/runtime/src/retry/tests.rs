@@ -57,6 +57,8 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             login: None,
         },
         confinement: None,
+        workspace_starts: Vec::new(),
+        workspace_credentials: Vec::new(),
         request: RunRequest {
             prompt: None,
             workflow: None,

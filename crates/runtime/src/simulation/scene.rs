@@ -135,6 +135,8 @@ impl Scene {
                 login: None,
             },
             confinement: None,
+            workspace_starts: Vec::new(),
+            workspace_credentials: Vec::new(),
             request: RunRequest {
                 prompt: None,
                 workflow: None,
