@@ -83,7 +83,7 @@ export const codeWords = defineWords({
   TOOL_CALLS_CUT: { en: "The attempt has more than 10,000 tool calls; the others are only in the events.", zh: "工具调用超过 10,000 次；其余的只在事件里。" },
   ENGINE_VERSION_UNTESTED: { en: "This parser profile was never tested with the version of the engine.", zh: "引擎的版本从未与此解析方式一起测试过。" },
   WORKSPACE_SETTINGS_IGNORED: { en: "Files of the workspace name programs or addresses for the engine, and the engine does not take them.", zh: "工作区中的文件为引擎指定了程序或地址，引擎没有采用它们。" },
-  WORKSPACE_SETTINGS_NOT_STOPPED: { en: "Files of the workspace name programs or addresses for the engine, and no switch of the engine stops it from taking them.", zh: "工作区中的文件为引擎指定了程序或地址，而引擎没有可以阻止它采用它们的开关。" },
+  WORKSPACE_SETTINGS_NOT_STOPPED: { en: "Files of the workspace name programs or addresses for the engine, which has no switch against them.", zh: "工作区中的文件为引擎指定了程序或地址，而引擎没有可以阻止它采用它们的开关。" },
   WORKSPACE_CREDENTIALS: { en: "The workspace has files with names that credentials usually have.", zh: "工作区中有文件名看起来像凭据的文件。" },
   PIPE_SMALL: { en: "The kernel refused a larger pipe for the engine's output; an engine that exits early may lose its last line.", zh: "内核拒绝为引擎输出提供更大的管道；匆忙的引擎可能丢失最后一行。" },
   SECRET_IN_FILE_NAME: { en: "Files whose names contain a secret value are omitted from the file lists and from the artifacts.", zh: "文件名中含有机密值的文件不列入文件清单和产物。" },
