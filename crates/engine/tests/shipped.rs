@@ -164,8 +164,10 @@ fn gemini() {
     assert_eq!(resumed("gemini", &request), format!("{first} --resume ses_1"));
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
     assert!(started("gemini", &read_only).contains("--approval-mode default"));
-    let expected = "*GEMINI_API_KEY=g GEMINI_CLI_NO_RELAUNCH=true GEMINI_CLI_TRUST_WORKSPACE=false HOME=/run/own \
-                    NO_COLOR=1 PATH=/bin";
+    let expected = "CODE_ASSIST_ENDPOINT=https://cloudcode-pa.googleapis.com *GEMINI_API_KEY=g \
+                    GEMINI_CLI_NO_RELAUNCH=true GEMINI_CLI_TRUST_WORKSPACE=false \
+                    GOOGLE_GEMINI_BASE_URL=https://generativelanguage.googleapis.com HOME=/run/own \
+                    NODE_TLS_REJECT_UNAUTHORIZED=1 NO_COLOR=1 PATH=/bin";
     assert_eq!(environment_of("gemini"), expected);
 }
 
