@@ -13,6 +13,7 @@ use skillrun_plan::Rung;
 
 use crate::mcp::McpRule;
 use crate::template::{ArgvPart, Placeholder, Template};
+use crate::workspace::WorkspaceRule;
 
 /// One engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Descriptor {
     pub gateway: Option<Gateway>,
     /// How it takes MCP servers. None: it cannot.
     pub mcp: Option<McpRule>,
+    /// What files of the workspace could start, and what keeps the engine from it.
+    pub workspace: WorkspaceRule,
     pub probe: Option<ProbeRule>,
     /// Left out of snapshots, as in `.gitignore`.
     pub snapshot_ignore: Vec<String>,

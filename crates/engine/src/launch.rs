@@ -8,10 +8,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::Continuation;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{AttemptNumber, ExecutionMode, ProfileId, StdinKind, Wiring};
 use skillrun_plan::environment;
 use skillrun_plan::protocol::INPUT_MAX;
@@ -61,6 +63,8 @@ pub struct StartRequest<'a> {
     pub continuation: Option<Continuation>,
     /// MCP servers for the engine. The variables that they name are in `variables`, or the engine gets them anyway.
     pub servers: &'a McpServers,
+    /// Whether files of the workspace may start programs and name addresses.
+    pub workspace_settings: WorkspaceSettings,
     /// All of the user's variables; those that are passed on are picked from them.
     pub environment: &'a [(OsString, OsString)],
     /// More variables, which override all others.
@@ -130,6 +134,8 @@ pub enum LaunchError {
     TooLong { engine: String, what: String, bytes: usize },
     #[error("{engine} cannot be started: {what} has a zero byte in it")]
     HasNul { engine: String, what: String },
+    #[error("{engine} cannot be started: workspace_settings.session is not a JSON object: {wrong}")]
+    Session { engine: String, wrong: String },
     #[error(transparent)]
     Servers(#[from] McpRefusal),
     #[error("mcp_servers.{server}: the variable {name} is not set")]
@@ -291,6 +297,57 @@ struct Rendering<'a> {
     values: BTreeMap<Placeholder, OsString>,
     /// For `{{mcp_flags}}`.
     server_flags: Vec<OsString>,
+    switches: Switches,
+}
+
+/// What keeps an engine from starting what the workspace names; empty where the workspace may start programs.
+#[derive(Default)]
+struct Switches {
+    /// For `{{workspace_flags}}`.
+    flags: Vec<OsString>,
+    set: Vec<(String, OsString)>,
+    unless_set: Vec<(String, String)>,
+    text: OsString,
+    session: Map<String, Value>,
+}
+
+impl Switches {
+    /// `others`: flags that are given anyway; a program may refuse a flag that it gets twice.
+    fn of(descriptor: &Descriptor, request: &StartRequest<'_>, others: &[OsString]) -> Result<Self, LaunchError> {
+        match request.workspace_settings {
+            WorkspaceSettings::Allow => return Ok(Self::default()),
+            WorkspaceSettings::Ignore => {}
+        }
+        let rule = &descriptor.workspace;
+        let filled = |template: &Template| {
+            let known = [(Placeholder::Workspace, request.workspace), (Placeholder::Home, request.home.path())];
+            let value = |placeholder: Placeholder| {
+                known.iter().find(|(one, _)| *one == placeholder).map(|(_, path)| path.as_os_str())
+            };
+            template.fill(value).map_err(|error| LaunchError::Fill { engine: descriptor.name.to_string(), error })
+        };
+        let flags = match (&rule.user_home_flags, request.home) {
+            (Some(flags), Home::User(_)) => flags,
+            (Some(_) | None, Home::Run(_)) | (None, Home::User(_)) => &rule.flags,
+        };
+        let flags = flags.iter().map(filled).collect::<Result<Vec<_>, _>>()?;
+        let is_twice = |word: &OsString| word.as_bytes().starts_with(b"--") && others.contains(word);
+        let set = rule.set.iter().map(|(name, value)| filled(value).map(|value| (name.clone(), value)));
+        let set = set.collect::<Result<_, _>>()?;
+        Ok(Self {
+            flags: flags.into_iter().filter(|word| !is_twice(word)).collect(),
+            set,
+            unless_set: rule.unless_set.clone(),
+            text: rule.text.as_ref().map(filled).transpose()?.unwrap_or_default(),
+            session: match rule.session.as_ref().map(filled).transpose()? {
+                None => Map::new(),
+                Some(text) => serde_json::from_slice(text.as_bytes()).map_err(|wrong| LaunchError::Session {
+                    engine: descriptor.name.to_string(),
+                    wrong: wrong.to_string(),
+                })?,
+            },
+        })
+    }
 }
 
 impl<'a> Rendering<'a> {
@@ -304,6 +361,7 @@ impl<'a> Rendering<'a> {
         }
         mcp::check(descriptor, request.servers, matches!(request.home, Home::Run(_)))?;
         let servers = ServerTexts::of(descriptor, request.servers)?;
+        let switches = Switches::of(descriptor, request, &servers.flags)?;
         let profile = request.profile.unwrap_or(descriptor.profile);
         let continuation = continuation_for(descriptor, request);
         let text_of_gateway = Some(gateway_text(descriptor, request)?);
@@ -336,11 +394,13 @@ impl<'a> Rendering<'a> {
             Placeholder::McpText => Some(servers.text.clone()),
             Placeholder::McpList => servers.list.clone(),
             Placeholder::McpRules => servers.rules.clone(),
+            Placeholder::WorkspaceText => Some(switches.text.clone()),
             // Never a value: they stand for whole arguments, or are used to find executables.
             Placeholder::PromptFlags
             | Placeholder::PermissionFlags
             | Placeholder::NetworkFlags
             | Placeholder::McpFlags
+            | Placeholder::WorkspaceFlags
             | Placeholder::McpName
             | Placeholder::McpEntry
             | Placeholder::UserHome
@@ -348,7 +408,16 @@ impl<'a> Rendering<'a> {
         };
         let values = Placeholder::ALL.iter().filter_map(|one| Some((*one, value(*one)?))).collect();
         let server_flags = servers.flags;
-        Ok(Self { descriptor, request, is_resumed: session_id.is_some(), profile, continuation, values, server_flags })
+        Ok(Self {
+            descriptor,
+            request,
+            is_resumed: session_id.is_some(),
+            profile,
+            continuation,
+            values,
+            server_flags,
+            switches,
+        })
     }
 
     fn engine(&self) -> String {
@@ -479,6 +548,7 @@ impl<'a> Rendering<'a> {
             session: text(Placeholder::SessionId)?.map_or(Session::New, Session::Load),
             mode: self.descriptor.permissions.rule(self.request.permission).mode.clone(),
             prompt: self.request.prompt.to_owned(),
+            meta: self.switches.session.clone(),
         };
         let bytes = acp::lines::prompt("", opening.attempt, &opening.prompt).len();
         let limit = INPUT_MAX - SESSION_ROOM;
@@ -507,6 +577,7 @@ impl<'a> Rendering<'a> {
                 ArgvPart::PermissionFlags => argv.extend(permission.iter().map(OsString::from)),
                 ArgvPart::NetworkFlags => argv.extend(self.descriptor.network.flags.iter().map(OsString::from)),
                 ArgvPart::McpFlags => argv.extend_from_slice(&self.server_flags),
+                ArgvPart::WorkspaceFlags => argv.extend_from_slice(&self.switches.flags),
             }
         }
         for (number, word) in argv.iter().enumerate() {
@@ -546,6 +617,9 @@ impl<'a> Rendering<'a> {
                 all.insert(name.into(), (value, VariableKind::Plain));
             }
         }
+        for (name, value) in &self.switches.set {
+            all.insert(name.into(), (value.clone(), VariableKind::Plain));
+        }
         let servers = self.request.servers;
         for (name, value) in self.descriptor.mcp.iter().filter(|_| !servers.is_empty()).flat_map(|rule| &rule.set) {
             all.insert(name.into(), (value.into(), VariableKind::Plain));
@@ -553,6 +627,12 @@ impl<'a> Rendering<'a> {
         for variable in self.request.variables {
             let value = variable.value.as_os_str().to_owned();
             all.insert(variable.name.as_os_str().to_owned(), (value, variable.kind));
+        }
+        for (name, value) in &self.switches.unless_set {
+            let entry = all.entry(name.into()).or_insert_with(|| (OsString::new(), VariableKind::Plain));
+            if entry.0.is_empty() {
+                entry.0 = value.into();
+            }
         }
         for (server, name) in servers.iter().flat_map(|(name, server)| server.variables().map(move |it| (name, it))) {
             if !all.contains_key(OsStr::new(name)) {
@@ -599,7 +679,11 @@ impl<'a> Rendering<'a> {
             match part {
                 ArgvPart::Word(word) => used.extend(word.placeholders()),
                 ArgvPart::Group(words) => used.extend(words.iter().flat_map(Template::placeholders)),
-                ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags | ArgvPart::McpFlags => {}
+                ArgvPart::PromptFlags
+                | ArgvPart::PermissionFlags
+                | ArgvPart::NetworkFlags
+                | ArgvPart::McpFlags
+                | ArgvPart::WorkspaceFlags => {}
             }
         }
         used.extend(self.descriptor.environment.set.iter().flat_map(|(_, template)| template.placeholders()));

@@ -11,7 +11,7 @@
 //!   key.
 //! - [`template`]: `{{name}}` in arguments, values and files; a closed list of names.
 //! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start. [`files`]: what to write
-//!   first. [`input`]: messages to a running process. [`acp`]: the Agent Client Protocol.
+//!   first. [`workspace`]: what files of the workspace could start. [`input`]: messages to a running process. [`acp`]: the Agent Client Protocol.
 //! - [`install`]: private installs. [`login`]: whether the user is logged in. [`mcp`]: the MCP servers of a run.
 //!
 //! An operator's file with the name of a shipped engine replaces it; another name adds an engine. A broken file makes
@@ -38,6 +38,7 @@ pub mod mcp;
 mod read;
 pub mod template;
 pub mod version;
+pub mod workspace;
 
 pub use descriptor::{Descriptor, DescriptorOrigin, Permission, Posture};
 pub use error::{GetError, LoadError, LoadErrorKind};

@@ -15,6 +15,7 @@ use crate::descriptor::{
 };
 use crate::error::LoadError;
 use crate::keys::{KeyResult, Section, Value};
+use crate::workspace::WorkspaceRule;
 
 mod account;
 mod argv;
@@ -61,6 +62,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
         "login",
         "gateway",
         "mcp",
+        "workspace_settings",
         "probe",
         "snapshot",
         "process",
@@ -79,7 +81,12 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
     let prompt = argv::prompt(&root.required("prompt")?)?;
     let profile = profile(&root, prompt.protocol)?;
     let mcp = root.get("mcp").map(|value| account::mcp(&value)).transpose()?;
+    let workspace = match root.get("workspace_settings") {
+        None => WorkspaceRule::default(),
+        Some(value) => surroundings::workspace(&value)?,
+    };
     let flags = HasFlags {
+        workspace: !workspace.flags.is_empty() || workspace.user_home_flags.is_some(),
         words: prompt.protocol.is_none(),
         permission: Permission::ALL.iter().any(|permission| {
             let rule = permissions.rule(*permission);
@@ -149,6 +156,7 @@ fn document(text: &str, file_name: &str, origin: &DescriptorOrigin) -> KeyResult
         login,
         gateway,
         mcp,
+        workspace,
         probe,
         snapshot_ignore: match root.get("snapshot") {
             None => Vec::new(),

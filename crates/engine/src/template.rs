@@ -1,4 +1,5 @@
-//! Templates: text with placeholders, `{{name}}`; `{{name:json}}` for a JSON string with its quotes, `{{name:list}}`
+//! Templates: text with placeholders, `{{name}}`; `{{name:json}}` for a JSON string with its quotes, `{{name:in_json}}`
+//! for a part of one, `{{name:list}}`
 //! where the engine takes a list with commas and the value is one entry of it.
 //!
 //! The names are a closed list, checked when a file is loaded. Inserted values are not expanded again. There is no
@@ -60,6 +61,10 @@ word_enum! {
         McpName = "mcp_name",
         /// A server in the form of `[mcp]`; only in what `[mcp]` writes for each one.
         McpEntry = "mcp_entry",
+        /// The flags of `[workspace_settings]`, where the workspace may not start programs.
+        WorkspaceFlags = "workspace_flags",
+        /// The text of `[workspace_settings]`, or nothing where the workspace may start programs.
+        WorkspaceText = "workspace_text",
         /// The text of the login that was found.
         Login = "login",
         /// The address of a scripted model; only in `[probe]`.
@@ -93,6 +98,8 @@ pub enum ValueForm {
     Plain,
     /// As a JSON string, so that no value can break out of a JSON document.
     Json,
+    /// As a part of a JSON string, without its quotes.
+    InJson,
     /// As it is, but without commas: an engine that splits at commas would take it for several values.
     Listed,
 }
@@ -100,7 +107,7 @@ pub enum ValueForm {
 impl ValueForm {
     /// The name of a placeholder, and the format written after it.
     fn split(given: &str) -> (&str, Self) {
-        let forms = [(":json", Self::Json), (":list", Self::Listed)];
+        let forms = [(":json", Self::Json), (":in_json", Self::InJson), (":list", Self::Listed)];
         let form = forms.into_iter().find_map(|(end, form)| Some((given.strip_suffix(end)?, form)));
         form.unwrap_or((given, Self::Plain))
     }
@@ -191,6 +198,11 @@ impl Template {
                             let text = value.to_str().ok_or(FillError::NotUtf8(*placeholder))?;
                             filled.push(serde_json::Value::from(text).to_string());
                         }
+                        ValueForm::InJson => {
+                            let text = value.to_str().ok_or(FillError::NotUtf8(*placeholder))?;
+                            let quoted = serde_json::Value::from(text).to_string();
+                            filled.push(&quoted[1..quoted.len() - 1]);
+                        }
                     }
                 }
             }
@@ -209,6 +221,7 @@ pub enum ArgvPart {
     PermissionFlags,
     NetworkFlags,
     McpFlags,
+    WorkspaceFlags,
 }
 
 #[cfg(test)]
@@ -230,6 +243,7 @@ mod tests {
         let filled = |text: &str| Template::parse(text).expect("a template").fill(value).expect("values");
         assert_eq!(filled("x{{model}}y"), "xa \"b\" {{home}}y");
         assert_eq!(filled(r#"{"a":{"m":{{ model:json }}}}"#), r#"{"a":{"m":"a \"b\" {{home}}"}}"#);
+        assert_eq!(filled(r#"["{{model:in_json}}/x"]"#), r#"["a \"b\" {{home}}/x"]"#);
         assert_eq!(filled("{{workspace}}").as_bytes(), b"/w/\xff");
         assert_eq!(filled(""), "");
         assert_eq!(filled("{ {model} }"), "{ {model} }");

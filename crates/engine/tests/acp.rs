@@ -10,6 +10,7 @@ use skillrun_engine::acp::{Opening, Session};
 use skillrun_engine::descriptor::Calls;
 use skillrun_engine::{Engines, LaunchError, Permission, StartRequest, resume, start};
 use skillrun_model::status::Continuation;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{AttemptNumber, ProfileId};
 use skillrun_plan::StdinPlan;
 
@@ -22,7 +23,7 @@ fn the_prompt_is_in_the_opening_and_in_no_word() {
     let engines = Engines::shipped();
     for name in AGENTS {
         let engine = engines.get(name).expect("an engine");
-        let request = request(&[]);
+        let request = StartRequest { workspace_settings: WorkspaceSettings::Allow, ..request(&[]) };
         let begun = start(engine, &request).expect("a launch");
         let opening = Opening {
             attempt: AttemptNumber(1),
@@ -30,6 +31,7 @@ fn the_prompt_is_in_the_opening_and_in_no_word() {
             session: Session::New,
             mode: (name == "codex-acp").then(|| "workspace-write".to_owned()),
             prompt: "Do the job.".to_owned(),
+            meta: Default::default(),
         };
         assert_eq!((begun.opening.as_ref(), &begun.stdin), (Some(&opening), &StdinPlan::Pipe), "{name}");
         assert!(!words(&begun).join(" ").contains("Do the job."), "{name}");
@@ -138,4 +140,14 @@ fn a_file_that_mixes_words_and_protocol_is_refused() {
     assert!(closed.contains("stdin"), "{closed}");
     let word = broken("calls = \"deny\"", "calls = \"perhaps\"");
     assert!(word.contains("perhaps"), "{word}");
+}
+
+/// The adapter takes no flags.
+#[test]
+fn claude_is_told_with_the_session_what_to_ignore() {
+    let engines = Engines::shipped();
+    let launch = start(engines.get("claude-acp").expect("an engine"), &request(&[])).expect("a launch");
+    let meta = launch.opening.expect("an opening").meta;
+    let options = serde_json::json!({"settingSources": ["user"], "additionalDirectories": ["/run/workspace"]});
+    assert_eq!(meta["claudeCode"]["options"], options);
 }

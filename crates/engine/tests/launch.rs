@@ -9,6 +9,7 @@ use skillrun_engine::launch::MAX_ARGUMENT;
 use skillrun_engine::template::Placeholder;
 use skillrun_engine::{Descriptor, Engines, Launch, StartRequest, resume, start};
 use skillrun_model::status::Continuation;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_plan::{StdinPlan, Variable, VariableKind};
 
@@ -53,7 +54,7 @@ fn prompt_file(launch: &Launch) -> Option<&FileToWrite> {
 #[test]
 fn a_long_prompt_goes_another_way() {
     let prompt = "x".repeat(MAX_ARGUMENT + 1);
-    let request = StartRequest { prompt: &prompt, ..request(&[]) };
+    let request = StartRequest { prompt: &prompt, workspace_settings: WorkspaceSettings::Allow, ..request(&[]) };
     for (name, last) in [
         ("codex", "-"),
         ("opencode", "json"),

@@ -90,16 +90,19 @@ fn the_reference_is_a_file_that_loads_and_starts() {
     let (_folder, engines) = load(&[("example.toml", REFERENCE)]);
     let example = engines.get("example").unwrap_or_else(|error| panic!("{error}"));
     let launch = start(example, &support::request(&[])).expect("a launch");
-    assert_eq!(support::words(&launch).join(" "), "run --no-updates --sandbox --in /run/workspace -");
+    assert_eq!(support::words(&launch).join(" "), "run --no-updates --sandbox --ignore-project --in /run/workspace -");
     assert_eq!(launch.files[0].bytes, br#"{"mode": "auto"}"#);
-    assert_eq!(support::variables(&launch), ["EXAMPLE_TELEMETRY=0", "HOME=/run/own"]);
+    assert_eq!(
+        support::variables(&launch),
+        ["EXAMPLE_PROJECT=0", "EXAMPLE_TELEMETRY=0", "EXAMPLE_URL=https://example.com", "HOME=/run/own"]
+    );
     assert!(resume(example, &support::request(&[]), "s").is_ok());
 }
 
 /// Every table and key that is read is in the reference: otherwise the reader would report an error.
 #[test]
 fn the_reference_has_every_key() {
-    let tables = "executable version start resume prompt permission.full environment network gateway install login probe \
+    let tables = "executable version start resume prompt permission.full environment network gateway install login probe workspace_settings \
                   skills snapshot process";
     for table in ["", "[files]"].into_iter().chain(tables.split(' ')) {
         let text = match table {

@@ -7,6 +7,7 @@ use skillrun_engine::mcp::FailureReport;
 use skillrun_engine::{Descriptor, Engines, Home, Launch, Permission, StartRequest, resume, start};
 use skillrun_evidence::OsText;
 use skillrun_model::mcp::McpServers;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_plan::{Variable, VariableKind};
 
 mod support;
@@ -36,8 +37,10 @@ fn launches(engine: &str) -> [(Launch, Launch); 2] {
     let engines = Engines::shipped();
     let engine = engines.get(engine).expect("an engine");
     let (servers, token) = (servers(engine), token());
-    let with = StartRequest { servers: &servers, variables: &token, ..request(&[]) };
-    let without = StartRequest { variables: &token, ..request(&[]) };
+    // Without the switches that are given in a run without servers too.
+    let plain = StartRequest { workspace_settings: WorkspaceSettings::Allow, ..request(&[]) };
+    let with = StartRequest { servers: &servers, variables: &token, ..plain };
+    let without = StartRequest { variables: &token, ..plain };
     [
         (start(engine, &with).expect("a launch"), start(engine, &without).expect("a launch")),
         (resume(engine, &with, "ses_1").expect("a launch"), resume(engine, &without, "ses_1").expect("a launch")),

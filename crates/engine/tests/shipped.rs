@@ -7,6 +7,7 @@ use std::path::Path;
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Engines, Home, LoginFound, Permission, Posture, StartRequest, login, resume, start};
 use skillrun_model::status::Continuation;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{EngineName, ExecutionMode, ProfileId};
 use skillrun_plan::StdinPlan;
 use skillrun_plan::signals::SignalName;
@@ -139,14 +140,16 @@ fn codex() {
     let request = request(&[]);
     let exec = format!("exec --json --skip-git-repo-check {quiet}");
     let exec_resume = format!("exec resume --json --skip-git-repo-check {quiet}");
-    assert_eq!(started("codex", &request), format!("{exec} --sandbox workspace-write {tmp} -"));
-    let expected = format!("{exec_resume} -c sandbox_mode=\"workspace-write\" {tmp} ses_1 -");
+    let alone = "--ignore-user-config";
+    assert_eq!(started("codex", &request), format!("{exec} --sandbox workspace-write {tmp} {alone} -"));
+    let expected = format!("{exec_resume} -c sandbox_mode=\"workspace-write\" {tmp} {alone} ses_1 -");
     assert_eq!(resumed("codex", &request), expected);
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
     assert!(started("codex", &read_only).contains(" --sandbox read-only "));
     assert!(resumed("codex", &read_only).contains(" -c sandbox_mode=\"read-only\" "));
     let full = StartRequest { permission: Permission::Full, model: Some("gpt-5"), effort: Some("high"), ..request };
-    let words = "--dangerously-bypass-approvals-and-sandbox --model gpt-5 -c model_reasoning_effort=\"high\"";
+    let words =
+        format!("--dangerously-bypass-approvals-and-sandbox {alone} --model gpt-5 -c model_reasoning_effort=\"high\"");
     assert_eq!(started("codex", &full), format!("{exec} {words} -"));
     assert_eq!(resumed("codex", &full), format!("{exec_resume} {words} ses_1 -"));
     let expected = "HOME=/run/own *OPENAI_API_KEY=o OPENAI_BASE_URL=http://x PATH=/bin";
@@ -156,13 +159,15 @@ fn codex() {
 #[test]
 fn gemini() {
     let request = StartRequest { model: Some("gemini-2.5-flash"), ..request(&[]) };
-    let first = "--output-format stream-json --approval-mode yolo --model gemini-2.5-flash";
+    let first = "--output-format stream-json --approval-mode yolo --skip-trust --model gemini-2.5-flash";
     assert_eq!(started("gemini", &request), first);
     assert_eq!(resumed("gemini", &request), format!("{first} --resume ses_1"));
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
     assert!(started("gemini", &read_only).contains("--approval-mode default"));
-    let expected = "*GEMINI_API_KEY=g GEMINI_CLI_NO_RELAUNCH=true GEMINI_CLI_TRUST_WORKSPACE=true HOME=/run/own \
-                    NO_COLOR=1 PATH=/bin";
+    let expected = "CODE_ASSIST_ENDPOINT=https://cloudcode-pa.googleapis.com *GEMINI_API_KEY=g \
+                    GEMINI_CLI_NO_RELAUNCH=true GEMINI_CLI_TRUST_WORKSPACE=false \
+                    GOOGLE_GEMINI_BASE_URL=https://generativelanguage.googleapis.com HOME=/run/own \
+                    NODE_TLS_REJECT_UNAUTHORIZED=1 NO_COLOR=1 PATH=/bin";
     assert_eq!(environment_of("gemini"), expected);
 }
 
@@ -172,13 +177,14 @@ fn opencode() {
     assert_eq!(started("opencode", &request), "run --format json --model fake/fake-model");
     assert_eq!(resumed("opencode", &request), "run --format json --model fake/fake-model --session ses_1");
     let config = concat!(
-        r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow","#,
+        r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","instructions":["/run/workspace/AGENTS.md"],"#,
+        r#""permission":"allow","#,
         r#""provider":{"openai":{"options":{"baseURL":"http://x"}}}}"#
     );
     let expected = format!(
         "*ANTHROPIC_API_KEY=a *GEMINI_API_KEY=g HOME=/run/own *OPENAI_API_KEY=o OPENAI_BASE_URL=http://x {config} \
          OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_DEFAULT_PLUGINS=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 \
-         OPENCODE_DISABLE_MODELS_FETCH=1 PATH=/bin"
+         OPENCODE_DISABLE_MODELS_FETCH=1 OPENCODE_DISABLE_PROJECT_CONFIG=1 PATH=/bin"
     );
     assert_eq!(environment_of("opencode"), expected);
 }
@@ -199,13 +205,16 @@ fn opencode_configuration_is_json_at_every_permission() {
 #[test]
 fn claude() {
     let request = request(&[]);
-    let expected = "-p --output-format stream-json --verbose --dangerously-skip-permissions";
+    let alone = "--setting-sources=user --strict-mcp-config --add-dir=/run/workspace";
+    let expected = format!("-p --output-format stream-json --verbose --dangerously-skip-permissions {alone}");
     assert_eq!(started("claude", &request), expected);
     let with_model = StartRequest { model: Some("claude-sonnet-4-5"), permission: Permission::ReadOnly, ..request };
-    let expected = "-p --output-format stream-json --verbose --permission-mode=default \
-                    --disallowedTools=Bash,Edit,Write,NotebookEdit --model claude-sonnet-4-5 --resume ses_1";
+    let expected = format!(
+        "-p --output-format stream-json --verbose --permission-mode=default \
+         --disallowedTools=Bash,Edit,Write,NotebookEdit {alone} --model claude-sonnet-4-5 --resume ses_1"
+    );
     assert_eq!(resumed("claude", &with_model), expected);
-    let expected = "*ANTHROPIC_API_KEY=a CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_MAX_RETRIES=2 \
+    let expected = "*ANTHROPIC_API_KEY=a CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_MAX_RETRIES=2 \
                     DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 DISABLE_TELEMETRY=1 HOME=/run/own IS_SANDBOX=1 \
                     PATH=/bin";
     assert_eq!(environment_of("claude"), expected);
@@ -214,11 +223,13 @@ fn claude() {
 #[test]
 fn qwen() {
     let request = StartRequest { model: Some("fake-model"), ..request(&[]) };
-    let first = "--auth-type openai --output-format stream-json --approval-mode yolo --model fake-model";
+    let first = "--auth-type openai --output-format stream-json --approval-mode yolo \
+                 --allowed-mcp-server-names=skillrun-no-other --model fake-model";
     assert_eq!(started("qwen", &request), first);
     assert_eq!(resumed("qwen", &request), format!("{first} --resume ses_1"));
-    let expected =
-        "HOME=/run/own NO_COLOR=1 *OPENAI_API_KEY=o OPENAI_BASE_URL=http://x PATH=/bin QWEN_CODE_NO_RELAUNCH=true";
+    let expected = "HOME=/run/own NODE_TLS_REJECT_UNAUTHORIZED=1 NO_COLOR=1 *OPENAI_API_KEY=o \
+                    OPENAI_BASE_URL=http://x PATH=/bin QWEN_CODE_NO_RELAUNCH=true \
+                    QWEN_CODE_SYSTEM_SETTINGS_PATH=/run/own/.qwen/skillrun.json QWEN_TLS_INSECURE=0";
     assert_eq!(environment_of("qwen"), expected);
 }
 
@@ -262,7 +273,8 @@ fn settings_are_json_and_go_to_the_home_of_the_run_alone() {
     for (name, path) in [("gemini", "/run/own/.gemini/settings.json"), ("qwen", "/run/own/.qwen/settings.json")] {
         let engine = engines.get(name).expect("an engine");
         let launch = start(engine, &request(&[])).expect("a launch");
-        let [file, prompt] = launch.files.as_slice() else { panic!("{:?}", launch.files) };
+        let files: Vec<_> = launch.files.iter().filter(|file| !file.path.ends_with("skillrun.json")).collect();
+        let [file, prompt] = files.as_slice() else { panic!("{:?}", launch.files) };
         assert_eq!((file.path.as_path(), prompt.path.as_path()), (Path::new(path), Path::new("/run/prompt.1.txt")));
         let json: serde_json::Value = serde_json::from_slice(&file.bytes).expect("JSON");
         assert_eq!(json["privacy"]["usageStatisticsEnabled"], false, "{name}");
@@ -299,14 +311,62 @@ fn only_codex_is_held_to_its_permission() {
     assert!(engines.iter().all(|one| one.permissions.full.posture == Posture::NotEnforced));
 }
 
-/// They read files of the workspace before they do anything, and some of those files set where keys are sent.
+/// They read files of the workspace before they do anything.
 #[test]
-fn engines_that_obey_the_workspace_say_so() {
+fn engines_that_read_the_workspace_list_what_could_start() {
     for engine in Engines::shipped().iter() {
-        let obeys = ["claude", "gemini", "opencode", "qwen"].iter().any(|name| engine.name.as_str().starts_with(name));
-        let says = engine.notes.iter().any(|note| note.starts_with("Takes settings, "));
-        assert_eq!(says, obeys, "{}", engine.name);
+        let reads = ["codex", "claude", "gemini", "opencode", "qwen"];
+        let reads = reads.iter().any(|name| engine.name.as_str().starts_with(name));
+        assert_eq!(!engine.workspace.starts.is_empty(), reads, "{}", engine.name);
     }
+}
+
+/// A run whose files may start programs is as it was before there were switches.
+#[test]
+fn switches_are_left_out_where_the_workspace_may_start_programs() {
+    let allowed = StartRequest { workspace_settings: WorkspaceSettings::Allow, ..request(&[]) };
+    for (engine, flag, variable) in [
+        ("codex", "--ignore-user-config", None),
+        (
+            "claude",
+            "--setting-sources=user --strict-mcp-config",
+            Some("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"),
+        ),
+        ("gemini", "--skip-trust", Some("GEMINI_CLI_TRUST_WORKSPACE=false")),
+        ("opencode", "run", Some("OPENCODE_DISABLE_PROJECT_CONFIG=1")),
+        ("qwen", "--allowed-mcp-server-names", Some("QWEN_CODE_SYSTEM_SETTINGS_PATH=/run/own/.qwen/skillrun.json")),
+    ] {
+        let has = |request: &StartRequest<'_>| {
+            let launch = start(Engines::shipped().get(engine).expect("an engine"), request).expect("a launch");
+            let all = variables(&launch);
+            let set = variable.map(|wanted| all.iter().any(|one| one == wanted));
+            (line(&words(&launch)).contains(flag), set)
+        };
+        let flags_are_left_out = engine != "opencode";
+        assert_eq!(has(&request(&[])), (true, variable.map(|_| true)), "{engine}");
+        assert_eq!(has(&allowed), (!flags_are_left_out, variable.map(|_| false)), "{engine}");
+    }
+}
+
+/// codex writes into the HOME that it gets: of the user's it must not learn that the project is trusted, and the user's
+/// settings there are in use.
+#[test]
+fn codex_is_told_otherwise_in_the_home_of_the_user() {
+    let users = StartRequest { home: Home::User(Path::new("/people/me")), ..request(&[]) };
+    let words = started("codex", &users);
+    assert!(words.contains(r#"-c 'projects={ "/run/workspace"={trust_level="untrusted"} }'"#), "{words}");
+    assert!(!words.contains("--ignore-user-config"), "{words}");
+}
+
+/// A file of the workspace could set it otherwise.
+#[test]
+fn a_variable_that_the_user_has_set_is_left_alone() {
+    let set = |user: &[(std::ffi::OsString, std::ffi::OsString)]| {
+        let launch = start(Engines::shipped().get("qwen").expect("qwen"), &request(user)).expect("a launch");
+        variables(&launch).into_iter().find(|one| one.starts_with("OPENAI_BASE_URL="))
+    };
+    assert_eq!(set(&[]).as_deref(), Some("OPENAI_BASE_URL=https://api.openai.com/v1"));
+    assert_eq!(set(&[("OPENAI_BASE_URL".into(), "http://x".into())]).as_deref(), Some("OPENAI_BASE_URL=http://x"));
 }
 
 /// Regression: with GOOGLE_API_KEY alone gemini was configured to use a key that it does not have, and a login in a

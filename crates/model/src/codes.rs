@@ -125,6 +125,11 @@ codes! {
     ToolCallsCut = "TOOL_CALLS_CUT",
     EngineVersionUntested = "ENGINE_VERSION_UNTESTED",
 
+    // What was found in the workspace before the start.
+    WorkspaceSettingsIgnored = "WORKSPACE_SETTINGS_IGNORED",
+    WorkspaceSettingsNotStopped = "WORKSPACE_SETTINGS_NOT_STOPPED",
+    WorkspaceCredentials = "WORKSPACE_CREDENTIALS",
+
     // Diagnostics of the host.
     PipeSmall = "PIPE_SMALL",
     SecretShort = "SECRET_SHORT",

@@ -17,6 +17,7 @@
 //! - `presenters`: how each presenter shows each state.
 //! - `verdict`: what the gate decided, and from which evidence; what checks an output for it.
 //! - `ignored`: errors that are ignored on purpose, with a log line.
+//! - `workspace_settings`: what settings of a workspace could start.
 //! - `workflow`: declared orders of runs: their plan, the events in their Log, and what is shown of them.
 //! - `wire`: JSON lines as the program writes them.
 //! - `rasp`, `fcmp`: the two event protocols, with JSON Schemas made from the types.
@@ -46,6 +47,7 @@ pub mod time;
 pub mod verdict;
 pub mod wire;
 pub mod workflow;
+pub mod workspace_settings;
 
 pub use codes::Code;
 pub use error_class::{Classified, ErrorClass};

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use skillrun_base::files;
 use skillrun_base::whole_file::{self, SyncLevel};
 use skillrun_model::confinement::BoxChoice;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{ExecutionMode, RunId, RunStatus};
 
 use crate::artifacts::{Root, open_plain};
@@ -117,6 +118,7 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         allow_hosts,
         // They decide whether there is a result, not which.
         limits: _,
+        workspace_settings,
         model,
         effort,
         script,
@@ -175,6 +177,9 @@ fn request_part(request: &RunRequest, inputs: &Files) -> io::Result<Value> {
         part["box"] = json!(confinement);
         part["network"] = json!(network);
         part["allow_hosts"] = json!(allow_hosts);
+    }
+    if *workspace_settings != WorkspaceSettings::Ignore {
+        part["workspace_settings"] = json!(workspace_settings);
     }
     if !mcp_servers.is_empty() {
         part["mcp_servers"] = json!(mcp_servers);

@@ -22,6 +22,7 @@ use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::workflow::WorkflowPlan;
+use skillrun_model::workspace_settings::{WorkspaceSettings, WorkspaceStart};
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, ProfileId, RunId, Timestamp};
 
 use crate::copy::{CopiedFrom, WorkspaceCopy};
@@ -74,6 +75,12 @@ pub struct RunRecord {
     /// What the box of its processes holds on the machine that accepted the run. None: they start without one.
     #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<BoxReport>,
+    /// What files of the workspace could start, as it was when the run was accepted, and what becomes of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspace_starts: Vec<WorkspaceStart>,
+    /// Names of files in the workspace that look like credentials, as they were when the run was accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspace_credentials: Vec<String>,
     pub request: RunRequest,
     /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -158,6 +165,10 @@ fn is_no_box(choice: &BoxChoice) -> bool {
     *choice == BoxChoice::Off
 }
 
+fn ignores_settings(settings: &WorkspaceSettings) -> bool {
+    *settings == WorkspaceSettings::Ignore
+}
+
 fn open_network() -> NetworkAccess {
     NetworkAccess::Open
 }
@@ -198,6 +209,9 @@ pub struct RunRequest {
     /// What the processes of an attempt may use.
     #[serde(default, skip_serializing_if = "ResourceLimits::is_empty")]
     pub limits: ResourceLimits,
+    /// Whether files of the workspace may start programs and name addresses.
+    #[serde(default, skip_serializing_if = "ignores_settings")]
+    pub workspace_settings: WorkspaceSettings,
     pub model: Option<String>,
     pub effort: Option<String>,
     /// Name in `inputs/` of the script that the scripted engine plays. None: the script of the skill, or another engine.

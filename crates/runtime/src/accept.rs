@@ -9,6 +9,7 @@ mod mcp_servers;
 mod options;
 mod version;
 mod workflow;
+mod workspace_settings;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -241,6 +242,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
     let profile = new.profile.unwrap_or(descriptor.profile);
     let workspace = workspace_of(config, &new)?;
     confinement::check_workspace(config, &options, &workspace)?;
+    let found_there = workspace_settings::look(descriptor, &options, &workspace)?;
     let record = RunRecord {
         format: match (&workspace, skill) {
             _ if !options.limits.is_empty() => LIMITS_FORMAT,
@@ -268,6 +270,8 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             login: descriptor.login.command.clone(),
         },
         confinement: report,
+        workspace_starts: found_there.starts,
+        workspace_credentials: found_there.credentials,
         request: RunRequest {
             prompt: match task {
                 RunTask::Skill(_) | RunTask::Workflow(_) => None,
@@ -284,6 +288,7 @@ pub(crate) fn check(config: &RuntimeConfig, new: NewRun) -> Result<Checked, Acce
             network: options.network,
             allow_hosts: options.allow_hosts,
             limits: options.limits,
+            workspace_settings: options.workspace_settings,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: script.as_ref().map(|(_, name)| name.clone()),

@@ -133,6 +133,7 @@ fn options(before: &RunRequest, now: Options, is_same_engine: bool, mcp_servers:
         network: now.network,
         allow_hosts: now.allow_hosts,
         limits: now.limits.or(before.limits),
+        workspace_settings: now.workspace_settings.or(Some(before.workspace_settings)),
         home: now.home.or(Some(before.home)),
         // A model name is specific to its engine.
         model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),

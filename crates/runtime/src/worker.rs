@@ -7,13 +7,14 @@
 //! clock, and `machine` provides it. `host` is the conversation with the host, `unresponsive_host` handles an
 //! unresponsive host, `send` sends messages to the process, `undelivered` handles an answer that never reached it,
 //! `children` makes and ends the runs that the turn asks for, `checks` runs commands after it, `conduct` carries out a
-//! workflow.
+//! workflow. `found` warns of what is in the workspace.
 
 mod between;
 mod calls;
 mod checks;
 mod children;
 mod conduct;
+mod found;
 mod host;
 pub(crate) mod machine;
 pub(crate) mod outside;

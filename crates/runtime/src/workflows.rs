@@ -99,6 +99,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, from_failed: bool) -> Resul
         network: Some(before.network),
         allow_hosts: before.allow_hosts.clone(),
         limits: before.limits,
+        workspace_settings: Some(before.workspace_settings),
         home: Some(before.home),
         model: before.model.clone(),
         effort: before.effort.clone(),

@@ -14,6 +14,7 @@ use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::workflow::StepView;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{ExecutionMode, ProfileId, RunId};
 use skillrun_runs::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runs::result::RunResult;
@@ -198,6 +199,9 @@ pub(crate) struct RunOptions {
     /// What the processes of an attempt may use. What is missing: the settings, and in a box 8 GiB of memory, 1,024
     /// processes and 20 GiB of disk; more than the settings allow needs the scope `admin`.
     pub(crate) limits: ResourceLimits,
+    /// Whether files of the workspace may start programs and name addresses; default `ignore`. `allow` needs the scope
+    /// `admin`.
+    pub(crate) workspace_settings: Option<WorkspaceSettings>,
     /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
     /// An attempt that takes longer is terminated.
@@ -277,6 +281,7 @@ impl RunOptions {
             network: self.network,
             allow_hosts: self.allow_hosts.clone(),
             limits: self.limits,
+            workspace_settings: self.workspace_settings,
             home: self.home,
             model,
             effort: self.effort.clone(),

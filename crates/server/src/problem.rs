@@ -405,6 +405,7 @@ impl From<AcceptError> for Problem {
             AcceptError::NetworkWithoutBox { .. } | AcceptError::ModelAddressUnknown { .. } => about("options.network"),
             AcceptError::HostsWithoutList { .. } | AcceptError::TooManyHosts { .. } => about("options.allow_hosts"),
             AcceptError::BoxNotEnforced { .. } => about("options.box"),
+            AcceptError::WorkspaceStarts { .. } => about("options.workspace_settings"),
             AcceptError::Copy(CopyError::Write { error: cause, .. }) => {
                 of_io(cause).unwrap_or_else(|| Self::of_class(&error, words.clone()))
             }

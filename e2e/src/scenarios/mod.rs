@@ -10,6 +10,7 @@ mod delegate;
 mod errors;
 mod fenced;
 mod handover;
+mod hostile;
 mod idle;
 mod interactive;
 mod interrupt;
@@ -46,6 +47,7 @@ word_enum! {
         Restart = "restart",
         Skill = "skill",
         Outside = "outside",
+        Hostile = "hostile-workspace",
         Turns = "turns",
         Interrupt = "interrupt",
         Continue = "continue",
@@ -111,6 +113,10 @@ impl Scenario {
             Self::Outside => {
                 "addresses other than loopback that the engine or its commands tried to reach; there must be none"
             }
+            Self::Hostile => {
+                "files of the workspace name servers, hooks, commands and addresses: none is started or used, warnings name \
+                 them, and the skill and the instructions of the repository are read; a plugin of opencode is refused"
+            }
             Self::Turns => {
                 "a conversation: in its second turn every request is answered with 500 until the engine gives up; the \
                  third turn completes in the same session"
@@ -175,7 +181,7 @@ impl Scenario {
     /// What the model does.
     pub(crate) fn model(self, engine: &Engine) -> String {
         let play = match self {
-            Self::Auto | Self::Outside => Play::Auto,
+            Self::Auto | Self::Outside | Self::Hostile => Play::Auto,
             Self::Commentary => Play::Commentary,
             Self::Interactive => Play::Multi,
             Self::Fenced => Play::AutoFenced,
@@ -211,7 +217,7 @@ impl Scenario {
         let seconds = match self {
             Self::Auto | Self::Commentary | Self::Fenced | Self::Unauthorized | Self::Skill => 90,
             Self::Quota | Self::Cancel | Self::Asked | Self::Denied | Self::Expires | Self::Decided => 120,
-            Self::Interactive | Self::Cut | Self::Restart | Self::Outside => 180,
+            Self::Interactive | Self::Cut | Self::Restart | Self::Outside | Self::Hostile => 180,
             Self::Waits | Self::Resumed | Self::Reload | Self::Interrupt | Self::Idle => 180,
             // Three engines retry a server that fails for up to 150 s.
             Self::Turns | Self::Continue => 300,
@@ -236,6 +242,7 @@ impl Scenario {
             Self::Restart => restart::check(trial),
             Self::Skill => skill::check(trial),
             Self::Outside => outside::check(trial),
+            Self::Hostile => hostile::check(trial),
             Self::Asked => asked::allowed(trial),
             Self::Denied => asked::denied(trial),
             Self::Waits => matrix::waits(trial),

@@ -1086,6 +1086,8 @@ export interface components {
              * @description An attempt without output for longer is terminated.
              */
             stall_timeout_sec: number;
+            /** @description Whether files of the workspace may start programs and name addresses. */
+            workspace_settings: components["schemas"]["WorkspaceSettings"];
         };
         /** @description When a failed run is retried automatically, as a new run with the same request. */
         AcceptedRetry: {
@@ -3668,6 +3670,11 @@ export interface components {
              * @description An attempt without output for longer is terminated.
              */
             stall_timeout_sec?: number | null;
+            /**
+             * @description Whether files of the workspace may start programs and name addresses; default `ignore`. `allow` needs the scope
+             *     `admin`.
+             */
+            workspace_settings?: components["schemas"]["WorkspaceSettings"] | null;
         };
         /** @description A question in a list, truncated if it is long. */
         RunQuestion: {
@@ -3721,6 +3728,10 @@ export interface components {
             workflow?: string | null;
             /** @description The workspace; null: a folder inside the run. */
             workspace: components["schemas"]["RequestWorkspace"] | null;
+            /** @description Names of files in the workspace that look like credentials. */
+            workspace_credentials: string[];
+            /** @description What files of the workspace could start, as it was when the run was accepted, and what becomes of it. */
+            workspace_starts: components["schemas"]["WorkspaceStart"][];
         };
         /** @description The result of a run. Written once, at its end. */
         RunResult: {
@@ -4063,6 +4074,10 @@ export interface components {
             /** Format: uint64 */
             to: number;
         };
+        /** @description What a file of the workspace names. */
+        StartKind: "mcp_server" | "hook" | "plugin" | "command" | "address" | "variables" | "unknown";
+        /** @description What becomes of it. */
+        StartState: "not_started" | "not_stopped";
         /** @description A step has ended, or one item of a step that repeats. */
         StepEnded: {
             /** @description The child run that decided. */
@@ -4650,6 +4665,15 @@ export interface components {
              * @default false
              */
             share?: boolean;
+        };
+        /** @description Whether the engine may take settings from the workspace that start programs or name addresses. */
+        WorkspaceSettings: "ignore" | "allow";
+        /** @description Something in a file of the workspace that an engine could start or use. */
+        WorkspaceStart: {
+            /** @description Relative to the workspace; begins with `..` if the engine finds it in a folder above, within the same repository. */
+            file: string;
+            kind: components["schemas"]["StartKind"];
+            state: components["schemas"]["StartState"];
         };
     };
     responses: never;

@@ -90,6 +90,10 @@ pub(crate) struct CommonArgs {
     pub(crate) confinement: BoxArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    /// Let the engine take settings from the workspace that start programs or name addresses, such as MCP servers, hooks
+    /// and plugins [default: they are ignored, with a warning]
+    #[arg(long)]
+    pub(crate) allow_workspace_settings: bool,
     /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
@@ -335,9 +339,23 @@ fn retry_help(arg: Arg) -> Arg {
         "model" | "effort" | "script" => "that of the old run, if the engine is the same",
         "profile" | "continuation" => "as in the old run, if the engine is the same",
         "workspace" => "the --workspace of the old run, else a new folder inside the run",
-        "permission" | "box" | "network" | "timeout" | "stall" | "linger" | "session_timeout" | "idle"
-        | "no_reply_needed" | "decide" | "max_attempt" | "require_marker" | "no_snapshot" | "retry_quota"
-        | "retry_quota_max" | "delegate" => "as in the old run",
+        "permission"
+        | "box"
+        | "network"
+        | "allow_workspace_settings"
+        | "timeout"
+        | "stall"
+        | "linger"
+        | "session_timeout"
+        | "idle"
+        | "no_reply_needed"
+        | "decide"
+        | "max_attempt"
+        | "require_marker"
+        | "no_snapshot"
+        | "retry_quota"
+        | "retry_quota_max"
+        | "delegate" => "as in the old run",
         id => {
             let help = match id {
                 "input" => {

@@ -69,6 +69,10 @@ pub(crate) struct WorkflowRun {
     pub(crate) permission: Option<Permission>,
     #[command(flatten)]
     pub(crate) confinement: BoxArgs,
+    /// Let the engines take settings from the workspace that start programs or name addresses [default: they are ignored,
+    /// with a warning]
+    #[arg(long)]
+    pub(crate) allow_workspace_settings: bool,
     /// Terminate a turn of a step after this many seconds [default: `timeout` of the step, else the setting
     /// `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]

@@ -177,7 +177,8 @@ fn links_are_found() {
 }
 
 /// Hosts that may stand in tracked files: public, and no package registry. The last are in what engines really wrote.
-const HOSTS: &str = "github.com json-schema.org modelcontextprotocol.io www.w3.org www.apache.org www.anthropic.com \
+const HOSTS: &str = "api.openai.com cloudcode-pa.googleapis.com generativelanguage.googleapis.com github.com \
+    json-schema.org modelcontextprotocol.io www.w3.org www.apache.org www.anthropic.com \
     chatgpt.com developers.openai.com";
 
 /// Names that belong to nobody.

@@ -70,6 +70,7 @@ fn request<'a>(environment: &'a [(OsString, OsString)], permission: Permission, 
         profile: None,
         continuation: None,
         servers: no_servers(),
+        workspace_settings: skillrun_model::workspace_settings::WorkspaceSettings::Ignore,
         environment,
         variables: &[],
     }

@@ -38,3 +38,4 @@ mod traps;
 mod trials;
 mod waiting;
 mod workflows;
+mod workspace_settings;

@@ -199,7 +199,7 @@ impl Driver {
                     (Session::Load(session), Loads::Load | Loads::Not) => Way::Load(session.clone()),
                 };
                 let wanted = Wanted { way, mode: opening.mode.clone() };
-                self.send("session", lines::session(&wanted, &opening.cwd));
+                self.send("session", lines::session(&wanted, &opening.cwd, &opening.meta));
                 Stage::Session(wanted, opening)
             }
             (Stage::Session(wanted, opening), Name::Session(answered), Some(result)) if *answered == wanted => {

@@ -26,16 +26,19 @@ pub fn initialize() -> String {
     request_line(&Name::Initialize, AGENT_METHOD_NAMES.initialize, request)
 }
 
-pub fn session(wanted: &Wanted, cwd: &str) -> String {
+pub fn session(wanted: &Wanted, cwd: &str, meta: &Map<String, Value>) -> String {
+    let meta = || (!meta.is_empty()).then(|| meta.clone());
     let name = Name::Session(wanted.clone());
     let methods = AGENT_METHOD_NAMES;
     match &wanted.way {
-        Way::New => request_line(&name, methods.session_new, NewSessionRequest::new(cwd)),
+        Way::New => request_line(&name, methods.session_new, NewSessionRequest::new(cwd).meta(meta())),
         Way::Resume(session) => {
-            request_line(&name, methods.session_resume, ResumeSessionRequest::new(session.to_owned(), cwd))
+            let request = ResumeSessionRequest::new(session.to_owned(), cwd).meta(meta());
+            request_line(&name, methods.session_resume, request)
         }
         Way::Load(session) => {
-            request_line(&name, methods.session_load, LoadSessionRequest::new(session.to_owned(), cwd))
+            let request = LoadSessionRequest::new(session.to_owned(), cwd).meta(meta());
+            request_line(&name, methods.session_load, request)
         }
     }
 }

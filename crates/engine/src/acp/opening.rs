@@ -1,6 +1,7 @@
 //! What an agent's process is started for. It is written to `inputs/opening.N.json` of the run before the host starts.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use skillrun_model::AttemptNumber;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,9 @@ pub struct Opening {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     pub prompt: String,
+    /// `_meta` of the request for the session, which an adapter may read.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
 }
 
 /// The session that is prompted.

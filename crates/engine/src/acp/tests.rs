@@ -18,6 +18,7 @@ fn opening(session: Session) -> Opening {
         session,
         mode: None,
         prompt: "Do it.\n\"now\"".to_owned(),
+        meta: Default::default(),
     }
 }
 

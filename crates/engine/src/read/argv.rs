@@ -21,6 +21,7 @@ pub(super) struct HasFlags {
     pub(super) permission: bool,
     pub(super) network: bool,
     pub(super) mcp: bool,
+    pub(super) workspace: bool,
 }
 
 /// Where a template stands.
@@ -42,6 +43,8 @@ pub(super) enum Place {
     Mcp,
     /// What `[mcp]` writes for each server.
     McpEach,
+    /// The switches of `[workspace_settings]`.
+    Workspace,
 }
 
 /// Why a placeholder is not allowed in a place.
@@ -68,7 +71,11 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
         (Placeholder::SessionId, Place::Argv(Turn::Resume)) => None,
         (Placeholder::SessionId, _) => Some("is allowed only in [resume]"),
         (
-            Placeholder::PromptFlags | Placeholder::PermissionFlags | Placeholder::NetworkFlags | Placeholder::McpFlags,
+            Placeholder::PromptFlags
+            | Placeholder::PermissionFlags
+            | Placeholder::NetworkFlags
+            | Placeholder::McpFlags
+            | Placeholder::WorkspaceFlags,
             _,
         ) => Some("must be a word of its own in argv, outside of groups"),
         (
@@ -78,6 +85,10 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
         (Placeholder::McpServers | Placeholder::McpText | Placeholder::McpList | Placeholder::McpRules, _) => {
             Some("is allowed only in variables and files")
         }
+        (Placeholder::WorkspaceText, Place::Value) => None,
+        (Placeholder::WorkspaceText, _) => Some("is allowed only in variables and files"),
+        (Placeholder::Workspace | Placeholder::Home, Place::Workspace) => None,
+        (_, Place::Workspace) => Some("is not allowed here; {{workspace}} and {{home}} are"),
         (
             Placeholder::Permission
             | Placeholder::Model
@@ -144,6 +155,7 @@ fn part(value: &Value<'_>, turn: Turn) -> KeyResult<ArgvPart> {
         Some(Placeholder::PermissionFlags) => Ok(ArgvPart::PermissionFlags),
         Some(Placeholder::NetworkFlags) => Ok(ArgvPart::NetworkFlags),
         Some(Placeholder::McpFlags) => Ok(ArgvPart::McpFlags),
+        Some(Placeholder::WorkspaceFlags) => Ok(ArgvPart::WorkspaceFlags),
         Some(_) | None => Ok(ArgvPart::Word(template(&text, value, Place::Argv(turn))?)),
     }
 }
@@ -157,6 +169,7 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> KeyResult<Vec<ArgvPar
         (ArgvPart::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
         (ArgvPart::NetworkFlags, Placeholder::NetworkFlags, flags.network),
         (ArgvPart::McpFlags, Placeholder::McpFlags, flags.mcp),
+        (ArgvPart::WorkspaceFlags, Placeholder::WorkspaceFlags, flags.workspace),
     ];
     for (part, placeholder, is_needed) in needed {
         match (count(&part), is_needed) {
@@ -169,7 +182,11 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> KeyResult<Vec<ArgvPar
         ArgvPart::Group(words) => {
             words.iter().flat_map(Template::placeholders).any(|one| one == Placeholder::SessionId)
         }
-        ArgvPart::PromptFlags | ArgvPart::PermissionFlags | ArgvPart::NetworkFlags | ArgvPart::McpFlags => false,
+        ArgvPart::PromptFlags
+        | ArgvPart::PermissionFlags
+        | ArgvPart::NetworkFlags
+        | ArgvPart::McpFlags
+        | ArgvPart::WorkspaceFlags => false,
     });
     match turn {
         Turn::Resume if !has_session && flags.words => {

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use skillrun_model::word_enum;
+use skillrun_model::workspace_settings::StartKind;
 use skillrun_plan::environment::{TAG, TEMPORARY};
 
-use super::argv::{Place, template};
+use super::argv::{Place, template, templates};
 use crate::descriptor::{Environment, Executable, FileBase, FileTemplate, InstalledProgram, Network, SkillFolders};
 use crate::keys::{KeyResult, Section, Value};
+use crate::workspace::{Prevention, StartRule, WorkspaceRule};
 
 word_enum! {
     Kind {
@@ -126,4 +128,38 @@ pub(super) fn skills(value: &Value<'_>) -> KeyResult<SkillFolders> {
         section.strings(key)?.iter().map(|(text, value)| inside(text, value)).collect()
     };
     Ok(SkillFolders { project: folders("project")?, home: folders("home")? })
+}
+
+pub(super) fn workspace(value: &Value<'_>) -> KeyResult<WorkspaceRule> {
+    let section = value.section(&["flags", "user_home_flags", "set", "unless_set", "text", "session", "starts"])?;
+    let flags = |key: &str| section.get(key).map(|value| templates(&value, Place::Workspace)).transpose();
+    let entries = |key: &str| section.get(key).map_or_else(|| Ok(Vec::new()), |set| set.entries());
+    let text = |key: &str| section.get(key).map(|text| template(&text.string()?, &text, Place::Workspace)).transpose();
+    let mut rule = WorkspaceRule {
+        flags: flags("flags")?.unwrap_or_default(),
+        user_home_flags: flags("user_home_flags")?,
+        text: text("text")?,
+        session: text("session")?,
+        ..WorkspaceRule::default()
+    };
+    for (name, value) in entries("set")? {
+        rule.set.push((variable_name(name, &value)?, template(&value.string()?, &value, Place::Workspace)?));
+    }
+    for (name, value) in entries("unless_set")? {
+        rule.unless_set.push((variable_name(name, &value)?, value.string()?));
+    }
+    for value in section.get("starts").map_or_else(|| Ok(Vec::new()), |list| list.list())? {
+        let section = value.section(&["file", "keys", "kind", "by"])?;
+        let file = section.required("file")?;
+        rule.starts.push(StartRule {
+            file: inside(&file.string()?, &file)?,
+            keys: section.plain_strings("keys")?,
+            kind: section.required("kind")?.one_of(StartKind::ALL, StartKind::as_str)?,
+            by: match section.get("by") {
+                None => Prevention::default(),
+                Some(value) => value.one_of(Prevention::ALL, Prevention::as_str)?,
+            },
+        });
+    }
+    Ok(rule)
 }

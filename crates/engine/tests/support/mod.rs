@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use skillrun_engine::launch::Launch;
 use skillrun_engine::{Home, LoginFound, Permission, StartRequest};
 use skillrun_model::mcp::McpServers;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{AttemptNumber, ExecutionMode};
 use skillrun_plan::VariableKind;
 
@@ -38,6 +39,7 @@ pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> 
         profile: None,
         continuation: None,
         servers: no_servers(),
+        workspace_settings: WorkspaceSettings::Ignore,
         environment,
         variables: &[],
     }

@@ -8,6 +8,7 @@ use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
 use skillrun_model::confinement::{BoxPartName, NetworkAccess};
 use skillrun_model::mcp::McpServersError;
+use skillrun_model::workspace_settings::StartKind;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
 use skillrun_runs::copy::CopyError;
 use skillrun_runs::prompt::PromptFault;
@@ -105,6 +106,11 @@ pub enum AcceptError {
     BoxNotEnforced { part: BoxPartName, reason: String },
     #[error("{}: cannot be the workspace of a run in a box: {reason}; use another folder, or --copy", path.display())]
     WorkspaceInBox { path: PathBuf, reason: &'static str },
+    #[error(
+        "{engine} would load {} in {file}, and has no switch against it; remove it, use another engine, or allow it with --allow-workspace-settings",
+        kind.words()
+    )]
+    WorkspaceStarts { engine: String, file: String, kind: StartKind },
     #[error(transparent)]
     Copy(#[from] CopyError),
     #[error("{}: has more than {limit} bytes; put it into a folder and pass that as --workspace", path.display())]
@@ -173,6 +179,7 @@ impl Classified for AcceptError {
             | Self::ModelAddressUnknown { .. }
             | Self::BoxNotEnforced { .. }
             | Self::WorkspaceInBox { .. }
+            | Self::WorkspaceStarts { .. }
             | Self::NotInteractive { .. }
             | Self::CannotDelegate { .. }
             | Self::NoConsent { .. }

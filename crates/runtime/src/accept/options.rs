@@ -9,6 +9,7 @@ use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::limits::{LimitName, ResourceLimits};
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::OnQuota;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_runs::record::{DEFAULT_IDLE_SEC, HomeChoice, RetryPolicy, RunRequest, Snapshot};
 
 use super::error::AcceptError;
@@ -24,6 +25,8 @@ pub struct Options {
     pub allow_hosts: Vec<HostPattern>,
     /// What the processes of an attempt may use.
     pub limits: ResourceLimits,
+    /// Whether files of the workspace may start programs and name addresses.
+    pub workspace_settings: Option<WorkspaceSettings>,
     pub home: Option<HomeChoice>,
     pub model: Option<String>,
     pub effort: Option<String>,
@@ -76,6 +79,7 @@ pub(super) struct Filled {
     pub(super) network: NetworkAccess,
     pub(super) allow_hosts: Vec<HostPattern>,
     pub(super) limits: ResourceLimits,
+    pub(super) workspace_settings: WorkspaceSettings,
     pub(super) home: HomeChoice,
     pub(super) hard_timeout_sec: f64,
     pub(super) stall_timeout_sec: f64,
@@ -130,6 +134,7 @@ impl Filled {
             },
             allow_hosts: asked.allow_hosts.clone(),
             limits: resource_limits(asked.limits.or(settings.limits), confinement)?,
+            workspace_settings: asked.workspace_settings.or(settings.workspace_settings).unwrap_or_default(),
             home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
             hard_timeout_sec: seconds(
                 "hard_timeout_sec",

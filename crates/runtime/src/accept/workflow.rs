@@ -52,6 +52,7 @@ fn refuse_options_of_turns(options: &Options) -> Result<(), AcceptError> {
         network: _,
         allow_hosts: _,
         limits: _,
+        workspace_settings: _,
     } = options;
     let given = [
         ("idle_sec", idle_sec.is_some()),
@@ -112,6 +113,8 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             login: None,
         },
         confinement: None,
+        workspace_starts: Vec::new(),
+        workspace_credentials: Vec::new(),
         request: RunRequest {
             prompt: None,
             workflow: Some(plan),
@@ -125,6 +128,7 @@ pub(super) fn check(config: &RuntimeConfig, new: NewRun, plan: Arc<WorkflowPlan>
             network: options.network,
             allow_hosts: options.allow_hosts,
             limits: options.limits,
+            workspace_settings: options.workspace_settings,
             model: new.options.model.clone(),
             effort: new.options.effort.clone(),
             script: None,

@@ -101,6 +101,7 @@ pub(crate) fn plan(
         profile: Some(record.engine.profile),
         continuation: Some(record.engine.continuation),
         servers: &servers,
+        workspace_settings: record.request.workspace_settings,
         environment: &config.environment,
         variables: &variables,
     };
@@ -127,6 +128,7 @@ pub(crate) fn plan(
         session: Session::New,
         mode: None,
         prompt: words.clone(),
+        meta: serde_json::Map::new(),
     });
     if let Some(opening) = launch.opening.as_ref().or(started_with.as_ref()) {
         opening::write(folder, opening).map_err(|failed| engine(failed.to_string()))?;

@@ -51,6 +51,7 @@ pub(crate) fn check(
         network: Some(workflow.network),
         allow_hosts: workflow.allow_hosts.clone(),
         limits: workflow.limits,
+        workspace_settings: Some(workflow.workspace_settings),
         home: Some(workflow.home),
         model: step.model.clone().or_else(|| workflow.model.clone()),
         effort: workflow.effort.clone(),

@@ -144,6 +144,7 @@ pub(crate) fn check(
         network: Some(record.request.network),
         allow_hosts: record.request.allow_hosts.clone(),
         limits: record.request.limits,
+        workspace_settings: Some(record.request.workspace_settings),
         home: Some(record.request.home),
         model: request.model.clone().or_else(|| record.request.model.clone().filter(|_| is_same_engine)),
         hard_timeout_sec,

@@ -109,6 +109,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::ModelAddressUnknown { .. }
         | AcceptError::BoxNotEnforced { .. }
         | AcceptError::WorkspaceInBox { .. }
+        | AcceptError::WorkspaceStarts { .. }
         | AcceptError::Copy(
             CopyError::TooMany { .. }
             | CopyError::TooLarge { .. }

@@ -482,6 +482,10 @@ impl AttemptFiles for Outside {
         InterruptedProcess::Stays
     }
 
+    fn found_in_workspace(&self, _: &Run) -> Vec<ControlEvent> {
+        Vec::new()
+    }
+
     fn untested_version(&self, _: &Run) -> Option<ControlEvent> {
         None
     }

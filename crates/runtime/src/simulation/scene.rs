@@ -136,6 +136,8 @@ impl Scene {
                 login: None,
             },
             confinement: None,
+            workspace_starts: Vec::new(),
+            workspace_credentials: Vec::new(),
             request: RunRequest {
                 prompt: None,
                 workflow: None,
@@ -151,6 +153,7 @@ impl Scene {
                 network: NetworkAccess::Open,
                 allow_hosts: Vec::new(),
                 limits: ResourceLimits::default(),
+                workspace_settings: Default::default(),
                 model: None,
                 effort: None,
                 script: None,

@@ -37,6 +37,7 @@ use skillrun_runs::data_folder::RunFolder;
 use skillrun_runs::judge::Rules;
 use skillrun_runs::{artifacts, blobs, copy, login, settled_meta};
 
+use super::found;
 use super::outside::{
     AttachedHost, AttemptFiles, ChildFault, Children, HostLink, Hosts, NoHost, PreparedStep, Steps, TurnFiles,
 };
@@ -228,6 +229,10 @@ impl AttemptFiles for Machine<'_> {
         let is_untested = !is_ours && descriptor.version_is_untested(version);
         let message = format!("{} {version} is outside the versions {} was tested on", engine.name, engine.profile);
         is_untested.then(|| closing::warning(Code::EngineVersionUntested, message))
+    }
+
+    fn found_in_workspace(&self, run: &Run) -> Vec<ControlEvent> {
+        found::warnings(&run.record)
     }
 
     fn give_back_login(&self, run: RunId, process: ProcessLeft) -> Vec<ControlEvent> {

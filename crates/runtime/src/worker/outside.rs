@@ -230,6 +230,9 @@ pub(crate) trait AttemptFiles {
     /// A warning if the engine's version is not one that its format was tested with.
     fn untested_version(&self, run: &Run) -> Option<ControlEvent>;
 
+    /// Warnings of what was found in the workspace when the run was accepted.
+    fn found_in_workspace(&self, run: &Run) -> Vec<ControlEvent>;
+
     /// Gives the login of a run back to the user, as far as its process is gone. Returns what could not be kept.
     fn give_back_login(&self, run: RunId, process: ProcessLeft) -> Vec<ControlEvent>;
 

@@ -45,6 +45,9 @@ impl Worker<'_> {
         }
         let mut beside = noticed(&read);
         beside.extend(self.files.untested_version(&self.run));
+        if attempt == AttemptNumber(1) {
+            beside.extend(self.files.found_in_workspace(&self.run));
+        }
         beside.extend(self.undelivered_answer(attempt));
         beside.extend(self.files.give_back_login(self.run.id, process));
         let run = &mut self.run;

@@ -19,6 +19,7 @@ use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::limits::ResourceLimits;
 use skillrun_model::mcp::McpServers;
 use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
+use skillrun_model::workspace_settings::{WorkspaceSettings, WorkspaceStart};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 use skillrun_runs::RunRecord;
 use skillrun_runs::copy::{CopiedFrom, LeftOut};
@@ -75,6 +76,10 @@ pub(crate) struct RunRequest {
     /// What the box of its processes holds, and by what; null without a box.
     #[serde(rename = "box")]
     confinement: Option<BoxReport>,
+    /// What files of the workspace could start, as it was when the run was accepted, and what becomes of it.
+    workspace_starts: Vec<WorkspaceStart>,
+    /// Names of files in the workspace that look like credentials.
+    workspace_credentials: Vec<String>,
     mode: ExecutionMode,
     /// The engine's name of the model; null: the engine's choice.
     model: Option<String>,
@@ -153,6 +158,8 @@ pub(crate) struct AcceptedOptions {
     allow_hosts: Vec<HostPattern>,
     /// What the processes of an attempt may use; what is missing is not limited.
     limits: ResourceLimits,
+    /// Whether files of the workspace may start programs and name addresses.
+    workspace_settings: WorkspaceSettings,
     /// The engine's home folder.
     home: HomeChoice,
     /// The reasoning effort, in the terms of the engine; null: the engine's choice.
@@ -241,6 +248,8 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             posture: record.engine.posture,
         },
         confinement: record.confinement.clone(),
+        workspace_starts: record.workspace_starts.clone(),
+        workspace_credentials: record.workspace_credentials.clone(),
         mode: request.mode,
         model: words(&request.model),
         input: hidden.object(&request.input),
@@ -274,6 +283,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             network: request.network,
             allow_hosts: request.allow_hosts.clone(),
             limits: request.limits,
+            workspace_settings: request.workspace_settings,
             home: request.home,
             effort: words(&request.effort),
             hard_timeout_sec: request.timeouts.hard_sec,

@@ -19,6 +19,7 @@ use skillrun_model::confinement::BoxChoice;
 use skillrun_model::delegation::{ChildRequest, DelegationRefusal, RefusalReason};
 use skillrun_model::limits::{LimitName, ResourceLimits};
 use skillrun_model::status::Permission;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runs::record::HomeChoice;
 use skillrun_runs::request_entries::RequestKey;
@@ -261,7 +262,9 @@ fn child(
 ) -> HttpResult<RunId> {
     let record = super::evidence::record(service, parent)?;
     // The child has what its parent has, which may be more than the token allows.
-    let reaches = record.request.permission == Permission::Full || record.request.home == HomeChoice::User;
+    let reaches = record.request.permission == Permission::Full
+        || record.request.home == HomeChoice::User
+        || record.request.workspace_settings == WorkspaceSettings::Allow;
     if reaches && !who.scope.allows(Scope::Admin) {
         return Err(only_admin("parent_run_id"));
     }
@@ -371,6 +374,7 @@ pub(super) fn may(service: &Service, who: &Granted, options: &RunOptions) -> Htt
         ("options.home", options.home == Some(HomeChoice::User)),
         ("options.box", leaves_box(options.confinement, service.runtime.defaults().confinement)),
         ("options.limits", exceeds(options.limits, service.runtime.defaults().limits)),
+        ("options.workspace_settings", options.workspace_settings == Some(WorkspaceSettings::Allow)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),
@@ -412,6 +416,7 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> HttpResult<()> 
         ("options.home", options.home == Some(HomeChoice::User) && options.home != defaults.home),
         ("options.box", leaves_box(options.confinement, defaults.confinement)),
         ("options.limits", exceeds(options.limits, defaults.limits)),
+        ("options.workspace_settings", options.workspace_settings == Some(WorkspaceSettings::Allow)),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
         ("options.mcp_servers", !options.mcp_servers.is_empty()),

@@ -14,6 +14,7 @@ use skillrun_inspect::workflow::{planned_steps, workflow};
 use skillrun_lifecycle::run::State as RunState;
 use skillrun_model::status::Permission;
 use skillrun_model::workflow::{StepTask, WorkflowOrigin, WorkflowPlan, WorkflowView};
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_runs::RunRecord;
 use skillrun_runs::events::read_all;
 use skillrun_runtime::NewRun;
@@ -264,6 +265,7 @@ async fn retry(
         let reaching = [
             ("workspace", new.workspace.is_some()),
             ("options.permission", new.options.permission == Some(Permission::Full)),
+            ("options.workspace_settings", new.options.workspace_settings == Some(WorkspaceSettings::Allow)),
             ("options.env", !new.options.env.is_empty()),
             ("options.secrets", !new.options.secrets.is_empty()),
             ("workflow", old.workflow().is_some_and(|plan| reaches_beyond(plan).is_some())),

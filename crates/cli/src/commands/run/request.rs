@@ -12,6 +12,7 @@ use skillrun_model::delegation::ChildRequest;
 use skillrun_model::error_class::file_error_reason as reason;
 use skillrun_model::mcp::{McpServerEntry, McpServers};
 use skillrun_model::profile::EngineName;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_runs::record::{Sharing, Snapshot};
 use skillrun_runtime::{NewRun, Options};
 use skillrun_skill::{Skill, input};
@@ -137,6 +138,7 @@ pub(crate) fn options(args: &RequestArgs) -> Options {
         network: confinement.network,
         allow_hosts: confinement.allow_hosts.clone(),
         limits: args.common.limits.limits(),
+        workspace_settings: args.common.allow_workspace_settings.then_some(WorkspaceSettings::Allow),
         home: None,
         model: args.common.model.clone(),
         effort: args.common.effort.clone(),

@@ -193,6 +193,13 @@ fn of_record(place: &CommandContext, record: &RunRecord) -> Rows {
         rows.extend(report.parts.iter().map(|part| row("", plain(&part.to_string()))));
         rows.extend(report.reachable.iter().map(|host| row("", plain(&format!("reaches {host}")))));
     }
+    for start in &record.workspace_starts {
+        rows.push(row("workspace", format!("{}: {}", start.state, plain(&start.to_string()))));
+    }
+    if !record.workspace_credentials.is_empty() {
+        let names: Vec<_> = record.workspace_credentials.iter().map(|name| plain(name)).collect();
+        rows.push(row("workspace", format!("looks like credentials: {}", names.join(", "))));
+    }
     let model = [&request.model, &request.effort].into_iter().flatten().map(|word| plain(word)).collect::<Vec<_>>();
     if !model.is_empty() {
         rows.push(row("model", model.join(", ")));

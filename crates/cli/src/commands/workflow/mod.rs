@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use skillrun_inspect::workflow::planned_steps;
+use skillrun_model::workspace_settings::WorkspaceSettings;
 use skillrun_runs::record::Sharing;
 use skillrun_runtime::consent::of_workflow;
 use skillrun_runtime::workflows::{again, request};
@@ -69,6 +70,7 @@ fn start(global: &Global, args: &WorkflowRun) -> Result<ExitCode, Failure> {
         confinement: args.confinement.choice(),
         network: args.confinement.network,
         allow_hosts: args.confinement.allow_hosts.clone(),
+        workspace_settings: args.allow_workspace_settings.then_some(WorkspaceSettings::Allow),
         model: args.model.clone(),
         hard_timeout_sec: args.timeout.map(|time| time.as_secs_f64()),
         require_user_reply: args.question_timeout.map(|_| false),
