@@ -6,7 +6,7 @@ use skillrun_confine::network::PATTERNS_MAX;
 use skillrun_confine::{BoxRequest, ProbeScope, probe, report as report_of};
 use skillrun_engine::Descriptor;
 use skillrun_engine::descriptor::Executable;
-use skillrun_model::confinement::{BoxChoice, BoxReport, HostPattern, HostPort, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, BoxPart, BoxReport, HostPattern, HostPort, NetworkAccess};
 use skillrun_runs::record::{HomeChoice, Workspace};
 
 use super::error::AcceptError;

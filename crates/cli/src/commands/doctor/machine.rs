@@ -51,7 +51,7 @@ pub(super) fn confinement() -> Check {
 /// What this machine can limit.
 pub(super) fn limits() -> Check {
     let all = ResourceLimits { cpu_sec: Some(1), ..ResourceLimits::OF_BOX };
-    let report = BoxReport { parts: limit_parts(all) };
+    let report = BoxReport { parts: limit_parts(all), reachable: Vec::new() };
     match report.missing() {
         None => Check::good("limits", report.to_string()),
         Some(_) => Check::warning("limits", report.to_string(), "mount /proc; docs/security.md has the limits"),

@@ -10,10 +10,10 @@ use lab::is_gone;
 use skillrun_collect::limits::ability;
 use skillrun_collect::plan::{HostPlan, ResourcePlan};
 use skillrun_collect::start;
-use skillrun_confine::{BoxPlan, probe};
+use skillrun_confine::{BoxPlan, NetworkPlan, ProbeScope, probe};
 use skillrun_evidence::{HostRecord, OsText};
 use skillrun_model::EndedBy;
-use skillrun_model::confinement::{BoxMechanism, NetworkAccess};
+use skillrun_model::confinement::BoxMechanism;
 use skillrun_model::limits::{LimitMechanism, LimitName, ResourceLimits};
 
 use super::has_python;
@@ -96,11 +96,11 @@ enum Place {
 /// Without a box, and with each that this machine has.
 fn places() -> Vec<Place> {
     let mut places = vec![Place::Unboxed];
-    match &probe().namespaces {
+    match &probe(ProbeScope::WithoutNetwork).namespaces {
         Ok(()) => places.push(Place::Boxed(BoxMechanism::Namespaces)),
         Err(reason) => eprintln!("skipped: namespaces ({reason})"),
     }
-    match probe().landlock {
+    match probe(ProbeScope::WithoutNetwork).landlock {
         Some(3..) => places.push(Place::Boxed(BoxMechanism::Landlock)),
         version => eprintln!("skipped: Landlock (version {version:?})"),
     }
@@ -133,7 +133,7 @@ fn ran(lab: &HostLab, bomb: &str, place: Place, resources: Option<ResourcePlan>,
         Place::Unboxed => None,
         Place::Boxed(mechanism) => Some(BoxPlan {
             mechanism,
-            network: NetworkAccess::Open,
+            network: NetworkPlan::Open,
             readable: Vec::new(),
             writable: vec![OsText::from(lab.workspace())],
         }),

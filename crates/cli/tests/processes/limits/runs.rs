@@ -4,7 +4,7 @@ use std::fs;
 
 use lab::{Lab, kind};
 use serde_json::{Value, json};
-use skillrun_confine::probe;
+use skillrun_confine::{ProbeScope, probe};
 
 use super::has_python;
 
@@ -134,8 +134,8 @@ fn a_run_without_limits_has_none() {
 
 #[test]
 fn a_box_has_limits_by_default() {
-    if probe().namespaces.is_err() && probe().landlock < Some(3) {
-        eprintln!("skipped: {:?}", probe());
+    if probe(ProbeScope::WithoutNetwork).namespaces.is_err() && probe(ProbeScope::WithoutNetwork).landlock < Some(3) {
+        eprintln!("skipped: {:?}", probe(ProbeScope::WithoutNetwork));
         return;
     }
     let lab = place();
