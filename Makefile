@@ -205,6 +205,10 @@ bench-check: dist ## Fail when an instruction count grew by more than 5 %
 	cargo build --profile dist --locked -p bench
 	target/dist/bench --check
 
+.PHONY: guards
+guards: ## Remove each guard of the box once and check that a test fails; changes the checkout meanwhile
+	python3 testkit/guards.py
+
 .PHONY: mutations
 mutations: ## Break each rule of the gate once and check that a test fails
 	python3 testkit/mutations.py

@@ -140,7 +140,7 @@ impl Args {
                 args.scenarios.into_iter().partition(|scenario| scenario.is_outside_of_boxes());
             args.scenarios = kept;
             for scenario in left_out {
-                println!("left out: {}, which reads or writes what a box holds back", scenario.as_str());
+                eprintln!("left out: {}, which reads or writes what a box holds back", scenario.as_str());
             }
         }
         Ok(Task::Try(args))

@@ -17,7 +17,7 @@ const seconds: Control = { is: "number", isWhole: false, minimum: 0.001, maximum
 const CONTROLS: Readonly<Record<OptionName, Control>> = {
   permission: { is: "choice", choices: ["read_only", "workspace", "full"] },
   box: { is: "choice", choices: ["off", "on", "required"] },
-  network: { is: "choice", choices: ["open", "none"] },
+  network: { is: "choice", choices: ["open", "model", "none"] },
   effort: line,
   hard_timeout_sec: seconds,
   stall_timeout_sec: seconds,

@@ -94,7 +94,7 @@ export const codeWords = defineWords({
   SECRET_SHORT: { en: "A value marked as secret is shorter than eight bytes and is not masked.", zh: "标为机密的一个值短于八个字节，没有被遮盖。" },
   SNAPSHOT_FAILED: { en: "The files of the workspace could not be listed, so the changes of the attempt are unknown.", zh: "无法列出工作区的文件，因此不知道这次尝试改了什么。" },
   SNAPSHOT_LIMITED: { en: "The workspace is large; some of its files were compared only by size and time.", zh: "工作区很大，部分文件只按大小和时间比较。" },
-  CONNECTION_REFUSED: { en: "The network of this run does not include the host.", zh: "此运行的网络不包括该主机。" },
+  CONNECTION_REFUSED: { en: "The network of the run does not include a host that its processes asked for.", zh: "运行的进程请求了其网络不包括的主机。" },
   SURVIVORS_ENDED: { en: "The engine left processes behind, and the host ended them.", zh: "引擎遗留了一些进程，宿主已结束它们。" },
   SURVIVORS_LEFT: { en: "Processes of the engine could not be ended and are still running.", zh: "引擎的一些进程无法结束，仍在运行。" },
   ARTIFACTS_CUT: { en: "The attempt has more than 1,000 artifacts; the others are listed only in its fs-diff.", zh: "这次尝试的产物超过 1,000 个；其余的只在文件差异里。" },

@@ -99,12 +99,16 @@ const LARGE: &[Code] = &[Code::LineTooLong, Code::OutputTooLarge, Code::ToolCall
 /// Codes that only a view utters.
 const OF_VIEWS: &[Code] = &[Code::RawDuplicateSuppressed];
 
-/// Codes of a host, which the tests of `capture` show.
+/// Codes of a host process, which the tests of `capture`, `boxed` and `limits` show.
 const OF_HOSTS: &[Code] = &[
     Code::PipeSmall,
     Code::SecretShort,
     Code::SecretInFileName,
     Code::ConnectionRefused,
+    Code::MemoryLimit,
+    Code::ProcessLimit,
+    Code::CpuLimit,
+    Code::DiskLimit,
     Code::SnapshotFailed,
     Code::SnapshotLimited,
     Code::SurvivorsEnded,
@@ -147,6 +151,10 @@ const OF_RUNS: &[Code] = &[
     Code::StepRejected,
     // No recording has MCP servers; `traps/servers.rs` shows what the engines report about them.
     Code::McpServerFailed,
+    // What is found in a workspace when a run is accepted.
+    Code::WorkspaceSettingsIgnored,
+    Code::WorkspaceSettingsNotStopped,
+    Code::WorkspaceCredentials,
 ];
 
 /// Codes of a workspace; a recording has none.

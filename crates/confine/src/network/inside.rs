@@ -68,9 +68,8 @@ impl BoxSockets {
         let found = recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut message, RecvFlags::CMSG_CLOEXEC)?;
         let mut sockets = Vec::new();
         for part in message.drain() {
-            match part {
-                RecvAncillaryMessage::ScmRights(fds) => sockets.extend(fds),
-                _ => {}
+            if let RecvAncillaryMessage::ScmRights(fds) = part {
+                sockets.extend(fds);
             }
         }
         let doors = doors::doors(reachable);

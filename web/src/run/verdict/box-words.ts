@@ -6,11 +6,17 @@ export const partWords = defineWords({
   files: { en: "files", zh: "文件" },
   processes: { en: "processes", zh: "进程" },
   network: { en: "network", zh: "网络" },
+  memory: { en: "memory", zh: "内存" },
+  process_count: { en: "number of processes", zh: "进程数" },
+  cpu: { en: "processor time", zh: "处理器时间" },
+  disk: { en: "disk", zh: "磁盘" },
 } satisfies Partial<Record<BoxPart["part"], Word>>);
 
 export const mechanismWords = defineWords({
   namespaces: { en: "namespaces", zh: "命名空间" },
   landlock: { en: "Landlock", zh: "Landlock 规则" },
+  cgroup: { en: "a control group", zh: "控制组" },
+  watched: { en: "watching", zh: "监视" },
 } satisfies Partial<Record<NonNullable<BoxPart["mechanism"]>, Word>>);
 
 export const boxLineWords = defineWords({

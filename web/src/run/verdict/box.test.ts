@@ -5,7 +5,7 @@ import { type Boxed, boxLine, isMissing, partsOf, sameBox } from "./box.ts";
 
 const by = (part: string, mechanism: string): BoxPart => ({ part, state: "enforced", mechanism }) as BoxPart;
 const open = (part: string, reason: string): BoxPart => ({ part, state: "not_enforced", reason }) as BoxPart;
-const boxed = (parts: BoxPart[] | null, network: "open" | "none" = "open", box: "off" | "on" | "required" = "on"): Boxed => ({ box: parts && { parts }, options: { box, network } });
+const boxed = (parts: BoxPart[] | null, network: "open" | "none" = "open", box: "off" | "on" | "required" = "on"): Boxed => ({ box: parts && { parts }, options: { box, network, allow_hosts: [] } });
 
 test.each<[string, Boxed, string | undefined]>([
   ["without a box", boxed(null, "open", "off"), undefined],
@@ -38,11 +38,11 @@ test("each part names its mechanism or its reason", () => {
 });
 
 test("names of a newer service are shown as they are, and no name of an object is a word", () => {
-  expect(partsOf("zh", boxed([by("open_files", "watched"), by("constructor", "toString")])).map(({ name, because }) => [name, because])).toEqual([["open files", "watched"], ["constructor", "toString"]]);
+  expect(partsOf("zh", boxed([by("open_files", "counted"), by("constructor", "toString")])).map(({ name, because }) => [name, because])).toEqual([["open files", "counted"], ["constructor", "toString"]]);
 });
 
 test("a run that continues another one asks for the same box", () => {
-  expect(sameBox(boxed([], "none", "required"))).toEqual({ options: { box: "required", network: "none" } });
+  expect(sameBox(boxed([], "none", "required"))).toEqual({ options: { box: "required", network: "none", allow_hosts: [] } });
   expect(sameBox(boxed(null, "open", "off"))).toEqual({});
 });
 

@@ -5,7 +5,7 @@ import { type Language, type Word, say } from "../../words/words.ts";
 import { boxLineWords, mechanismWords, partWords } from "./box-words.ts";
 
 /** What the page has to know of a request to show its box. */
-export type Boxed = Pick<RunRequest, "box"> & { readonly options: Pick<RunRequest["options"], "box" | "network"> };
+export type Boxed = Pick<RunRequest, "box"> & { readonly options: Pick<RunRequest["options"], "box" | "network" | "allow_hosts"> };
 
 /** One part of a box in words: what enforces it, or why nothing does. */
 export interface ShownPart {
@@ -31,8 +31,8 @@ export function isMissing({ box }: Boxed): boolean {
 }
 
 /** What asks for the same box in another run; nothing for a run without one. */
-export function sameBox({ options: { box, network } }: Boxed): { options?: RunOptions } {
-  return box === "off" ? {} : { options: { box, network } };
+export function sameBox({ options: { box, network, allow_hosts } }: Boxed): { options?: RunOptions } {
+  return box === "off" ? {} : { options: { box, network, allow_hosts } };
 }
 
 /** The box in one line; nothing for a run without one. */

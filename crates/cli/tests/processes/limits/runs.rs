@@ -140,11 +140,11 @@ fn a_box_has_limits_by_default() {
     }
     let lab = place();
     let run = ran(&lab, "true", &["--box", "on", "--disk", "3G"]);
-    let limits = json!({ "memory_bytes": 2_u64 << 30, "processes": 512, "disk_bytes": 3_u64 << 30 });
+    let limits = json!({ "memory_bytes": 8_u64 << 30, "processes": 1024, "disk_bytes": 3_u64 << 30 });
     assert_eq!(lab.run_json(&run, "run.json")["request"]["limits"], limits);
     lab.output(&["retry", &run, "--memory", "3G"]);
     let again = lab.runs().into_iter().find(|one| *one != run).expect("a second run");
-    let limits = json!({ "memory_bytes": 3_u64 << 30, "processes": 512, "disk_bytes": 3_u64 << 30 });
+    let limits = json!({ "memory_bytes": 3_u64 << 30, "processes": 1024, "disk_bytes": 3_u64 << 30 });
     assert_eq!(lab.run_json(&again, "run.json")["request"]["limits"], limits, "a retry has them, too");
 }
 
