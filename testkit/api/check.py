@@ -155,7 +155,11 @@ def tried(program: Path, server: Server, root: Path) -> int:
     (root / "schemathesis.toml").write_text(settings(server))
     shutil.copy(HERE / "hooks.py", root)
     words = ["--config-file", root / "schemathesis.toml", "--no-color", "run", server.url + "/openapi.json"]
-    surroundings = os.environ | {"API_CHECK_WORKSPACE": str(root / "workspace")}
+    runs = server.one_of_each()
+    over = [run for status in OVER for run in runs.get(status, [])]
+    surroundings = os.environ | {
+        "API_CHECK_WORKSPACE": str(root / "workspace"), "API_CHECK_RUNS": str(root / "data" / "runs"), "API_CHECK_RUNS_OVER": " ".join(over),
+    }
     try:
         code = subprocess.run([program, *words], cwd=root, env=surroundings, timeout=TRIES).returncode
     except subprocess.TimeoutExpired:

@@ -21,7 +21,8 @@ test("the parts of a box are shown as the service reports them", async ({ page, 
   await expect(verdict(page)).toHaveAttribute("data-status", "succeeded");
   await expect(page.getByTestId(line)).not.toContainText("open");
   await openRequest(page);
-  for (const { part, state, mechanism, reason } of box?.parts ?? []) {
+  // Names of limits are words of the page; those of these parts are the same everywhere.
+  for (const { part, state, mechanism, reason } of box?.parts.filter((one) => ["files", "processes", "network"].includes(one.part)) ?? []) {
     const row = page.locator(`[data-testid=box-part][data-part=${part}]`);
     await expect(row).toHaveAttribute("data-state", state);
     await expect(row).toContainText(mechanism ?? reason ?? "nothing", { ignoreCase: true });
@@ -32,7 +33,7 @@ test("the parts of a box are shown as the service reports them", async ({ page, 
 test("a part that is not enforced is shown with its reason", async ({ page, server }) => {
   const run = await server.played([[answer()]], { options: { box: "on", permission: "full" } });
   await go(page, `#/runs/${run}/conversation`);
-  await expect(page.getByTestId(line)).toHaveText("files, processes not enforced; network open");
+  await expect(page.getByTestId(line)).toContainText("files, processes not enforced; network open");
   await openRequest(page);
   const row = page.locator("[data-testid=box-part][data-part=files]");
   await expect(row).toHaveAttribute("data-state", "not_enforced");
@@ -40,7 +41,7 @@ test("a part that is not enforced is shown with its reason", async ({ page, serv
 });
 
 test("a run without a box has no line, and its request says so", async ({ page, server }) => {
-  const run = await server.played([[answer()]]);
+  const run = await server.played([[answer()]], { options: { box: "off" } });
   await go(page, `#/runs/${run}/conversation`);
   await openRequest(page);
   await expect(page.getByTestId("box-none")).toContainText("only the engine's own sandbox");
@@ -80,6 +81,7 @@ test("a network without a box is refused at its field", async ({ page, server })
   await page.locator("[data-path=engine] select").selectOption("scripted");
   await page.getByRole("heading", { name: "Options" }).click();
   const network = page.locator('[data-testid=field][data-path="options.network"]');
+  await page.locator('[data-testid=field][data-path="options.box"] select').selectOption({ label: "off: no box" });
   await network.locator("select").selectOption({ label: "none (needs a box)" });
   await page.getByTestId("start").click();
   await expect(page.getByTestId("start-refused").or(page.getByTestId("field-error")).first()).toBeVisible();

@@ -79,7 +79,7 @@ impl LimitName {
 pub struct ResourceLimits {
     /// Bytes of memory of all processes together; what they share counts once.
     #[serde(deserialize_with = "optional_integer", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 9_007_199_254_740_991_u64))]
     pub memory_bytes: Option<u64>,
     /// Number of processes.
     #[serde(deserialize_with = "optional_integer", skip_serializing_if = "Option::is_none")]
@@ -87,11 +87,11 @@ pub struct ResourceLimits {
     pub processes: Option<u32>,
     /// Seconds of processor time of all processes together, the exited ones too.
     #[serde(deserialize_with = "optional_integer", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 9_007_199_254_740_991_u64))]
     pub cpu_sec: Option<u64>,
     /// Growth in bytes of the folders that the processes write: workspace, HOME of the run, temporary files.
     #[serde(deserialize_with = "optional_integer", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 9_007_199_254_740_991_u64))]
     pub disk_bytes: Option<u64>,
 }
 

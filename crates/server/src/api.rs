@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_catalog::Row;
 use skillrun_model::checks::CheckRequest;
-use skillrun_model::confinement::{BoxChoice, HostPattern, NetworkAccess};
+use skillrun_model::confinement::{BoxChoice, NetworkAccess};
 use skillrun_model::delegation::Delegation;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
 use skillrun_model::limits::ResourceLimits;
@@ -195,7 +195,7 @@ pub(crate) struct RunOptions {
     pub(crate) network: Option<NetworkAccess>,
     /// Hosts that they reach in addition to the model of the engine; with these, `network` is `list` unless it is set.
     #[schemars(length(max = 32))]
-    pub(crate) allow_hosts: Vec<HostPattern>,
+    pub(crate) allow_hosts: Vec<String>,
     /// What the processes of an attempt may use. What is missing: the settings, and in a box 8 GiB of memory, 1,024
     /// processes and 20 GiB of disk; more than the settings allow needs the scope `admin`.
     pub(crate) limits: ResourceLimits,
@@ -279,7 +279,7 @@ impl RunOptions {
             permission: self.permission,
             confinement: self.confinement,
             network: self.network,
-            allow_hosts: self.allow_hosts.clone(),
+            allow_hosts: self.allow_hosts.iter().map(|host| host.parse()).collect::<Result<_, _>>()?,
             limits: self.limits,
             workspace_settings: self.workspace_settings,
             home: self.home,

@@ -403,7 +403,9 @@ impl From<AcceptError> for Problem {
                 about("workspace")
             }
             AcceptError::NetworkWithoutBox { .. } | AcceptError::ModelAddressUnknown { .. } => about("options.network"),
-            AcceptError::HostsWithoutList { .. } | AcceptError::TooManyHosts { .. } => about("options.allow_hosts"),
+            AcceptError::BadHost(_) | AcceptError::HostsWithoutList { .. } | AcceptError::TooManyHosts { .. } => {
+                about("options.allow_hosts")
+            }
             AcceptError::BoxNotEnforced { .. } => about("options.box"),
             AcceptError::WorkspaceStarts { .. } => about("options.workspace_settings"),
             AcceptError::Copy(CopyError::Write { error: cause, .. }) => {

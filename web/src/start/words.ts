@@ -133,6 +133,7 @@ export const choiceWords: Readonly<Record<string, Word>> = {
   "box.on": { en: "on: enforce what this machine can enforce", zh: "开启：执行本机能强制执行的部分" },
   "box.required": { en: "required: refuse the run if a part is missing", zh: "必需：缺少任一部分则拒绝运行" },
   "network.open": { en: "open", zh: "开放" },
+  "network.model": { en: "model: only the address of the engine's model (needs a box)", zh: "仅模型：只能访问引擎的模型地址（需要隔离）" },
   "network.none": { en: "none (needs a box)", zh: "无（需要隔离）" },
   "interactive_require_user_reply.true": { en: "wait for an answer", zh: "一直等人回答" },
   "interactive_require_user_reply.false": { en: "decide automatically after the timeout", zh: "到时自动决定" },

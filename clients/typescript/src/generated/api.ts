@@ -3578,7 +3578,7 @@ export interface components {
         /** @description The options of a run. An omitted option is taken from the skill, else from the settings. */
         RunOptions: {
             /** @description Hosts that they reach in addition to the model of the engine; with these, `network` is `list` unless it is set. */
-            allow_hosts?: components["schemas"]["HostPattern"][];
+            allow_hosts?: string[];
             /**
              * Format: uint32
              * @description Maximum number of questions answered automatically.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use skillrun_engine::mcp::McpRefusal;
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
-use skillrun_model::confinement::{BoxPartName, NetworkAccess};
+use skillrun_model::confinement::{BoxPartName, HostPatternError, NetworkAccess};
 use skillrun_model::mcp::McpServersError;
 use skillrun_model::workspace_settings::StartKind;
 use skillrun_model::{Classified, ErrorClass, ExecutionMode, RunId, Timestamp};
@@ -93,6 +93,8 @@ pub enum AcceptError {
     FolderAndCopy,
     #[error("network {network} needs a box; use box on or required")]
     NetworkWithoutBox { network: NetworkAccess },
+    #[error(transparent)]
+    BadHost(#[from] HostPatternError),
     #[error("hosts are allowed with network list alone, and the network of this run is {network}")]
     HostsWithoutList { network: NetworkAccess },
     #[error("{count} hosts are allowed, and the limit is {limit}; use *.NAME for hosts of one name, or network open")]
@@ -174,6 +176,7 @@ impl Classified for AcceptError {
             | Self::EngineNotSupported { .. }
             | Self::ModeNotAllowed { .. }
             | Self::NetworkWithoutBox { .. }
+            | Self::BadHost(_)
             | Self::HostsWithoutList { .. }
             | Self::TooManyHosts { .. }
             | Self::ModelAddressUnknown { .. }

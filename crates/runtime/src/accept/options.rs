@@ -166,7 +166,7 @@ impl Filled {
 }
 
 /// Largest limit: the largest number that every reader of JSON has exactly.
-const LIMIT_MAX: u64 = 1 << 53;
+const LIMIT_MAX: u64 = (1 << 53) - 1;
 
 /// A run in a box has limits also where nothing sets them; one without a box has only those that were asked for.
 fn resource_limits(asked: ResourceLimits, confinement: BoxChoice) -> Result<ResourceLimits, AcceptError> {
@@ -179,7 +179,7 @@ fn resource_limits(asked: ResourceLimits, confinement: BoxChoice) -> Result<Reso
     for limit in asked.names() {
         let value = asked.get(limit).unwrap_or_default();
         if !(1..=LIMIT_MAX).contains(&value) {
-            return Err(wrong(name(limit), &Value::from(value), "a whole number from 1 to 9007199254740992"));
+            return Err(wrong(name(limit), &Value::from(value), "a whole number from 1 to 9007199254740991"));
         }
     }
     Ok(match confinement {

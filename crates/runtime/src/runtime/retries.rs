@@ -104,6 +104,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::NoFolder { .. }
         | AcceptError::FolderAndCopy
         | AcceptError::NetworkWithoutBox { .. }
+        | AcceptError::BadHost(_)
         | AcceptError::HostsWithoutList { .. }
         | AcceptError::TooManyHosts { .. }
         | AcceptError::ModelAddressUnknown { .. }

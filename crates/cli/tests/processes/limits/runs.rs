@@ -168,7 +168,7 @@ fn limits_that_make_no_sense_are_refused() {
         (&["--processes", "0"], "not a whole number from 1"),
         (&["--cpu", "0s"], "not a time above 0 such as 30s, 10min or 2h"),
         (&["--cpu", "10"], "not a time above 0 such as 30s, 10min or 2h"),
-        (&["--memory", "9000T"], "a whole number from 1 to 9007199254740992"),
+        (&["--memory", "9000T"], "a whole number from 1 to 9007199254740991"),
     ];
     for (flags, sentence) in rows {
         let output = lab.output(&[&["ask", "hello", "--engine", "tool"], flags].concat());
