@@ -10,7 +10,7 @@ use super::parsers::{age, count};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct LimitArgs {
     /// End an attempt whose processes together use more memory, such as 2G [default: the setting `limits.memory`; in a
-    /// box 2G]
+    /// box 8G]
     #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
     memory: Option<u64>,
     /// End an attempt that has more processes [default: the setting `limits.processes`; in a box 1,024]

@@ -28,7 +28,7 @@ pub(super) struct Walk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Paused,
-    /// The folder with everything in it has so many bytes.
+    /// The size in bytes of the folder with everything in it.
     Done(u64),
 }
 
